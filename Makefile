@@ -1,0 +1,50 @@
+# Every target sets the environment up first; a second run finds it done.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup demo test test-all lint types docs check bench lock clean
+.DEFAULT_GOAL := demo
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	$(BIN)/python -m didact.app.warm
+	touch $(READY)
+
+demo: setup
+	@$(BIN)/didact show six-cell
+	@echo
+	@$(BIN)/didact show random-grid --seed 0
+
+test: setup
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: setup
+	$(BIN)/python -m pytest -q -n 2
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+docs: setup
+	$(BIN)/sphinx-build -q -W -E docs docs/_build
+
+check: lint types docs
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+# Pins every dependency anew (needs uv: `pip install uv`).
+lock:
+	uv pip compile --universal --python-version 3.11 --group dev pyproject.toml \
+	    --generate-hashes --no-header --quiet --upgrade -o requirements.lock
+
+clean:
+	rm -rf .venv docs/_build

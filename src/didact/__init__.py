@@ -1,0 +1,73 @@
+"""The fewest demonstrations that teach a reward, with a proof that they do.
+
+Names are loaded when they are first used, so that `import didact` and `didact --help` are quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_ROOM_OF = {
+    "MDP": "didact.mdp",
+    "Demonstration": "didact.mdp",
+    "Task": "didact.mdp",
+    "Transitions": "didact.mdp",
+    "load_task": "didact.mdp",
+    "save_task": "didact.mdp",
+    "from_gymnasium": "didact.worlds",
+    "gridworld": "didact.worlds",
+    "make": "didact.worlds",
+    "register_world": "didact.worlds",
+    "worlds": "didact.worlds",
+    "Evaluation": "didact.planning",
+    "Plan": "didact.planning",
+    "evaluate": "didact.planning",
+    "reachable_pairs": "didact.planning",
+    "reachable_states": "didact.planning",
+    "rollout": "didact.planning",
+    "solve": "didact.planning",
+    "successor_features": "didact.planning",
+    "DidactError": "didact.errors",
+    "InvalidInput": "didact.errors",
+}
+
+__all__ = sorted(_ROOM_OF)
+
+if TYPE_CHECKING:
+    from didact.errors import DidactError as DidactError
+    from didact.errors import InvalidInput as InvalidInput
+    from didact.mdp import MDP as MDP
+    from didact.mdp import Demonstration as Demonstration
+    from didact.mdp import Task as Task
+    from didact.mdp import Transitions as Transitions
+    from didact.mdp import load_task as load_task
+    from didact.mdp import save_task as save_task
+    from didact.planning import Evaluation as Evaluation
+    from didact.planning import Plan as Plan
+    from didact.planning import evaluate as evaluate
+    from didact.planning import reachable_pairs as reachable_pairs
+    from didact.planning import reachable_states as reachable_states
+    from didact.planning import rollout as rollout
+    from didact.planning import solve as solve
+    from didact.planning import successor_features as successor_features
+    from didact.worlds import from_gymnasium as from_gymnasium
+    from didact.worlds import gridworld as gridworld
+    from didact.worlds import make as make
+    from didact.worlds import register_world as register_world
+    from didact.worlds import worlds as worlds
+
+
+def __getattr__(name: str) -> Any:
+    room = _ROOM_OF.get(name)
+    if room is None:
+        raise AttributeError(f"module 'didact' has no attribute {name!r}")
+    value = getattr(import_module(room), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Use cases, one for each verb, shared by the command line and the studio."""

@@ -1,0 +1,413 @@
+"""The facets of a cone of weights, in time that depends on how many there are (Clarkson 1994).
+
+The cone is B = {w : r.w >= 0 for all rows r}; its dual is C = cone(rows), and L = C meet -C is the
+lineality space, whose rows are equalities of B. A row is a facet when it spans an extreme ray of the
+pointed quotient C/L. Each row is tested against the facets known so far, by its distance from their
+cone. If it is outside, a ray from inside B leaves through a half-space that cannot be one of them, and
+the first half-space it meets is a new facet. Ties of first meetings may add rows that are no facets;
+a last pass tests every facet against the others.
+
+Distances decide. A row is redundant if turning it and the facets it combines by ROUNDING each could
+make the combination exact: distance <= ROUNDING * (1 + sum of multipliers), and never above TOLERANCE.
+Farther than TOLERANCE it is not redundant. Between the two, or when a solve did not converge, it is
+undecided: it is kept and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from didact.bec.directions import TOLERANCE, label_units, unit_rows
+from didact.bec.nnls import (
+    EXCLUDED,
+    FREE,
+    NearestPoint,
+    Workspace,
+    descend,
+    nearest_in_cone,
+    recompute_residual,
+    refit,
+    workspace_arrays,
+)
+from didact.errors import InvalidNumber, InvalidParameter
+from didact.numerics.kernels import kernel
+from didact.random import stream
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+ROUNDING = 1e-12
+"""Angle by which rounding may have turned a row: what differences of successor features bear."""
+
+INSIDE, OUTSIDE, UNKNOWN = 0, 1, 2
+
+IS_REDUNDANT, IS_EQUALITY, IS_ZERO = -1, -2, -3
+"""What `facet_of` says of a row that belongs to no facet."""
+
+_FIRM_MULTIPLIER = 1e-3
+_JOLT = 0.25
+_FIRST_ROOM = 128
+_SOLVES_PER_BASIS = 64
+
+
+@dataclass(frozen=True)
+class FloatCone:
+    """Facets and lineality of a cone of weights, found in floats, with what the decision rests on."""
+
+    lineality: Floats
+    """(l, k) orthonormal basis of L; w lies in B only if it is orthogonal to them."""
+    equalities: Indices
+    """Rows that lie in L."""
+    facets: Indices
+    """One row for each extreme ray of C/L: the first of its class, in increasing order."""
+    facet_of: Indices
+    """(n,) number of the facet a row repeats modulo L, or IS_REDUNDANT, IS_EQUALITY, IS_ZERO."""
+    margin: float
+    """Smallest distance of a decided facet from the cone of the others; infinite without facets."""
+    largest_residual: float
+    """Largest distance that was taken for zero: of redundant rows, and of equalities from L."""
+    n_unknown: int
+    """Facets kept although their test was undecided."""
+
+
+def find_facets(
+    rows: ArrayLike, inside: ArrayLike, *, zero_below: float | None = None
+) -> FloatCone:
+    """The facets and the lineality space of {w : rows w >= 0}, which has the point `inside`.
+
+    `rows` is (n, k); rows that vanish at `inside` may be equalities. Zero rows are those of
+    `unit_rows`. The answer is a set: permuting rows only renames it.
+    """
+    matrix = np.asarray(rows, dtype=np.float64)
+    units, kept = unit_rows(matrix, zero_below)
+    point = _unit_point(inside, matrix.shape[1])
+    labels, first = label_units(units)
+    distinct = units[first]
+    slack = distinct @ point
+    _require_inside(slack, kept[first])
+    ties = slack <= TOLERANCE
+    if ties.any():
+        return _facets_with_ties(distinct, point, ties, labels, kept, len(matrix))
+    scan = _extreme_rows(distinct, slack)
+    return _cone(np.zeros((0, matrix.shape[1])), labels, kept, len(matrix), scan)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """Which of the distinct rows are extreme, and the evidence."""
+
+    facet_of: Indices
+    margin: float
+    largest_residual: float
+    n_unknown: int
+
+
+def _facets_with_ties(
+    distinct: Floats, point: Floats, ties: NDArray[np.bool_], labels: Indices, kept: Indices, n: int
+) -> FloatCone:
+    """`find_facets` when some rows vanish at the point: divide by L first, then move off the ties."""
+    lineality, inward, residual, n_unknown = _split_ties(distinct[ties])
+    across = _project_out(distinct, lineality)
+    lengths = np.sqrt(np.einsum("ij,ij->i", across, across))
+    outside = np.flatnonzero(lengths > TOLERANCE)
+    quotient = across[outside] / lengths[outside, None]
+    quotient_labels, first = label_units(quotient)
+    slack = _slack_off_ties(quotient[first], _project_out(point, lineality), inward)
+    scan = _extreme_rows(quotient[first], slack)
+    facet_of = np.full(len(distinct), IS_EQUALITY)
+    facet_of[outside] = scan.facet_of[quotient_labels]
+    residual = max(residual, float(np.delete(lengths, outside).max(initial=0.0)))
+    largest = max(residual, scan.largest_residual)
+    scan = _Scan(facet_of, scan.margin, largest, scan.n_unknown + n_unknown)
+    return _cone(lineality, labels, kept, n, scan)
+
+
+def _cone(lineality: Floats, labels: Indices, kept: Indices, n: int, scan: _Scan) -> FloatCone:
+    """The result for all rows, from that for distinct directions."""
+    facet_of = np.full(n, IS_ZERO)
+    facet_of[kept] = scan.facet_of[labels]
+    members = np.flatnonzero(facet_of >= 0)
+    _, at = np.unique(facet_of[members], return_index=True)
+    facets = members[at]
+    equalities = np.flatnonzero(facet_of == IS_EQUALITY)
+    for array in (lineality, equalities, facets, facet_of):
+        array.setflags(write=False)
+    return FloatCone(
+        *(lineality, equalities, facets, facet_of),
+        *(scan.margin, scan.largest_residual, scan.n_unknown),
+    )
+
+
+def _split_ties(ties: Floats) -> tuple[Floats, Floats, float, int]:
+    """Basis of L, a direction strictly inside all other ties, largest residual, undecided tests.
+
+    A tie r lies in L exactly when -r lies in the cone of the ties. If it does, so do the rows that
+    combine to -r, and all rows in their span. If not, the residual y of -r has y.t <= 0 for all
+    ties t, and every t with y.t < 0 is outside L as well: each test settles many rows.
+    """
+    n, k = ties.shape
+    inward = np.zeros(k)
+    labels, _ = label_units(np.concatenate([ties, -ties]))
+    if np.isin(labels[:n], labels[n:]).all():
+        return _orthonormal(ties), inward, 0.0, 0
+    lineality = np.zeros((0, k))
+    undecided = np.ones(n, dtype=np.bool_)
+    largest, n_unknown = 0.0, 0
+    while undecided.any():
+        row = int(np.argmax(undecided))
+        nearest = nearest_in_cone(ties, -ties[row])
+        if nearest.distance <= TOLERANCE:
+            largest = max(largest, nearest.distance)
+            lineality = _orthonormal(np.vstack([lineality, ties[[row, *_firm(nearest)]]]))
+            undecided[row] = False
+            undecided &= np.linalg.norm(_project_out(ties, lineality), axis=1) > TOLERANCE
+            continue
+        undecided[row] = False
+        n_unknown += not nearest.converged
+        if nearest.converged:
+            toward = -nearest.residual / nearest.distance
+            undecided &= ties @ toward <= TOLERANCE / nearest.distance
+            inward += toward
+    return lineality, inward, largest, n_unknown
+
+
+def _firm(nearest: NearestPoint) -> Indices:
+    """Generators that the nearest point surely needs."""
+    return nearest.support[nearest.multipliers > _FIRM_MULTIPLIER]
+
+
+def _orthonormal(rows: Floats) -> Floats:
+    """Orthonormal basis, (l, k), of a space that no row leaves by more than TOLERANCE.
+
+    Gram-Schmidt that takes the row farthest from the space so far.
+    """
+    basis = np.zeros((0, rows.shape[1]))
+    remaining = rows
+    while len(basis) < rows.shape[1]:
+        lengths = np.linalg.norm(remaining, axis=1)
+        farthest = int(np.argmax(lengths))
+        if lengths[farthest] <= TOLERANCE:
+            break
+        direction = _project_out(remaining[farthest] / lengths[farthest], basis)
+        basis = np.vstack([basis, direction / np.linalg.norm(direction)])
+        remaining = _project_out(rows, basis)
+    return basis
+
+
+def _project_out(rows: Floats, basis: Floats) -> Floats:
+    """Rows less their part in the span of an orthonormal basis; twice, to be rid of rounding."""
+    for _ in range(2):
+        rows = rows - (rows @ basis.T) @ basis
+    return rows
+
+
+def _slack_off_ties(rows: Floats, point: Floats, inward: Floats) -> Floats:
+    """Slack of the rows at a point moved from `point` along `inward`, off the ties, still inside.
+
+    A slack that should be positive and is not costs speed only: such rows are met first.
+    """
+    slack = np.maximum(rows @ point, 0.0)
+    push = rows @ (inward / max(float(np.linalg.norm(inward)), 1.0))
+    strict = (slack > TOLERANCE) & (push < 0.0)
+    step = min(1.0, 0.5 * float((slack[strict] / -push[strict]).min(initial=np.inf)))
+    moved: Floats = np.maximum(slack + step * push, 0.0)
+    return moved
+
+
+def _extreme_rows(rows: Floats, slack: Floats) -> _Scan:
+    """The extreme rays among distinct unit rows of a pointed cone; `slack` at a point inside."""
+    n, k = rows.shape
+    facet_of = np.full(n, IS_REDUNDANT)
+    if n == 0:
+        return _Scan(facet_of, np.inf, 0.0, 0)
+    slack = slack + _JOLT * float(slack.min()) * (rows @ _any_direction(k))
+    flat, effort = np.ascontiguousarray(rows).ravel(), 40 * n * k * k
+    chosen, counters = np.zeros(n, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    evidence = np.array([0.0, np.inf])
+    room, position = min(n, _FIRST_ROOM), 0
+    generators, sources = np.zeros(k * room), np.zeros(room, dtype=np.int64)
+    arrays = workspace_arrays(room, k)
+    while True:
+        known = (generators, room, sources, counters, evidence, *arrays)
+        position = find_extreme.run(effort, flat, n, k, slack, position, chosen, *known)
+        if position == n:
+            break
+        pad = min(n, 2 * room) - room
+        generators = np.pad(generators.reshape(k, room), ((0, 0), (0, pad))).ravel()
+        sources, state = np.pad(sources, (0, pad)), np.pad(arrays[-1], (0, pad))
+        room += pad
+        arrays = (*arrays[:-2], np.zeros(room), state)
+    n_facets = int(counters[0])
+    facet_of[np.sort(sources[:n_facets])] = np.arange(n_facets)
+    return _Scan(facet_of, float(evidence[1]), float(evidence[0]), int(counters[3]))
+
+
+@kernel
+def find_extreme(
+    rows: Any,
+    n: int,
+    k: int,
+    slack: Any,
+    position: int,
+    chosen: Any,
+    generators: Any,
+    room: int,
+    sources: Any,
+    counters: Any,
+    evidence: Any,
+    residual: Any,
+    basis: Any,
+    triangle: Any,
+    candidate: Any,
+    coordinates: Any,
+    multipliers: Any,
+    trial: Any,
+    support: Any,
+    slopes: Any,
+    state: Any,
+) -> int:
+    """Scan the rows from `position` on and prune; n, or the row at which room ran out.
+
+    Facets gather in `generators` (transposed, for up to `room` of them) and `sources` (their rows).
+    `counters` holds the number of facets, the size of the support, solves, and undecided facets;
+    `evidence` the largest residual and the margin.
+    """
+    work = Workspace(
+        residual,
+        basis,
+        triangle,
+        candidate,
+        coordinates,
+        multipliers,
+        trial,
+        support,
+        slopes,
+        state,
+    )
+    for row in range(position, n):
+        while chosen[row] == 0:
+            distance, verdict = measure(generators, room, k, rows, row * k, counters, work)
+            if verdict == INSIDE:
+                evidence[0] = max(evidence[0], distance)
+                break
+            if counters[0] == room:
+                return row
+            found = row
+            if verdict == OUTSIDE:
+                found = first_met(rows, n, k, slack, chosen, row, work.residual)
+            chosen[found] = 1
+            for j in range(k):
+                generators[j * room + counters[0]] = rows[found * k + j]
+            sources[counters[0]] = found
+            counters[0] += 1
+    kept = 0
+    for facet in range(counters[0]):
+        forget(counters, work)
+        state[facet] = EXCLUDED
+        at = sources[facet] * k
+        distance, verdict = measure(generators, room, k, rows, at, counters, work)
+        if verdict == INSIDE:
+            evidence[0] = max(evidence[0], distance)
+            continue
+        if verdict == OUTSIDE:
+            evidence[1] = min(evidence[1], distance)
+        else:
+            counters[3] += 1
+        state[facet] = FREE
+        sources[kept] = sources[facet]
+        kept += 1
+    counters[0] = kept
+    return n
+
+
+@kernel
+def first_met(rows: Any, n: int, k: int, slack: Any, chosen: Any, row: int, separator: Any) -> int:
+    """The row whose half-space a ray along -separator leaves first; `row` is one it leaves."""
+    best = row
+    best_slack = slack[row]
+    best_speed = 0.0
+    for j in range(k):
+        best_speed += rows[row * k + j] * separator[j]
+    for i in range(n):
+        speed = 0.0
+        for j in range(k):
+            speed += rows[i * k + j] * separator[j]
+        if speed * best_slack > slack[i] * best_speed and chosen[i] == 0:
+            best = i
+            best_slack = slack[i]
+            best_speed = speed
+    return best
+
+
+@kernel
+def measure(
+    generators: Any, room: int, k: int, rows: Any, at: int, counters: Any, work: Any
+) -> tuple[float, int]:
+    """Distance of rows[at : at + k] from the cone of facets, and INSIDE, OUTSIDE or UNKNOWN.
+
+    Starts from the support of the last solve; from nothing now and then, so that rounding does not
+    pile up, and again if the solve went astray.
+    """
+    distance = 0.0
+    counters[2] += 1
+    if counters[2] % _SOLVES_PER_BASIS == 0:
+        forget(counters, work)
+    for _ in range(2):
+        size = refit(rows, at, k, counters[1], work)
+        size, ended = descend(generators, room, counters[0], k, size, work)
+        counters[1] = size
+        distance, is_true = recompute_residual(generators, room, k, rows, at, size, work)
+        total = 1.0
+        for c in range(size):
+            total += work.multipliers[c]
+        if distance <= min(TOLERANCE, ROUNDING * total):
+            return distance, INSIDE
+        if ended and is_true:
+            return distance, OUTSIDE if distance > TOLERANCE else UNKNOWN
+        forget(counters, work)
+    return distance, UNKNOWN
+
+
+@kernel
+def forget(counters: Any, work: Any) -> None:
+    """Empty the support."""
+    for c in range(counters[1]):
+        work.state[work.support[c]] = FREE
+    counters[1] = 0
+
+
+def _unit_point(inside: ArrayLike, k: int) -> Floats:
+    """The point scaled to unit length; the origin stays."""
+    point = np.asarray(inside, dtype=np.float64)
+    if point.shape != (k,):
+        raise InvalidParameter(f"inside must have shape ({k},); it has shape {point.shape}")
+    if not np.isfinite(point).all():
+        raise InvalidNumber(f"inside must be finite numbers; it is {point}")
+    largest = float(np.abs(point).max(initial=0.0))
+    if largest == 0.0:
+        return point
+    scaled = point / largest
+    unit: Floats = scaled / np.linalg.norm(scaled)
+    return unit
+
+
+def _require_inside(slack: Floats, indices: Indices) -> None:
+    if len(slack) and slack.min() < -TOLERANCE:
+        worst = int(np.argmin(slack))
+        raise InvalidParameter(
+            f"inside must satisfy every row; row {indices[worst]} is violated by an angle of "
+            f"{-slack[worst]:.3g}"
+        )
+
+
+@cache
+def _any_direction(k: int) -> Floats:
+    """A fixed random unit vector, to break ties between half-spaces that a ray meets at once."""
+    direction = stream(0, "clarkson", k).standard_normal(k)
+    unit: Floats = direction / np.linalg.norm(direction)
+    return unit

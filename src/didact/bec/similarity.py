@@ -1,0 +1,148 @@
+"""How alike two sets of half-spaces are, by the angles between their normals.
+
+The similarity of two normals is 1 - angle/pi: 1 for the same direction, 0 for opposite ones. Sets
+are compared by a one-to-one matching (appendix "BIO-IRL algorithm specifics"). The paper matches
+greedily, which depends on the order of the normals: 40 and 10 degrees against 0 and 90 give 2/3,
+10 and 40 give 5/6. The best matching does not depend on the order and is the default.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from didact.errors import InvalidNumber, InvalidParameter
+from didact.numerics.exact import read_number
+
+Floats = NDArray[np.float64]
+Matching = Literal["optimal", "greedy"]
+
+_BLOCK_NUMBERS = 2**21
+_EXACT_AS_FLOAT = 2.0**53
+
+
+def exact_entry(value: Any, place: str) -> Fraction:
+    """An entry of a row as a fraction; exact rows may hold integers far beyond any float."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Fraction(value)
+    return read_number(value, place)
+
+
+def scaled_rows(rows: ArrayLike, place: str = "rows") -> Floats:
+    """Each row divided by its largest magnitude, shape (m, k); zero rows stay zero.
+
+    A correctly rounded quotient depends only on the true quotient, so rows that are positive
+    multiples of each other come out with the same bits. Integers and fractions of any size are
+    divided exactly first.
+    """
+    array = np.asarray(rows)
+    is_wide = array.dtype.kind in "iu" and (np.abs(array.astype(float)) >= _EXACT_AS_FLOAT).any()
+    if is_wide or array.dtype.kind in "OUS":
+        return _scaled_exactly(np.asarray(rows, dtype=object), place)
+    array = array.astype(np.float64)
+    if array.ndim != 2:
+        raise InvalidParameter(f"{place} must have shape (m, k); it has shape {array.shape}")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise InvalidNumber(
+            f"{place}[{row}, {column}] must be a finite number; it is {array[row, column]}"
+        )
+    largest = np.abs(array).max(axis=1, initial=0.0, keepdims=True)
+    scaled: Floats = array / np.where(largest > 0.0, largest, 1.0) + 0.0
+    return scaled
+
+
+def _scaled_exactly(array: NDArray[Any], place: str) -> Floats:
+    if array.ndim != 2:
+        raise InvalidParameter(f"{place} must have shape (m, k); it has shape {array.shape}")
+    scaled = np.zeros(array.shape)
+    for i, row in enumerate(array.tolist()):
+        exact = [exact_entry(value, f"{place}[{i}, {j}]") for j, value in enumerate(row)]
+        largest = max((abs(value) for value in exact), default=0)
+        if largest:
+            scaled[i] = [float(value / largest) for value in exact]
+    return scaled
+
+
+def unit_normals(rows: ArrayLike, place: str = "rows") -> Floats:
+    """Each row divided by its length, shape (m, k); a zero row has no direction and is refused."""
+    scaled = scaled_rows(rows, place)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    if (lengths == 0.0).any():
+        raise InvalidParameter(
+            f"{place}[{int(np.argmin(lengths))}] must have a direction; it is zero. Drop it"
+        )
+    unit: Floats = scaled / lengths
+    return unit
+
+
+def angle(x: ArrayLike, y: ArrayLike) -> float:
+    """The angle between two vectors in [0, pi], right to rounding also near 0 and pi.
+
+    2 atan2(|x - y|, |x + y|) of the unit vectors; an arc cosine would lose angles below 1e-8.
+    """
+    return float(angles(np.asarray(x)[None], np.asarray(y)[None])[0, 0])
+
+
+def angles(normals: ArrayLike, reference: ArrayLike) -> Floats:
+    """The angle between each normal and each reference normal, shape (n, m)."""
+    left, right = unit_normals(normals, "normals"), unit_normals(reference, "reference")
+    if left.shape[1] != right.shape[1]:
+        raise InvalidParameter(
+            "normals and reference must have as many entries; "
+            f"they have {left.shape[1]} and {right.shape[1]}"
+        )
+    result = np.empty((len(left), len(right)))
+    step = max(1, _BLOCK_NUMBERS // max(1, right.size))
+    for start in range(0, len(left), step):
+        block = left[start : start + step, None, :]
+        apart = np.linalg.norm(block - right, axis=2)
+        together = np.linalg.norm(block + right, axis=2)
+        result[start : start + step] = 2.0 * np.arctan2(apart, together)
+    return result
+
+
+def angular_similarity(
+    normals: ArrayLike, reference: ArrayLike, *, matching: Matching = "optimal"
+) -> float:
+    """The summed similarity of matched normals over the number of reference normals, in [0, 1].
+
+    `normals` (n, k) are the half-spaces that were shown, `reference` (m, k) those to be shown.
+    "optimal" maximises the sum over one-to-one matchings, so that no order matters; "greedy" is the
+    paper's: each normal in turn takes the closest reference normal left, the first of equals.
+    When n > m the surplus stays unmatched. Without reference normals there is nothing to show and
+    the similarity is 1; without normals, and something to show, it is 0.
+    """
+    if matching not in get_args(Matching):
+        raise InvalidParameter(f"matching must be 'optimal' or 'greedy'; it is {matching!r}")
+    if np.size(reference) == 0:
+        return 1.0
+    if np.size(normals) == 0:
+        return 0.0
+    similarity = 1.0 - angles(normals, reference) / np.pi
+    total = _greedy_sum(similarity) if matching == "greedy" else _optimal_sum(similarity)
+    return total / int(similarity.shape[1])
+
+
+def _greedy_sum(similarity: Floats) -> float:
+    """The sum when each row in turn takes its best column left."""
+    left = similarity.copy()
+    total = 0.0
+    for row in left[: left.shape[1]]:
+        best = int(np.argmax(row))
+        total += float(row[best])
+        left[:, best] = -np.inf
+    return total
+
+
+def _optimal_sum(similarity: Floats) -> float:
+    """The largest sum over one-to-one matchings of rows to columns (Hungarian method)."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(similarity, maximize=True)
+    return float(np.sort(similarity[rows, columns]).sum())

@@ -1,0 +1,395 @@
+"""How much of weight space a cone keeps, and points drawn evenly inside it.
+
+The cone is {w : rows.w >= 0}; its volume is its share of the box [-1, 1]^k, as in the paper, or of
+the sphere (the solid angle). The two differ in general. They agree on cones that symmetries of the
+box tile space with, such as w1 >= ... >= wk: a signed permutation keeps both measures.
+
+Up to three dimensions the share is exact up to rounding (below 1e-14). Both regions are cut into
+pyramids from the origin over the faces of the box, so a cone is clipped on each face and what is
+left counts by its area (box) or by the angle it fills (sphere). Dimensions that the rows do not
+touch do not count: columns without entries in the box, the complement of the row space on the
+sphere. Above that the share is estimated by counting points, with a Clopper-Pearson interval,
+which covers the true share at least as often as it says for every share and sample size.
+
+Points inside a thin cone come from hit-and-run on a standard Gaussian kept to the cone. Its
+direction is uniform on the cone's part of the sphere and independent of its length, so the length
+is drawn anew at each step, and a step only has to mix directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from didact.bec.similarity import scaled_rows, unit_normals
+from didact.errors import InvalidParameter
+
+Floats = NDArray[np.float64]
+Region = Literal["box", "sphere"]
+
+EXACT_UP_TO = 3
+"""Dimensions up to which the share is computed instead of estimated."""
+
+CHUNK_NUMBERS = 2**20
+"""Numbers held at a time while counting; the count does not depend on it."""
+
+PILOT = 8192
+SMALLEST_REJECTION_SHARE = 0.01
+"""Thinner cones are sampled by hit-and-run; in others every point is an independent draw."""
+
+CHAINS = 256
+BURN_IN_STAGES = 12
+STEPS_PER_DIMENSION = 10
+"""A stage of the burn-in is this many steps for each dimension; between draws it is half."""
+
+_ROW_BLOCK = 64
+_ZERO_LENGTH = 1e-12
+_OFF_SUBSPACE = 1e-9
+_NARROW = 1e-6
+
+
+@dataclass(frozen=True)
+class Volume:
+    """The share of a region that a cone keeps, with an interval that holds it.
+
+    The interval covers the true share with probability `confidence` or more; of an exact share it
+    is the share itself, with confidence 1 and no samples.
+    """
+
+    share: float
+    low: float
+    high: float
+    confidence: float
+    n_samples: int
+    method: Literal["exact", "monte carlo"]
+    region: Region
+
+
+def cone_volume(
+    rows: ArrayLike,
+    *,
+    region: Region = "box",
+    n_samples: int = 100_000,
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+) -> Volume:
+    """The share of the region in {w : rows.w >= 0}, rows of shape (m, k).
+
+    Exact when two rows are opposite (an equality: the share is 0), when there is but one half-space
+    (1/2) or when at most three dimensions count; otherwise estimated from `n_samples` points in
+    constant memory.
+    """
+    _require_settings(region, n_samples, confidence)
+    scaled = scaled_rows(rows)
+    if scaled.shape[1] == 0:
+        raise InvalidParameter("rows must have at least one column, one for each feature")
+    distinct = np.unique(scaled[scaled.any(axis=1)], axis=0)
+    if _has_opposite_rows(distinct):
+        return Volume(0.0, 0.0, 0.0, 1.0, 0, "exact", region)
+    counting = _in_counting_dimensions(distinct, region)
+    if counting.shape[1] <= EXACT_UP_TO or len(counting) == 1:
+        share = _exact_share(counting, region)
+        return Volume(share, share, share, 1.0, 0, "exact", region)
+    hits = count_inside(counting, region=region, n_samples=n_samples, rng=rng)
+    low, high = binomial_interval(hits, n_samples, confidence)
+    return Volume(hits / n_samples, low, high, confidence, n_samples, "monte carlo", region)
+
+
+def _require_settings(region: str, n_samples: int, confidence: float) -> None:
+    if region not in get_args(Region):
+        raise InvalidParameter(f"region must be 'box' or 'sphere'; it is {region!r}")
+    if n_samples < 1:
+        raise InvalidParameter(f"n_samples must be at least 1; it is {n_samples}")
+    if not 0.0 < confidence < 1.0:
+        raise InvalidParameter(f"confidence must lie between 0 and 1; it is {confidence}")
+
+
+def _has_opposite_rows(distinct: Floats) -> bool:
+    """Whether some row is a negative multiple of another, to the last bit of the scaled rows."""
+    both = np.concatenate([distinct, -distinct]) + 0.0
+    return len(np.unique(both, axis=0)) < len(both)
+
+
+def _in_counting_dimensions(rows: Floats, region: Region) -> Floats:
+    """The rows in the coordinates that the share depends on, shape (m, d) with d <= k."""
+    if region == "box":
+        return rows[:, rows.any(axis=0)]
+    if not len(rows):
+        return rows[:, :0]
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    _, strengths, directions = np.linalg.svd(unit, full_matrices=False)
+    smallest = strengths[0] * max(unit.shape) * np.finfo(np.float64).eps
+    inner: Floats = unit @ directions[strengths > smallest].T
+    return inner
+
+
+def _exact_share(rows: Floats, region: Region) -> float:
+    """The share of one half-space, or in up to three dimensions, each of which some row touches."""
+    dimensions = rows.shape[1]
+    if dimensions == 0:
+        return 1.0
+    if len(rows) == 1:
+        return 0.5
+    if dimensions == 1:
+        return 0.5 if (rows > 0.0).all() or (rows < 0.0).all() else 0.0
+    on_face = _share_on_edge if dimensions == 2 else _share_on_square
+    faces = [(axis, side) for axis in range(dimensions) for side in (-1.0, 1.0)]
+    return min(1.0, sum(on_face(rows, axis, side, region) for axis, side in faces))
+
+
+def _share_on_edge(rows: Floats, axis: int, side: float, region: Region) -> float:
+    """What the points (t, side) of one edge of the square add, for t in [-1, 1]."""
+    offsets, slopes = side * rows[:, axis], rows[:, 1 - axis]
+    if (offsets[slopes == 0.0] < 0.0).any():
+        return 0.0
+    rising, falling = slopes > 0.0, slopes < 0.0
+    with np.errstate(over="ignore"):
+        low = np.max(-offsets[rising] / slopes[rising], initial=-1.0)
+        high = np.min(-offsets[falling] / slopes[falling], initial=1.0)
+    if high <= low:
+        return 0.0
+    if region == "box":
+        return float(high - low) / 8.0
+    return float(np.arctan(high) - np.arctan(low)) / (2.0 * np.pi)
+
+
+def _share_on_square(rows: Floats, axis: int, side: float, region: Region) -> float:
+    """What one face of the cube adds: area / 24, or solid angle / 4 pi, of the clipped square."""
+    corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+    polygon = _clipped(np.insert(corners, axis, side, axis=1), rows)
+    if len(polygon) < 3:
+        return 0.0
+    first, second, third = polygon[:1], polygon[1:-1], polygon[2:]
+    if region == "box":
+        doubled = np.linalg.norm(np.cross(second - first, third - first), axis=1)
+        return float(doubled.sum()) / 48.0
+    return float(_solid_angles(first, second, third).sum()) / (4.0 * np.pi)
+
+
+def _solid_angles(first: Floats, second: Floats, third: Floats) -> Floats:
+    """The solid angles of triangles seen from the origin (van Oosterom and Strackee 1983)."""
+    length = [np.linalg.norm(corner, axis=1) for corner in (first, second, third)]
+    volume = np.abs((first * np.cross(second, third)).sum(axis=1))
+    spread = (
+        length[0] * length[1] * length[2]
+        + (first * second).sum(axis=1) * length[2]
+        + (first * third).sum(axis=1) * length[1]
+        + (second * third).sum(axis=1) * length[0]
+    )
+    angles: Floats = 2.0 * np.arctan2(volume, spread)
+    return angles
+
+
+def _clipped(polygon: Floats, rows: Floats) -> Floats:
+    """The part of a convex polygon where every row is >= 0, its corners in order, shape (v, 3).
+
+    A row that holds at all corners holds ever after, so about as many cuts as facets are made.
+    """
+    while len(rows) and len(polygon):
+        lowest = (rows @ polygon.T).min(axis=1)
+        worst = int(np.argmin(lowest))
+        if lowest[worst] >= 0.0:
+            break
+        polygon = _cut(polygon, rows[worst])
+        lowest[worst] = 0.0
+        rows = rows[lowest < 0.0]
+    return polygon
+
+
+def _cut(polygon: Floats, row: Floats) -> Floats:
+    """The part of a convex polygon where one row is >= 0 (Sutherland and Hodgman 1974)."""
+    heights = polygon @ row
+    corners = []
+    for here, height in enumerate(heights):
+        after = (here + 1) % len(polygon)
+        if height >= 0.0:
+            corners.append(polygon[here])
+        if height < 0.0 < heights[after] or heights[after] < 0.0 < height:
+            way = height / (height - heights[after])
+            corners.append(polygon[here] + way * (polygon[after] - polygon[here]))
+    return np.array(corners).reshape(-1, polygon.shape[1])
+
+
+def count_inside(rows: Floats, *, region: Region, n_samples: int, rng: np.random.Generator) -> int:
+    """How many of `n_samples` points drawn from the region satisfy all rows.
+
+    Points are drawn and dropped in chunks; the draws, and so the count, are those of one chunk.
+    """
+    dimensions = rows.shape[1]
+    chunk = max(1, CHUNK_NUMBERS // max(dimensions, _ROW_BLOCK))
+    hits = 0
+    for start in range(0, n_samples, chunk):
+        shape = (min(chunk, n_samples - start), dimensions)
+        points = 2.0 * rng.random(shape) - 1.0 if region == "box" else rng.standard_normal(shape)
+        hits += len(_kept(points, rows))
+    return hits
+
+
+def _kept(points: Floats, rows: Floats) -> Floats:
+    """The points that satisfy all rows."""
+    for start in range(0, len(rows), _ROW_BLOCK):
+        points = points[(points @ rows[start : start + _ROW_BLOCK].T >= 0.0).all(axis=1)]
+    return points
+
+
+def binomial_interval(hits: int, n_samples: int, confidence: float) -> tuple[float, float]:
+    """The Clopper-Pearson interval of a share; its upper end is above 0 even without a hit."""
+    from scipy.special import betaincinv
+
+    tail = (1.0 - confidence) / 2.0
+    low = float(betaincinv(hits, n_samples - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n_samples - hits, 1.0 - tail)) if hits < n_samples else 1.0
+    return low, high
+
+
+def sample_inside(
+    rows: ArrayLike,
+    *,
+    n_samples: int,
+    rng: np.random.Generator,
+    inside: ArrayLike,
+    equalities: ArrayLike | None = None,
+) -> Floats:
+    """Unit vectors drawn evenly from the cone {rows.w >= 0, equalities.w = 0}, shape (n, k).
+
+    Uniform on the cone's part of the unit sphere of the subspace of the equalities. `inside` (k,)
+    is a point of that subspace where every other row is strictly positive. Cones that keep over a
+    hundredth of the sphere give independent points. Thinner ones are sampled by at least 256
+    hit-and-run chains that start at `inside`; their burn-in is 13 stages of 10 steps a dimension,
+    the first 12 of which adapt the directions to the shape of the cone; draws of one chain lie 5
+    steps a dimension apart.
+    """
+    if n_samples < 1:
+        raise InvalidParameter(f"n_samples must be at least 1; it is {n_samples}")
+    scaled, start = scaled_rows(rows), unit_normals(np.asarray(inside)[None], "inside")[0]
+    if scaled.shape[1] != len(start):
+        raise InvalidParameter(
+            f"inside must have {scaled.shape[1]} entries, as the rows; it has {len(start)}"
+        )
+    subspace = _null_space(equalities, len(start))
+    walls, start = _walls_in(subspace, scaled, start)
+    points = _by_rejection(walls, n_samples, rng)
+    if points is None:
+        points = _by_hit_and_run(walls, start, n_samples, rng)
+    return unit_normals(points @ subspace.T)
+
+
+def _null_space(equalities: ArrayLike | None, dimensions: int) -> Floats:
+    """An orthonormal basis of {w : equalities.w = 0}, in columns."""
+    if equalities is None or np.size(equalities) == 0:
+        return np.eye(dimensions)
+    scaled = scaled_rows(equalities, "equalities")
+    if scaled.shape[1] != dimensions:
+        raise InvalidParameter(
+            f"equalities must have {dimensions} columns, as the rows; they have {scaled.shape[1]}"
+        )
+    _, strengths, directions = np.linalg.svd(scaled)
+    smallest = strengths[0] * max(scaled.shape) * np.finfo(np.float64).eps
+    return directions[int((strengths > smallest).sum()) :].T
+
+
+def _walls_in(subspace: Floats, rows: Floats, start: Floats) -> tuple[Floats, Floats]:
+    """The rows and the start in coordinates of the subspace; rows that vanish there go."""
+    inner = start @ subspace
+    if np.linalg.norm(start - subspace @ inner) > _OFF_SUBSPACE:
+        raise InvalidParameter("inside must satisfy the equalities; it does not")
+    walls = rows @ subspace
+    lengths = np.linalg.norm(walls, axis=1)
+    present = lengths > _ZERO_LENGTH
+    walls = walls[present] / lengths[present, None]
+    outside = np.flatnonzero(present)[walls @ inner <= 0.0]
+    if len(outside):
+        raise InvalidParameter(
+            f"inside must be strictly inside every half-space; rows[{outside[0]}] is not "
+            "positive there. Pass opposite rows as equalities"
+        )
+    return walls, inner
+
+
+def _by_rejection(walls: Floats, n_samples: int, rng: np.random.Generator) -> Floats | None:
+    """Independent Gaussian points of the cone, or None when too few of a pilot fall inside."""
+    shape = (PILOT, walls.shape[1])
+    kept = [_kept(rng.standard_normal(shape), walls)]
+    if len(kept[0]) < PILOT * SMALLEST_REJECTION_SHARE:
+        return None
+    while sum(map(len, kept)) < n_samples:
+        kept.append(_kept(rng.standard_normal(shape), walls))
+    return np.concatenate(kept)[:n_samples]
+
+
+def _by_hit_and_run(
+    walls: Floats, start: Floats, n_samples: int, rng: np.random.Generator
+) -> Floats:
+    """Gaussian points of the cone from parallel chains, the same number of draws from each."""
+    dimensions = len(start)
+    stage = STEPS_PER_DIMENSION * dimensions
+    points = np.tile(start, (max(CHAINS, 8 * dimensions), 1))
+    shape = np.eye(dimensions)
+    for _ in range(BURN_IN_STAGES):
+        points = _walk(points, walls, shape, stage, rng)
+        shape = _shape_of(points)
+    points = _walk(points, walls, shape, stage, rng)
+    draws = [points]
+    while sum(map(len, draws)) < n_samples:
+        points = _walk(points, walls, shape, stage // 2, rng)
+        draws.append(points)
+    return np.concatenate(draws)[:n_samples]
+
+
+def _shape_of(points: Floats) -> Floats:
+    """A matrix that turns a standard Gaussian into one as elongated as the points are."""
+    _, widths, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    shape: Floats = axes.T * np.maximum(widths, widths[0] * 1e-14)
+    return shape
+
+
+def _walk(
+    points: Floats, walls: Floats, shape: Floats, n_steps: int, rng: np.random.Generator
+) -> Floats:
+    """The chains after so many steps: a random chord, a Gaussian point on it, a new length."""
+    n_chains, dimensions = points.shape
+    for _ in range(n_steps):
+        directions = rng.standard_normal((n_chains, dimensions)) @ shape.T
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        low, high = _chords(points, directions, walls)
+        middle = -(points * directions).sum(axis=1)
+        steps = middle + _truncated_normal(low - middle, high - middle, rng.random((n_chains,)))
+        moved = points + np.clip(steps, low, high)[:, None] * directions
+        still_inside = (moved @ walls.T > 0.0).all(axis=1)
+        points = np.where(still_inside[:, None], moved, points)
+        lengths = np.sqrt(rng.chisquare(dimensions, n_chains))
+        points *= (lengths / np.linalg.norm(points, axis=1))[:, None]
+    return points
+
+
+def _chords(points: Floats, directions: Floats, walls: Floats) -> tuple[Floats, Floats]:
+    """How far each point may go back and forth along its direction before it meets a wall."""
+    heights, slopes = points @ walls.T, directions @ walls.T
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        meets = -heights / slopes
+    low = np.where(slopes > 0.0, meets, -np.inf).max(axis=1)
+    high = np.where(slopes < 0.0, meets, np.inf).min(axis=1)
+    return low, high
+
+
+def _truncated_normal(low: Floats, high: Floats, uniform: Floats) -> Floats:
+    """Standard normal draws kept to [low, high], by inverting the distribution in logarithms.
+
+    Intervals on the right are mirrored, where the tail keeps its digits; on an interval shorter
+    than 1e-6 the density is as good as constant.
+    """
+    from scipy.special import log_ndtr, ndtri_exp
+
+    with np.errstate(invalid="ignore"):
+        mirrored = low + high > 0.0
+    left, right = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    uniform = np.clip(uniform, 2.0**-53, 1.0 - 2.0**-53)
+    mass = -np.expm1(log_ndtr(left) - log_ndtr(right))
+    draws = ndtri_exp(log_ndtr(right) + np.log1p(-(1.0 - uniform) * mass))
+    narrow = right - left < _NARROW
+    draws[narrow] = left[narrow] + uniform[narrow] * (right - left)[narrow]
+    kept: Floats = np.where(mirrored, -draws, draws)
+    return kept

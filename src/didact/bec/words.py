@@ -1,0 +1,263 @@
+"""Half-spaces of weights in plain English: what a row says about the rewards of features.
+
+A row n says n.w >= 0. Its positive entries go to one side and its negative ones to the other, so
+that every number in the sentence is positive: 2.54 steps on white are worth at least one step on
+grey. Whether a feature is a reward or a cost cannot be seen from the row. When the true weights are
+given and agree in sign, the sentence speaks of costs or of worth: one step on grey costs at least
+2.54 times a step on white.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+from didact.bec.similarity import exact_entry
+from didact.errors import InvalidParameter
+
+Kind = Literal["state", "action", "feature"]
+Measure = Literal["worth", "cost"]
+Relation = Literal["at least", "at most", "exactly"]
+
+LARGEST_RATIO = 1000
+"""Amounts are scaled to make the smallest 1, or the largest 1 when they lie further apart."""
+
+MOST_TERMS = 5
+SIGNIFICANT_DIGITS = 3
+DIGITS_OF_ONE = 12
+
+_UNITS = {"state": "step on", "action": "use of", "feature": "unit of"}
+_UNITS_PLURAL = {"state": "steps on", "action": "uses of", "feature": "units of"}
+
+
+@dataclass(frozen=True)
+class Term:
+    """So many units of a feature; the amount is exact and positive."""
+
+    amount: Fraction
+    feature: int
+    name: str
+
+
+@dataclass(frozen=True)
+class HalfSpaceWords:
+    """A half-space or hyperplane as a comparison of two sides that can be said and checked.
+
+    It says: the worth (or cost) of the left side is at least, at most or exactly that of the right;
+    an empty side is nothing.
+    """
+
+    left: tuple[Term, ...]
+    right: tuple[Term, ...]
+    relation: Relation
+    measure: Measure
+    as_ratio: bool
+    kind: Kind
+
+    def holds(self, weights: Sequence[Any]) -> bool:
+        """Whether the weights satisfy what is said, decided exactly before any rounding."""
+        exact = _read_numbers(weights, "weights")
+        surplus = _worth(self.left, exact) - _worth(self.right, exact)
+        if self.measure == "cost":
+            surplus = -surplus
+        if self.relation == "exactly":
+            return surplus == 0
+        return surplus >= 0 if self.relation == "at least" else surplus <= 0
+
+    def sentence(self) -> str:
+        """The comparison in words, amounts to three significant digits, without a full stop."""
+        if not self.left:
+            return "every reward agrees"
+        if not self.right:
+            return self._against_nothing()
+        if self.as_ratio:
+            return self._ratio()
+        verb = _verb(self.measure, _is_single(self.left))
+        together = "together " if len(self.left) > 1 else ""
+        left, right = _side(self.left, self.kind), _side(self.right, self.kind)
+        return f"{left} {together}{verb} {self.relation} {right}"
+
+    def _against_nothing(self) -> str:
+        """One side against zero: never a loss, never a gain, or worth nothing."""
+        single = len(self.left) == 1
+        what = (
+            f"a {_UNITS[self.kind]} {self.left[0].name}" if single else _side(self.left, self.kind)
+        )
+        verb = "is" if single else "together are"
+        if self.relation == "exactly":
+            return f"{what} {verb} worth exactly nothing"
+        return f"{what} {verb} never a {'loss' if self.relation == 'at least' else 'gain'}"
+
+    def _ratio(self) -> str:
+        """One unit of a feature as so many times one unit of another."""
+        unit, amount = _UNITS[self.kind], _amount_text(self.right[0].amount)
+        verb = _verb(self.measure, True)
+        subject, object_ = f"one {unit} {self.left[0].name}", f"a {unit} {self.right[0].name}"
+        if amount == "1":
+            return f"{subject} {verb} {self.relation} as much as {object_}"
+        return f"{subject} {verb} {self.relation} {amount} times {object_}"
+
+
+def describe_half_space(
+    normal: Sequence[Any],
+    names: Sequence[str] | None,
+    *,
+    equality: bool = False,
+    kind: Kind = "state",
+    weights: Sequence[Any] | None = None,
+) -> str:
+    """What normal.w >= 0 (or = 0) says about the rewards of the named features.
+
+    `weights`, the true ones, only choose the wording. `kind` says what a feature counts: steps on
+    states, uses of actions or plain units.
+
+    >>> describe_half_space((2.539, -1), ("white", "grey"))
+    '2.54 steps on white are worth at least one step on grey'
+    >>> describe_half_space((2.539, -1), ("white", "grey"), weights=(-1, -10))
+    'one step on grey costs at least 2.54 times a step on white'
+    >>> describe_half_space((-1, 0), ("white", "grey"))
+    'a step on white is never a gain'
+    """
+    words = half_space_words(normal, names, equality=equality, kind=kind, weights=weights)
+    return words.sentence()
+
+
+def half_space_words(
+    normal: Sequence[Any],
+    names: Sequence[str] | None,
+    *,
+    equality: bool = False,
+    kind: Kind = "state",
+    weights: Sequence[Any] | None = None,
+) -> HalfSpaceWords:
+    """The comparison that says normal.w >= 0 (or = 0); it holds for exactly those weights."""
+    if kind not in get_args(Kind):
+        raise InvalidParameter(f"kind must be 'state', 'action' or 'feature'; it is {kind!r}")
+    entries = _read_numbers(normal, "normal")
+    named = _names_for(entries, names)
+    scale = _scale(entries)
+    positive = _terms(entries, named, scale, 1)
+    negative = _terms(entries, named, scale, -1)
+    relation: Relation = "exactly" if equality else "at least"
+    if not positive and not equality:
+        return HalfSpaceWords(negative, (), "at most", "worth", False, kind)
+    if not positive or not negative:
+        return HalfSpaceWords(positive or negative, (), relation, "worth", False, kind)
+    sign = _common_sign(positive + negative, weights, len(entries))
+    measure: Measure = "cost" if sign < 0 else "worth"
+    left, right = (negative, positive) if sign < 0 else (positive, negative)
+    if sign and len(left) == len(right) == 1:
+        return _as_ratio(left[0], right[0], relation, measure, kind)
+    return HalfSpaceWords(left, right, relation, measure, False, kind)
+
+
+def _read_numbers(values: Sequence[Any], place: str) -> list[Fraction]:
+    return [exact_entry(value, f"{place}[{i}]") for i, value in enumerate(values)]
+
+
+def _names_for(entries: list[Fraction], names: Sequence[str] | None) -> Sequence[str]:
+    if names is None:
+        return [f"feature {i}" for i in range(len(entries))]
+    if len(names) != len(entries):
+        raise InvalidParameter(
+            f"names must name each of the {len(entries)} features; there are {len(names)}"
+        )
+    return names
+
+
+def _scale(entries: list[Fraction]) -> Fraction:
+    """What to divide by: the smallest amount, or the largest when they lie far apart."""
+    amounts = [abs(entry) for entry in entries if entry]
+    if not amounts:
+        return Fraction(1)
+    smallest, largest = min(amounts), max(amounts)
+    return smallest if largest <= LARGEST_RATIO * smallest else largest
+
+
+def _terms(
+    entries: list[Fraction], names: Sequence[str], scale: Fraction, sign: int
+) -> tuple[Term, ...]:
+    """The entries of one sign, the largest amounts first."""
+    terms = [
+        Term(abs(entry) / scale, i, names[i]) for i, entry in enumerate(entries) if entry * sign > 0
+    ]
+    return tuple(sorted(terms, key=lambda term: -term.amount))
+
+
+def _common_sign(terms: tuple[Term, ...], weights: Sequence[Any] | None, n_features: int) -> int:
+    """1 or -1 when the true weights of all terms have that sign, else 0."""
+    if weights is None:
+        return 0
+    exact = _read_numbers(weights, "weights")
+    if len(exact) != n_features:
+        raise InvalidParameter(
+            f"weights must have {n_features} entries, as the normal; there are {len(exact)}"
+        )
+    if all(exact[term.feature] > 0 for term in terms):
+        return 1
+    return -1 if all(exact[term.feature] < 0 for term in terms) else 0
+
+
+def _as_ratio(
+    left: Term, right: Term, relation: Relation, measure: Measure, kind: Kind
+) -> HalfSpaceWords:
+    """One unit against at least one unit of the other; sides change places when that needs it."""
+    if left.amount > right.amount:
+        left, right = right, left
+        relation = "at most" if relation == "at least" else relation
+    one = Term(Fraction(1), left.feature, left.name)
+    other = Term(right.amount / left.amount, right.feature, right.name)
+    return HalfSpaceWords((one,), (other,), relation, measure, True, kind)
+
+
+def _worth(terms: tuple[Term, ...], weights: list[Fraction]) -> Fraction:
+    return sum((term.amount * weights[term.feature] for term in terms), Fraction(0))
+
+
+def _side(terms: tuple[Term, ...], kind: Kind) -> str:
+    """One side in words: 'one step on grey', or '2.54 steps on white and 1 on sand'."""
+    if _is_single(terms):
+        return f"one {_UNITS[kind]} {terms[0].name}"
+    link = _UNITS[kind].rsplit(" ", 1)[1]
+    parts = [f"{_amount_text(term.amount)} {link} {term.name}" for term in terms[:MOST_TERMS]]
+    amount = _amount_text(terms[0].amount)
+    unit = _UNITS[kind] if amount == "1" else _UNITS_PLURAL[kind]
+    parts[0] = f"{amount} {unit} {terms[0].name}"
+    if len(terms) > MOST_TERMS:
+        parts.append(f"{len(terms) - MOST_TERMS} more")
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _is_single(terms: tuple[Term, ...]) -> bool:
+    """Whether a side is one unit of one feature."""
+    return len(terms) == 1 and _amount_text(terms[0].amount) == "1"
+
+
+def _verb(measure: Measure, singular: bool) -> str:
+    if measure == "cost":
+        return "costs" if singular else "cost"
+    return "is worth" if singular else "are worth"
+
+
+def _amount_text(amount: Fraction) -> str:
+    """The amount to three significant digits; never 0, and 1 only to twelve digits.
+
+    One is said as "one" or "as much as", so an amount close to it gets the digits that tell.
+    """
+    rounded = _rounded(amount, SIGNIFICANT_DIGITS)
+    digits = SIGNIFICANT_DIGITS
+    while rounded == 1 and digits < DIGITS_OF_ONE:
+        digits += 1
+        rounded = _rounded(amount, digits)
+    if -4 <= rounded.adjusted() <= 6:
+        return f"{rounded:f}"
+    return f"{rounded:e}".replace("e+", "e")
+
+
+def _rounded(amount: Fraction, digits: int) -> Decimal:
+    context = Context(prec=digits)
+    quotient = context.divide(Decimal(amount.numerator), Decimal(amount.denominator))
+    return quotient.normalize(context)

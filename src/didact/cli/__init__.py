@@ -1,0 +1,73 @@
+"""The command line: thin commands over the use cases in `didact.app`.
+
+Exit codes: 0 done, 2 bad input, 130 interrupted. A traceback is always a bug.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from didact import __version__
+from didact.errors import DidactError, DidactWarning
+
+COMMANDS = ("worlds", "show")
+
+
+class LazyGroup(click.Group):
+    """Commands are imported when they are named, so that help comes at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, in the order of a first visit."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, from its own module."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"didact.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="didact")
+def cli() -> None:
+    """Find the fewest demonstrations that teach a reward, and prove that they do."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; one line on standard error for bad input, exit code 2."""
+    import logging
+    import os
+    import warnings
+
+    logging.basicConfig(format="didact: %(message)s", level=logging.WARNING)
+    logging.getLogger("didact").setLevel(logging.INFO)
+    warnings.showwarning = lambda message, category, *_: (
+        click.echo(f"didact: {message}", err=True) if issubclass(category, DidactWarning) else None
+    )
+    try:
+        code = cli.main(arguments, prog_name="didact", standalone_mode=False)
+        sys.stdout.flush()
+    except DidactError as error:
+        _fail(" ".join(str(error).split()), 2)
+    except click.ClickException as error:
+        hint = "" if error.ctx is None else f" Try '{error.ctx.command_path} --help'."
+        _fail(" ".join(error.format_message().split()) + hint, 2)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        _fail("there is not enough memory for this; try a smaller world", 2)
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"didact: {message}", err=True)
+    sys.exit(code)

@@ -1,0 +1,5 @@
+"""`python -m didact.cli`."""
+
+from didact.cli import main
+
+main()

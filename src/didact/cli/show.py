@@ -1,0 +1,56 @@
+"""`didact show`: a world and what is optimal in it."""
+
+from __future__ import annotations
+
+import click
+
+from didact.cli import options
+
+
+@click.command("show")
+@click.argument("world")
+@options.parameters
+@options.seed
+@click.option(
+    "--arithmetic",
+    type=click.Choice(["auto", "float", "exact"]),
+    default="auto",
+    show_default=True,
+    help="How ties are decided.",
+)
+@click.option("--save", type=click.Path(dir_okay=False), help="Also write the task to this file.")
+@options.as_json
+def command(
+    world: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    arithmetic: str,
+    save: str | None,
+    as_json: bool,
+) -> None:
+    """Draw WORLD with its optimal actions.
+
+    WORLD is a name that `didact worlds` lists, a task file (.json), or a Gymnasium environment such
+    as FrozenLake-v1.
+    """
+    from didact.app.show import show
+    from didact.app.source import read_parameters
+
+    shown = show(
+        world,
+        options.with_seed(read_parameters(settings), seed),
+        arithmetic=arithmetic,  # type: ignore[arg-type]
+    )
+    if save is not None:
+        from didact.mdp import save_task
+
+        save_task(shown.task, save)
+    if as_json:
+        options.print_json(shown.document())
+        return
+    from rich.console import Console
+
+    from didact.report.terminal import draw_task
+
+    console = Console(highlight=False)
+    console.print(draw_task(shown.task, shown.plan, width=console.width))

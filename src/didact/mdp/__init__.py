@@ -1,0 +1,18 @@
+"""The model, the task, demonstrations, and their files."""
+
+from didact.mdp.demonstrations import Demonstration, as_demonstrations
+from didact.mdp.files import load_demonstrations, load_task, save_task
+from didact.mdp.model import MDP
+from didact.mdp.task import Task
+from didact.mdp.transitions import Transitions
+
+__all__ = [
+    "MDP",
+    "Demonstration",
+    "Task",
+    "Transitions",
+    "as_demonstrations",
+    "load_demonstrations",
+    "load_task",
+    "save_task",
+]

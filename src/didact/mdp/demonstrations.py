@@ -1,0 +1,69 @@
+"""Demonstrations: what a teacher shows, as plain (state, action) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from didact.errors import InvalidModel
+from didact.mdp.model import MDP
+from didact.mdp.transitions import require_index
+from didact.numerics.exact import shown
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A tuple of (state, action) pairs in the order shown; hashable, plain ints."""
+
+    pairs: tuple[tuple[int, int], ...]
+
+    def __init__(self, pairs: Iterable[Iterable[Any]]):
+        plain = []
+        for i, pair in enumerate(_entries(pairs, "a demonstration must be [state, action] pairs")):
+            entries = _entries(pair, f"pair {i} must be [state, action]")
+            if len(entries) != 2:
+                raise InvalidModel(f"pair {i} must be [state, action]; it is {shown(pair)}")
+            state = require_index(entries[0], 2**62, f"pair {i}: state")
+            action = require_index(entries[1], 2**62, f"pair {i}: action")
+            plain.append((state, action))
+        if not plain:
+            raise InvalidModel("a demonstration must show at least one (state, action) pair")
+        object.__setattr__(self, "pairs", tuple(plain))
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, step: int) -> tuple[int, int]:
+        return self.pairs[step]
+
+
+def _entries(given: Any, rule: str) -> list[Any]:
+    if not isinstance(given, str | bytes | Mapping):
+        with suppress(TypeError):
+            return list(given)
+    raise InvalidModel(f"{rule}; it is {shown(given)}")
+
+
+def as_demonstrations(given: Iterable[Any], mdp: MDP) -> tuple[Demonstration, ...]:
+    """Demonstrations of this MDP: states and actions in range, nothing shown after the end."""
+    checked = []
+    for i, entry in enumerate(_entries(given, "demonstrations must be a list")):
+        try:
+            demonstration = entry if isinstance(entry, Demonstration) else Demonstration(entry)
+        except InvalidModel as error:
+            raise InvalidModel(f"demonstrations[{i}]: {error}") from None
+        for step, (state, action) in enumerate(demonstration):
+            place = f"demonstrations[{i}][{step}]"
+            require_index(state, mdp.n_states, f"{place}: state")
+            require_index(action, mdp.n_actions, f"{place}: action")
+            if mdp.terminal[state]:
+                raise InvalidModel(
+                    f"{place}: state {state} is terminal, so no action is taken there; remove it"
+                )
+        checked.append(demonstration)
+    return tuple(checked)

@@ -1,0 +1,194 @@
+"""Files: `didact.task/1`, and lists of demonstrations. JSON, every number kept exactly."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import Any
+
+from didact.errors import InvalidFile, InvalidInput
+from didact.mdp.demonstrations import Demonstration, as_demonstrations
+from didact.mdp.jsonfiles import read_json, shown_path, write_json
+from didact.mdp.model import MDP
+from didact.mdp.task import Task
+from didact.mdp.transitions import Transitions, require_index, require_sizes
+from didact.numerics.exact import shown
+
+TASK_FORMAT = "didact.task/1"
+_REQUIRED = ("n_states", "n_actions", "transitions", "features", "weights", "discount")
+_OPTIONAL = (
+    "name",
+    "start",
+    "terminal",
+    "state_names",
+    "action_names",
+    "feature_names",
+    "layout",
+)
+
+
+def load_task(path: str | os.PathLike[str]) -> Task:
+    """The task in a `didact.task/1` file, every number exactly as written."""
+    document = read_json(path)
+    try:
+        return task_from_document(document)
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+
+
+def save_task(task: Task, path: str | os.PathLike[str]) -> None:
+    """Write a `didact.task/1` file; reading it back gives the same task exactly."""
+    write_json(task_document(task), path)
+
+
+def load_demonstrations(path: str | os.PathLike[str], mdp: MDP) -> tuple[Demonstration, ...]:
+    """The demonstrations in a JSON file: a list of them, or any object that has such a list."""
+    document = read_json(path)
+    if isinstance(document, dict):
+        document = document.get("demonstrations")
+    if not isinstance(document, list):
+        raise InvalidFile(
+            f"{shown_path(path)}: must hold a list of demonstrations, each a list of "
+            "[state, action] pairs, or an object with such a list named 'demonstrations'"
+        )
+    try:
+        return as_demonstrations(document, mdp)
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+
+
+def task_from_document(document: Any) -> Task:
+    """The task that a `didact.task/1` object describes."""
+    _require_format(document)
+    for name in _REQUIRED:
+        if name not in document:
+            raise InvalidFile(f"{name} is missing; a task file needs {', '.join(_REQUIRED)}")
+    unknown = sorted(set(document) - set(_REQUIRED) - set(_OPTIONAL) - {"format"})
+    if unknown:
+        raise InvalidFile(f"{shown(unknown[0])} is not part of {TASK_FORMAT}; remove it")
+    for name in ("transitions", "features", "weights"):
+        if not isinstance(document[name], list):
+            raise InvalidFile(f"{name} must be a list; it is {shown(document[name])}")
+    terminal = _listed(document, "terminal") or []
+    for i, state in enumerate(terminal):
+        require_index(state, len(document["features"]), f"terminal[{i}]")
+    _require_claims(document, len(set(terminal)))
+    mdp = MDP(
+        Transitions.from_rows(document["transitions"], document["n_states"], document["n_actions"]),
+        document["features"],
+        document["discount"],
+        start=_start(document),
+        terminal=terminal,
+        state_names=_listed(document, "state_names"),
+        action_names=_listed(document, "action_names"),
+        feature_names=_listed(document, "feature_names"),
+    )
+    return Task(
+        mdp, document["weights"], name=document.get("name", "task"), layout=document.get("layout")
+    )
+
+
+def _require_claims(document: dict[str, Any], n_terminal: int) -> None:
+    """Refuse sizes that the lists in the file do not bear out, before memory is taken for them."""
+    n_states, n_actions = require_sizes(document["n_states"], document["n_actions"])
+    if len(document["features"]) != n_states:
+        raise InvalidFile(
+            f"features must have {n_states} rows, one for each state; it has "
+            f"{len(document['features'])}"
+        )
+    n_rows = (n_states - n_terminal) * n_actions
+    if len(document["transitions"]) < n_rows:
+        raise InvalidFile(
+            f"transitions must have at least {n_rows} entries, one for each action in each state "
+            f"that is not terminal; it has {len(document['transitions'])}"
+        )
+
+
+def _require_format(document: Any) -> None:
+    if not isinstance(document, dict):
+        raise InvalidFile(f"must hold one JSON object with format {TASK_FORMAT!r}")
+    given = document.get("format")
+    if given != TASK_FORMAT:
+        raise InvalidFile(
+            f"format must be {TASK_FORMAT!r}, which this didact reads; it is {shown(given)}"
+        )
+
+
+def _listed(document: dict[str, Any], name: str) -> list[Any] | None:
+    value = document.get(name)
+    if value is not None and not isinstance(value, list):
+        raise InvalidFile(f"{name} must be a list or null; it is {shown(value)}")
+    return value
+
+
+def _start(document: dict[str, Any]) -> Any:
+    start = document.get("start")
+    if start is None or start == "uniform":
+        return "uniform"
+    if not isinstance(start, list) or not all(isinstance(p, list) and len(p) == 2 for p in start):
+        raise InvalidFile(
+            f"start must be 'uniform' or a list of [state, probability] pairs; it is {shown(start)}"
+        )
+    return start
+
+
+def task_document(task: Task) -> dict[str, Any]:
+    """The `didact.task/1` object of a task: plain JSON values, exact."""
+    mdp = task.mdp
+    palette, codes = mdp.transitions.exact()
+    written = [write_number(value) for value in palette]
+    offsets = mdp.transitions.offsets.tolist()
+    successors = mdp.transitions.successors.tolist()
+    entry_codes = codes.tolist()
+    transitions = [
+        [row // mdp.n_actions, row % mdp.n_actions, successors[i], written[entry_codes[i]]]
+        for row in range(mdp.n_states * mdp.n_actions)
+        for i in range(offsets[row], offsets[row + 1])
+    ]
+    return {
+        "format": TASK_FORMAT,
+        "name": task.name,
+        "n_states": mdp.n_states,
+        "n_actions": mdp.n_actions,
+        "transitions": transitions,
+        "features": _nested(mdp.features),
+        "weights": [write_number(value) for value in task.true_weights.fractions()],
+        "discount": write_number(mdp.exact_discount),
+        "start": [
+            [state, write_number(share)]
+            for state, share in enumerate(mdp.start.fractions())
+            if share
+        ],
+        "terminal": [state for state, ends in enumerate(mdp.terminal.tolist()) if ends],
+        "state_names": _as_list(mdp.state_names),
+        "action_names": _as_list(mdp.action_names),
+        "feature_names": _as_list(mdp.feature_names),
+        "layout": None
+        if task.layout is None
+        else {k: list(v) if isinstance(v, tuple) else v for k, v in task.layout.items()},
+    }
+
+
+def _nested(numbers: Any) -> Any:
+    palette, codes = numbers.exact()
+    written = [write_number(value) for value in palette]
+
+    def fill(part: Any) -> Any:
+        return [fill(p) for p in part] if isinstance(part, list) else written[part]
+
+    return fill(codes.tolist())
+
+
+def _as_list(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else list(names)
+
+
+def write_number(value: Fraction) -> int | float | str:
+    """A JSON value that reads back exactly: an int, a float whose decimal it is, or 'p/q'."""
+    if value.denominator == 1 and abs(value.numerator) < 2**53:
+        return value.numerator
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return str(value)
+    return nearest if Fraction(repr(nearest)) == value else str(value)

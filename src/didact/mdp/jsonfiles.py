@@ -1,0 +1,138 @@
+"""JSON in files: read strictly, one line says what is wrong; written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import stat
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidFile
+from didact.numerics.exact import MAX_DIGITS, shown
+
+MAX_BYTES = 1_000_000_000
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """The value in a JSON file: decimals as Decimal, no NaN, no repeated keys."""
+    place = shown_path(path)
+    try:
+        text = _read_bytes(path, place).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidFile(f"{place}: must be a JSON text file in UTF-8; it is binary") from None
+    except InvalidFile:
+        raise
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{place}: cannot be read: {_reason(error)}") from None
+    if text.startswith("\ufeff"):
+        raise InvalidFile(f"{place}: must not begin with a byte order mark; save it without one")
+    try:
+        return json.loads(
+            text, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=_without_repeats
+        )
+    except InvalidFile as error:
+        raise InvalidFile(f"{place}: {error}") from None
+    except json.JSONDecodeError as error:
+        raise InvalidFile(
+            f"{place}: must be JSON; line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise InvalidFile(f"{place}: must not be nested so deeply; flatten it") from None
+    except ValueError:
+        raise InvalidFile(
+            f"{place}: must hold numbers of at most {MAX_DIGITS} digits; one is longer. Round it"
+        ) from None
+
+
+def _read_bytes(path: str | os.PathLike[str], place: str) -> bytes:
+    """The bytes of a file or pipe; a device, which may never end, is refused."""
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+            raise InvalidFile(f"{place}: must be a file; it is a device")
+        content = bytearray()
+        while len(content) <= MAX_BYTES >= status.st_size and (part := file.read(2**20)):
+            content += part
+    if max(len(content), status.st_size) > MAX_BYTES:
+        raise InvalidFile(f"{place}: must have at most {MAX_BYTES} bytes; it has more")
+    return bytes(content)
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """The path on one line."""
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise InvalidFile(f"a path must be a string; it is {shown(path)}") from None
+    if not isinstance(text, str):
+        raise InvalidFile(f"a path must be a string; it is {shown(path)}")
+    return text if text.isprintable() else repr(text)
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        raise InvalidFile(f"numbers must have sensible exponents; one is {shown(text)}") from None
+
+
+def _refuse(constant: str) -> Any:
+    raise InvalidFile(f"numbers must be finite; {constant} is not")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            raise InvalidFile(f"the key {shown(key)} must stand once in an object; it stands twice")
+        seen[key] = value
+    return seen
+
+
+def write_json(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write an object, one line for each top-level key; the file appears whole or not at all."""
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}"
+        for key, value in document.items()
+    ]
+    write_text("{" + ",\n ".join(lines) + "}\n", path)
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text file so that a reader sees the old one or the new one, never a part.
+
+    A link is followed, an old file keeps its permissions, and a pipe is simply written to.
+    """
+    place = shown_path(path)
+    try:
+        target = os.path.realpath(path)
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as pipe:
+                pipe.write(text.encode("utf-8"))
+        else:
+            _replace(target, text.encode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{place}: cannot be written: {_reason(error)}") from None
+
+
+def _replace(target: str, content: bytes) -> None:
+    temporary = os.path.join(os.path.dirname(target), f".didact-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(target):
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

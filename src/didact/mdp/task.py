@@ -1,0 +1,95 @@
+"""A task: an MDP, the true weights, a name, and how to draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidModel
+from didact.mdp.model import MDP, as_weights, require_text
+from didact.mdp.transitions import MAX_ROWS, require_index
+from didact.numerics.exact import Floats, Numbers, shown
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Task:
+    """What is to be taught: the reward w.phi of an MDP, with weights kept exactly as given.
+
+    layout: None, or {"kind": "grid", "rows": r, "columns": c} with an optional "cells" that names
+    the grid cell (row * columns + column) of every state when not all cells are states.
+    """
+
+    mdp: MDP
+    true_weights: Numbers
+    name: str
+    layout: Mapping[str, Any] | None
+
+    def __init__(
+        self, mdp: MDP, weights: Any, *, name: str = "task", layout: Mapping[str, Any] | None = None
+    ):
+        if not isinstance(mdp, MDP):
+            raise InvalidModel(f"mdp must be an MDP; it is {shown(mdp)}")
+        object.__setattr__(self, "mdp", mdp)
+        object.__setattr__(self, "true_weights", as_weights(weights, mdp.n_features))
+        object.__setattr__(self, "name", require_text(name, "name"))
+        object.__setattr__(self, "layout", _as_layout(layout, mdp.n_states))
+
+    @property
+    def weights(self) -> Floats:
+        """The true weights as floats, shape (k,)."""
+        return self.true_weights.floats
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        layout = None if self.layout is None else dict(self.layout)
+        return _restored, (self.mdp, self.true_weights, self.name, layout)
+
+    def __repr__(self) -> str:
+        return f"Task({self.name!r}, {self.mdp!r})"
+
+
+def _restored(mdp: MDP, weights: Numbers, name: str, layout: Mapping[str, Any] | None) -> Task:
+    return Task(mdp, weights, name=name, layout=layout)
+
+
+def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:
+    if layout is None:
+        return None
+    if not isinstance(layout, Mapping) or layout.get("kind") != "grid":
+        raise InvalidModel(
+            "layout must be null or an object with kind 'grid', rows and columns; "
+            f"it is {shown(layout)}"
+        )
+    unknown = set(layout) - {"kind", "rows", "columns", "cells"}
+    if unknown:
+        raise InvalidModel(f"layout has no entry {shown(min(unknown, key=str))}; remove it")
+    rows, columns = (_as_count(layout.get(name), f"layout.{name}") for name in ("rows", "columns"))
+    if rows * columns > MAX_ROWS:
+        raise InvalidModel(f"layout must have at most {MAX_ROWS} cells; it has {rows} * {columns}")
+    cells = layout.get("cells")
+    if cells is None:
+        if rows * columns != n_states:
+            raise InvalidModel(
+                f"layout has {rows} * {columns} cells for {n_states} states; "
+                "name the cell of each state in layout.cells"
+            )
+        return MappingProxyType({"kind": "grid", "rows": rows, "columns": columns})
+    if not isinstance(cells, list | tuple) or len(cells) != n_states:
+        raise InvalidModel(
+            f"layout.cells must list a cell for each of the {n_states} states; it is {shown(cells)}"
+        )
+    numbered = tuple(
+        require_index(cell, rows * columns, f"layout.cells[{i}]") for i, cell in enumerate(cells)
+    )
+    if len(set(numbered)) != n_states:
+        raise InvalidModel("layout.cells must differ: two states cannot share a cell")
+    return MappingProxyType({"kind": "grid", "rows": rows, "columns": columns, "cells": numbered})
+
+
+def _as_count(value: Any, place: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidModel(f"{place} must be a whole number from 1; it is {shown(value)}")
+    return int(value)

@@ -1,0 +1,267 @@
+"""Transition probabilities: one sparse representation (CSR), row s*A + a, states as columns.
+
+Rows are distributions or, for terminal states, empty. Entries are sorted by successor, none is
+zero, none stands twice. A row that sums to 1 only within rounding is divided by its sum. Repeats
+and sums are exact: 0.1 and 0.2 make 3/10. With n entries in a row, a probability's float and its
+exact value differ by a relative (2n + 8) * 1.2e-16 at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidModel
+from didact.mdp.distributions import add_repeats, as_distributions, divide_by_sums
+from didact.numerics.exact import Numbers, read_numbers, shown
+
+MAX_ROWS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Sparse rows of next-state probabilities; use the `from_...` constructors."""
+
+    n_states: int
+    n_actions: int
+    offsets: NDArray[np.int64]
+    successors: NDArray[np.uint32]
+    probabilities: Numbers
+    _exact: list[Numbers] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        n_states: int,
+        n_actions: int,
+        offsets: NDArray[Any],
+        successors: NDArray[Any],
+        probabilities: Any,
+    ) -> Transitions:
+        """Transitions from CSR arrays in any entry order; zeros and repeats are put in order."""
+        n_states, n_actions = require_sizes(n_states, n_actions)
+        numbers = Numbers.read(probabilities, "probabilities")
+        bounds = _whole_numbers(offsets, "offsets").astype(np.int64)
+        targets = _whole_numbers(successors, "successors")
+        if bounds.size != n_states * n_actions + 1:
+            raise InvalidModel(
+                f"transitions need {n_states * n_actions} rows for {n_states} states and "
+                f"{n_actions} actions; the row offsets describe {bounds.size - 1}"
+            )
+        if numbers.floats.shape != targets.shape:
+            raise InvalidModel(
+                "probabilities must have one entry for each successor; the shapes are "
+                f"{numbers.floats.shape} and {targets.shape}"
+            )
+        lengths: NDArray[np.int64] = np.diff(bounds)
+        if bounds[0] != 0 or bounds[-1] != targets.size or (lengths < 0).any():
+            raise InvalidModel(
+                f"offsets must rise from 0 to the {targets.size} entries; they go from "
+                f"{bounds[0]} to {bounds[-1]}" + (" and fall" if (lengths < 0).any() else "")
+            )
+        rows = np.repeat(np.arange(n_states * n_actions), lengths)
+        return _canonical(n_states, n_actions, rows, targets, numbers)
+
+    @classmethod
+    def from_dense(cls, array: Any) -> Transitions:
+        """Transitions from an array (S, A, S) of probabilities."""
+        numbers = Numbers.read(array, "transitions")
+        shape = numbers.floats.shape
+        if len(shape) != 3 or shape[0] != shape[2]:
+            raise InvalidModel(
+                "transitions must have the shape (states, actions, states), or be a sparse matrix "
+                f"(states*actions, states); the shape is {shape}"
+            )
+        n_states, n_actions = require_sizes(shape[0], shape[1])
+        rows, successors = np.nonzero(numbers.floats.reshape(n_states * n_actions, n_states))
+        kept = _select(numbers, (rows * n_states + successors))
+        return _canonical(n_states, n_actions, rows, successors, kept)
+
+    @classmethod
+    def from_sparse(cls, matrix: Any) -> Transitions:
+        """Transitions from a SciPy sparse matrix (S*A, S), row s*A + a."""
+        shape = matrix.shape
+        if len(shape) != 2 or shape[1] == 0 or shape[0] % shape[1]:
+            raise InvalidModel(
+                "sparse transitions must have the shape (states*actions, states), row s*A + a; "
+                f"the shape is {shape}"
+            )
+        n_states, n_actions = require_sizes(shape[1], shape[0] // shape[1])
+        entries = matrix.tocoo()
+        numbers = Numbers.read(entries.data, "transitions.data")
+        return _canonical(n_states, n_actions, entries.row.astype(np.int64), entries.col, numbers)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[Any]], n_states: int, n_actions: int) -> Transitions:
+        """Transitions from rows [state, action, next state, probability]; repeats add up."""
+        n_states, n_actions = require_sizes(n_states, n_actions)
+        index, successors, given = [], [], []
+        for i, row in enumerate(rows):
+            if not isinstance(row, list | tuple) or len(row) != 4:
+                raise InvalidModel(
+                    f"transitions[{i}] must be [state, action, next state, probability]; "
+                    f"it is {shown(row)}"
+                )
+            try:
+                state = require_index(row[0], n_states, "state")
+                action = require_index(row[1], n_actions, "action")
+                successors.append(require_index(row[2], n_states, "next state"))
+            except InvalidModel as error:
+                raise InvalidModel(f"transitions[{i}]: {error}") from None
+            index.append(state * n_actions + action)
+            given.append(row[3])
+        values = read_numbers(given, "transitions[{}]: probability".format)
+        return _canonical(
+            n_states,
+            n_actions,
+            np.array(index, dtype=np.int64),
+            np.array(successors, dtype=np.int64),
+            Numbers.of_fractions(values, (len(values),), "a probability"),
+        )
+
+    @classmethod
+    def from_table(
+        cls, table: Mapping[int, Mapping[int, Iterable[Sequence[Any]]]], n_states: int
+    ) -> Transitions:
+        """Transitions from a table P[state][action] = [(probability, next state, ...), ...]."""
+        rows = []
+        for state, actions in _table_items(table, "P"):
+            for action, outcomes in _table_items(actions, f"P[{shown(state)}]"):
+                place = f"P[{shown(state)}][{shown(action)}]"
+                if not isinstance(outcomes, Iterable) or isinstance(outcomes, str):
+                    raise InvalidModel(f"{place} must list outcomes; it is {shown(outcomes)}")
+                for outcome in outcomes:
+                    if not isinstance(outcome, Sequence) or len(outcome) < 2:
+                        raise InvalidModel(
+                            f"{place} must list outcomes (probability, next state, ...); one is "
+                            f"{shown(outcome)}"
+                        )
+                    rows.append((state, action, outcome[1], outcome[0]))
+        n_actions = max((len(actions) for actions in table.values()), default=0)
+        return cls.from_rows(rows, n_states, n_actions)
+
+    @property
+    def n_entries(self) -> int:
+        """How many positive probabilities there are."""
+        return int(self.successors.size)
+
+    def is_deterministic(self) -> bool:
+        """Whether every row has at most one successor."""
+        return bool((np.diff(self.offsets) <= 1).all())
+
+    def is_empty(self) -> NDArray[np.bool_]:
+        """Shape (S, A): which rows have no successor."""
+        return np.asarray(np.diff(self.offsets) == 0).reshape(self.n_states, self.n_actions)
+
+    def matrix(self) -> Any:
+        """The same as a SciPy CSR matrix (S*A, S)."""
+        from scipy.sparse import csr_array
+
+        return csr_array(
+            (self.probabilities.floats, self.successors.astype(np.int64), self.offsets),
+            shape=(self.n_states * self.n_actions, self.n_states),
+        )
+
+    def exact(self) -> tuple[list[Fraction], NDArray[np.int64]]:
+        """Exact probabilities as palette and codes; every row sums to exactly 1."""
+        if not self._exact:
+            self._exact.append(divide_by_sums(self.probabilities, self.offsets))
+        return self._exact[0].exact()
+
+
+def require_sizes(n_states: Any, n_actions: Any) -> tuple[int, int]:
+    """Refuse sizes that make no model, or more memory than any model here may take."""
+    for name, value in (("n_states", n_states), ("n_actions", n_actions)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise InvalidModel(f"{name} must be a whole number from 1; it is {shown(value)}")
+    if int(n_states) * int(n_actions) > MAX_ROWS:
+        raise InvalidModel(
+            f"n_states * n_actions must be at most {MAX_ROWS}; "
+            f"it is {shown(n_states)} * {shown(n_actions)}"
+        )
+    return int(n_states), int(n_actions)
+
+
+def require_index(value: Any, size: int, place: str) -> int:
+    """A whole number from 0 to size - 1."""
+    if type(value) is int and 0 <= value < size:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidModel(f"{place} must be a whole number; it is {shown(value)}")
+    if not 0 <= value < size:
+        raise InvalidModel(f"{place} must be from 0 to {size - 1}; it is {shown(value)}")
+    return int(value)
+
+
+def _whole_numbers(given: Any, place: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise InvalidModel(f"{place} must be one row of whole numbers") from None
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InvalidModel(f"{place} must be one row of whole numbers; it is {shown(given)}")
+    return array if array.size else array.astype(np.int64)
+
+
+def _table_items(table: Any, place: str) -> Iterable[tuple[Any, Any]]:
+    if not isinstance(table, Mapping):
+        raise InvalidModel(
+            f"{place} must be a mapping, as in P[state][action]; it is {shown(table)}"
+        )
+    return table.items()
+
+
+def _select(numbers: Numbers, flat: NDArray[np.int64]) -> Numbers:
+    """The entries at flat positions, exact where the numbers were given exactly."""
+    floats = numbers.floats.ravel()[flat]
+    if not numbers.given_exactly:
+        return Numbers(floats)
+    palette, codes = numbers.exact()
+    return Numbers(floats, palette, codes.ravel()[flat])
+
+
+def _canonical(
+    n_states: int,
+    n_actions: int,
+    rows: NDArray[np.int64],
+    successors: NDArray[Any],
+    numbers: Numbers,
+) -> Transitions:
+    """Drop zeros, sort by row and successor, add up repeats, check, and divide by sums."""
+    negative = numbers.floats < 0
+    if negative.any():
+        i = int(np.flatnonzero(negative)[0])
+        state, action = divmod(int(rows[i]), n_actions)
+        raise InvalidModel(
+            f"transitions[{state}, {action}, {successors[i]}] must not be negative; "
+            f"it is {numbers.floats[i]:.6g}"
+        )
+    outside = (successors < 0) | (successors >= n_states)
+    if outside.any():
+        i = int(np.flatnonzero(outside)[0])
+        raise InvalidModel(
+            f"next states must be from 0 to {n_states - 1}; entry {i} leads to {successors[i]}"
+        )
+    key = rows * n_states + successors.astype(np.int64)
+    positive = numbers.floats > 0
+    if not positive.all():
+        key, numbers = key[positive], _select(numbers, np.flatnonzero(positive))
+    steps = np.diff(key)
+    if (steps < 0).any():
+        order = np.argsort(key, kind="stable")
+        key, numbers = key[order], _select(numbers, order)
+        steps = np.diff(key)
+    if (steps == 0).any():
+        key, numbers = add_repeats(key, numbers)
+    counts = np.bincount(key // n_states, minlength=n_states * n_actions)
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    probabilities = as_distributions(numbers, offsets, n_actions)
+    targets = (key % n_states).astype(np.uint32)
+    for array in (offsets, targets):
+        array.setflags(write=False)
+    return Transitions(n_states, n_actions, offsets, targets, probabilities)

@@ -1,0 +1,98 @@
+"""The linear system of a policy, (I - discount * T_pi) x = payments, in several columns at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from didact.errors import NotConverged
+from didact.mdp import MDP
+from didact.numerics.exact import Floats
+from didact.planning import kernels
+from didact.planning.floats import UNIT, single_successors
+
+DENSE_STATES = 300
+"""Up to so many states a dense solve is quickest to start."""
+DIRECT_STATES = 30_000
+"""Up to so many states a sparse factorisation is quickest."""
+
+
+def discounted_sums(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
+    """Expected discounted payments (S, c) of a policy (S, A), from each state on."""
+    if mdp.is_deterministic() and ((policy == 0.0) | (policy == 1.0)).all():
+        return _walk(mdp, policy, payments)
+    matrix = policy_matrix(mdp, policy)
+    if mdp.n_states <= DENSE_STATES:
+        system = np.eye(mdp.n_states) - mdp.discount * matrix.toarray()
+        return np.linalg.solve(system, payments)
+    if mdp.n_states <= DIRECT_STATES:
+        return _factorise(mdp, matrix, payments)
+    return _iterate(mdp, matrix, payments)
+
+
+def policy_matrix(mdp: MDP, policy: Floats) -> Any:
+    """T_pi as a sparse matrix (S, S); empty rows in terminal states."""
+    from scipy.sparse import csr_array
+
+    taken = np.flatnonzero(policy)
+    offsets = np.concatenate(([0], np.cumsum((policy != 0).sum(axis=1))))
+    chooser = csr_array(
+        (policy.ravel()[taken], taken, offsets),
+        shape=(mdp.n_states, mdp.n_states * mdp.n_actions),
+    )
+    return (chooser @ mdp.transitions.matrix()).tocsr()
+
+
+def _walk(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
+    """One successor for each state: along its functional graph in O(S)."""
+    n, c = payments.shape
+    following = single_successors(mdp).reshape(n, -1)[np.arange(n), policy.argmax(axis=1)]
+    sums = np.zeros(n * c)
+    kernels.walk_functional_graph.run(
+        n * c,
+        n,
+        c,
+        following,
+        mdp.terminal.view(np.uint8),
+        np.ascontiguousarray(payments).ravel(),
+        mdp.discount,
+        sums,
+        np.zeros(n, dtype=np.uint8),
+        np.zeros(n, dtype=np.uint32),
+    )
+    return sums.reshape(n, c)
+
+
+def _factorise(mdp: MDP, matrix: Any, payments: Floats) -> Floats:
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
+    system = eye_array(mdp.n_states, format="csc") - mdp.discount * matrix.tocsc()
+    return np.asarray(splu(system.tocsc()).solve(np.ascontiguousarray(payments)))
+
+
+def _iterate(mdp: MDP, matrix: Any, payments: Floats) -> Floats:
+    """BiCGSTAB column by column, restarted until the residual is at rounding level."""
+    n = mdp.n_states
+    offsets, successors = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
+    system = (n, offsets, successors, mdp.discount * matrix.data)
+    workspace = [np.zeros(n) for _ in range(6)]
+    sums = np.zeros(payments.shape)
+    for column in range(payments.shape[1]):
+        side = np.ascontiguousarray(payments[:, column])
+        values = side.copy()
+        for _ in range(200):
+            steps = kernels.solve_policy.run(n, *system, side, 0.01, 500, values, *workspace)
+            kernels.residual_of.run(n, *system, side, values, workspace[0])
+            change = float(np.abs(workspace[0]).max())
+            if change <= 16 * UNIT * max(float(np.abs(values).max()), 1e-300):
+                break
+            if steps < 0:
+                values += workspace[0]
+        else:
+            raise NotConverged(
+                f"column {column} of the policy's linear system still changes by {change:.3g}"
+            )
+        sums[:, column] = values
+    return sums

@@ -1,0 +1,93 @@
+"""Policy loss: how much worse a learner's policy is under the true reward.
+
+By the performance difference lemma the loss of a policy is the discounted sum of the gaps
+V*(s) - Q*(s, a) of the actions it takes. The gaps are zero exactly where an action is optimal, so
+the loss is never negative, and it is exactly zero for a policy that takes optimal actions only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidModel
+from didact.mdp import MDP, Task
+from didact.numerics.exact import Floats
+from didact.planning.floats import plan_in_floats
+from didact.planning.linear import discounted_sums
+from didact.planning.policies import as_policy
+from didact.planning.solve import Plan, solve
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """How a policy fares under the true weights.
+
+    policy_loss: expected loss of return from the start distribution, ties broken uniformly.
+    worst_policy_loss: the same when ties are broken as badly as possible.
+    wrong_actions: share of non-terminal states' action probability that is not optimal.
+    worst_wrong_actions: share of non-terminal states where some chosen action is not optimal.
+    loss_by_state, worst_loss_by_state, wrong_by_state: (S,).
+    error_bound: how far worst_policy_loss can be from the true one.
+    """
+
+    policy_loss: float
+    worst_policy_loss: float
+    wrong_actions: float
+    worst_wrong_actions: float
+    loss_by_state: Floats
+    worst_loss_by_state: Floats
+    wrong_by_state: Floats
+    error_bound: float
+
+
+def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation:
+    """How a policy, in any form that `as_policy` takes, fares on a task.
+
+    plan: the task's own solution, when it is at hand already.
+    """
+    mdp = task.mdp
+    truth = solve(mdp, task.true_weights) if plan is None else plan
+    if truth.optimal.shape != (mdp.n_states, mdp.n_actions):
+        raise InvalidModel("plan must be the solution of the task's own MDP; its shape differs")
+    probabilities = as_policy(mdp, policy)
+    gaps = action_gaps(truth)
+    by_state = _discounted_gaps(mdp, probabilities, gaps)
+    worst = _worst_gaps(mdp, probabilities > 0, gaps)
+    wrong = np.where(truth.optimal, 0.0, probabilities).sum(axis=1)
+    alive = ~mdp.terminal
+    start = mdp.start.floats
+    return Evaluation(
+        policy_loss=float(start @ by_state),
+        worst_policy_loss=float(start @ worst.values),
+        wrong_actions=float(wrong[alive].mean()),
+        worst_wrong_actions=float((wrong[alive] > 0).mean()),
+        loss_by_state=by_state,
+        worst_loss_by_state=worst.values,
+        wrong_by_state=wrong,
+        error_bound=worst.error_bound + 4 * truth.error_bound / (1.0 - mdp.discount),
+    )
+
+
+def action_gaps(plan: Plan) -> Floats:
+    """V*(s) - Q*(s, a), shape (S, A): never negative, exactly zero for optimal actions."""
+    best = plan.action_values.max(axis=1, keepdims=True)
+    return np.where(plan.optimal, 0.0, np.maximum(best - plan.action_values, 0.0))
+
+
+def _discounted_gaps(mdp: MDP, policy: Floats, gaps: Floats) -> Floats:
+    """The discounted sum of the gaps from each state on, by one linear solve."""
+    expected = (policy * gaps).sum(axis=1)
+    if not expected.any():
+        return np.zeros(mdp.n_states)
+    return np.maximum(discounted_sums(mdp, policy, expected[:, None])[:, 0], 0.0)
+
+
+def _worst_gaps(mdp: MDP, taken: Any, gaps: Floats) -> Any:
+    """The largest discounted sum of gaps when every choice is among the actions taken."""
+    allowed = np.ascontiguousarray(taken, dtype=np.uint8)
+    allowed[mdp.terminal] = 1
+    rewards = np.where(mdp.terminal[:, None], 0.0, gaps).ravel()
+    return plan_in_floats(mdp, rewards, float(rewards.max()), allowed.ravel())

@@ -1,0 +1,242 @@
+"""Exact planning: rational policy evaluation, component by component (python-flint).
+
+The graph of a policy is condensed into strongly connected components and solved backwards. In
+episodic tasks nearly every component is one state; under a deterministic policy every cycle is one
+small equation; only what remains needs a dense rational solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpq, fmpq_mat
+
+from didact.mdp import MDP
+from didact.numerics.exact import Numbers
+
+Row = list[tuple[int, Any]]
+"""A sparse row: (state, rational weight) pairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExactModel:
+    """An MDP in rationals: discounted successor rows, features, terminal flags."""
+
+    n_states: int
+    n_actions: int
+    discount: Any
+    rows: list[Row]
+    features: list[list[Any]]
+    terminal: list[bool]
+
+    def payment(self, state: int, action: int) -> list[Any]:
+        """phi(s, a) as k rationals."""
+        return self.features[self.feature_row(state, action)]
+
+    def feature_row(self, state: int, action: int) -> int:
+        """Where phi(s, a) stands in `features`."""
+        wide = len(self.features) > self.n_states
+        return state * self.n_actions + action if wide else state
+
+
+def exact_model(mdp: MDP) -> ExactModel:
+    """The MDP in rationals, built once and kept with it."""
+    if "exact_model" not in mdp._derived:
+        mdp._derived["exact_model"] = _build(mdp)
+    found: ExactModel = mdp._derived["exact_model"]
+    return found
+
+
+def _build(mdp: MDP) -> ExactModel:
+    discount = fmpq(mdp.exact_discount.numerator, mdp.exact_discount.denominator)
+    palette, codes = mdp.transitions.exact()
+    weights = [discount * fmpq(p.numerator, p.denominator) for p in palette]
+    code_list = codes.tolist()
+    successors = mdp.transitions.successors.tolist()
+    offsets = mdp.transitions.offsets.tolist()
+    rows = [
+        [(successors[i], weights[code_list[i]]) for i in range(offsets[row], offsets[row + 1])]
+        for row in range(mdp.n_states * mdp.n_actions)
+    ]
+    values = as_rationals(mdp.features)
+    k = mdp.n_features
+    features = [values[i : i + k] for i in range(0, len(values), k)]
+    return ExactModel(mdp.n_states, mdp.n_actions, discount, rows, features, mdp.terminal.tolist())
+
+
+def as_rationals(numbers: Numbers) -> list[Any]:
+    """Every entry as an fmpq, in row order."""
+    palette, codes = numbers.exact()
+    rationals = [fmpq(v.numerator, v.denominator) for v in palette]
+    return [rationals[code] for code in codes.ravel().tolist()]
+
+
+def dot(left: Iterable[Any], right: Iterable[Any]) -> Any:
+    """Sum of products of two rational vectors."""
+    total = fmpq(0)
+    for a, b in zip(left, right, strict=True):
+        if a and b:
+            total += a * b
+    return total
+
+
+def evaluate_exactly(
+    model: ExactModel,
+    policy: Sequence[Sequence[int]],
+    payments: dict[int, list[Any]],
+    roots: Iterable[int],
+) -> list[list[Any] | None]:
+    """The discounted payments of a policy from the roots on; None for states never needed.
+
+    policy[s] lists actions taken with equal probability. `payments` maps row s*A + a to its
+    columns; terminal states pay those of row s*A once.
+    """
+    followed = _policy_rows(model, policy)
+    solved: list[list[Any] | None] = [None] * model.n_states
+    for component in components(followed, roots):
+        _solve_component(model, policy, payments, followed, component, solved)
+    return solved
+
+
+def _policy_rows(model: ExactModel, policy: Sequence[Sequence[int]]) -> list[Row]:
+    """Discounted successor rows of the policy; empty for terminal states."""
+    rows: list[Row] = []
+    for state, actions in enumerate(policy):
+        if model.terminal[state]:
+            rows.append([])
+        elif len(actions) == 1:
+            rows.append(model.rows[state * model.n_actions + actions[0]])
+        else:
+            share = fmpq(1, len(actions))
+            mixed: dict[int, Any] = {}
+            for action in actions:
+                for target, weight in model.rows[state * model.n_actions + action]:
+                    mixed[target] = mixed.get(target, 0) + share * weight
+            rows.append(list(mixed.items()))
+    return rows
+
+
+def components(rows: Sequence[Row], roots: Iterable[int]) -> Iterable[list[int]]:
+    """Strongly connected components reachable from the roots, each after all it leads to.
+
+    Tarjan's algorithm without recursion.
+    """
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    on_stack: set[int] = set()
+    stack: list[int] = []
+    for root in roots:
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        visits = [(root, iter(rows[root]))]
+        while visits:
+            state, targets = visits[-1]
+            for target, _ in targets:
+                if target not in index:
+                    index[target] = low[target] = len(index)
+                    stack.append(target)
+                    on_stack.add(target)
+                    visits.append((target, iter(rows[target])))
+                    break
+                if target in on_stack:
+                    low[state] = min(low[state], index[target])
+            else:
+                visits.pop()
+                if visits:
+                    above = visits[-1][0]
+                    low[above] = min(low[above], low[state])
+                if low[state] == index[state]:
+                    at = len(stack) - 1
+                    while stack[at] != state:
+                        at -= 1
+                    component = stack[at:]
+                    del stack[at:]
+                    on_stack.difference_update(component)
+                    yield component
+
+
+def _solve_component(
+    model: ExactModel,
+    policy: Sequence[Sequence[int]],
+    payments: dict[int, list[Any]],
+    followed: Sequence[Row],
+    component: list[int],
+    solved: list[list[Any] | None],
+) -> None:
+    """Solve the states of one component, all states after it being solved."""
+    inside = {state: i for i, state in enumerate(component)}
+    sides = []
+    links: list[Row] = []
+    for state in component:
+        actions = (0,) if model.terminal[state] else policy[state]
+        side = _mean([payments[state * model.n_actions + a] for a in actions])
+        own: Row = []
+        for target, weight in followed[state]:
+            if target in inside:
+                own.append((inside[target], weight))
+            else:
+                after = solved[target]
+                assert after is not None
+                side = [b + weight * v if v else b for b, v in zip(side, after, strict=True)]
+        sides.append(side)
+        links.append(own)
+    if len(component) == 1:
+        factor = 1 - sum((w for _, w in links[0]), fmpq(0))
+        solved[component[0]] = sides[0] if factor == 1 else [b / factor for b in sides[0]]
+    elif all(len(own) == 1 for own in links):
+        _solve_cycle(component, links, sides, solved)
+    else:
+        _solve_dense(component, links, sides, solved)
+
+
+def _mean(columns: list[list[Any]]) -> list[Any]:
+    if len(columns) == 1:
+        return columns[0]
+    share = fmpq(1, len(columns))
+    return [share * sum(entries, fmpq(0)) for entries in zip(*columns, strict=True)]
+
+
+def _solve_cycle(
+    component: list[int],
+    links: list[Row],
+    sides: list[list[Any]],
+    solved: list[list[Any] | None],
+) -> None:
+    """One equation around the cycle, then back along it."""
+    order = [0]
+    while links[order[-1]][0][0] != 0:
+        order.append(links[order[-1]][0][0])
+    total = [fmpq(0)] * len(sides[0])
+    product = fmpq(1)
+    for i in reversed(order):
+        weight = links[i][0][1]
+        total = [b + weight * v for b, v in zip(sides[i], total, strict=True)]
+        product *= weight
+    value = [v / (1 - product) for v in total]
+    solved[component[0]] = value
+    for i in reversed(order[1:]):
+        weight = links[i][0][1]
+        value = [b + weight * v for b, v in zip(sides[i], value, strict=True)]
+        solved[component[i]] = value
+
+
+def _solve_dense(
+    component: list[int],
+    links: list[Row],
+    sides: list[list[Any]],
+    solved: list[list[Any] | None],
+) -> None:
+    size = len(component)
+    matrix = fmpq_mat(size, size)
+    for i, own in enumerate(links):
+        matrix[i, i] = fmpq(1)
+        for j, weight in own:
+            matrix[i, j] = matrix[i, j] - weight
+    answer = matrix.solve(fmpq_mat(size, len(sides[0]), [b for side in sides for b in side]))
+    for i, state in enumerate(component):
+        solved[state] = [answer[i, j] for j in range(len(sides[0]))]

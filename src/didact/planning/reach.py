@@ -1,0 +1,62 @@
+"""Reachability: which states and pairs can come up at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidParameter
+from didact.mdp import MDP
+
+Mask = NDArray[np.bool_]
+
+
+def reachable_states(mdp: MDP, allowed: Mask | None = None) -> Mask:
+    """States (S,) reachable from the start distribution.
+
+    allowed (S, A): the actions that may be taken, e.g. `plan.optimal`; None for any action.
+    """
+    starts = mdp.start.floats > 0
+    return _closure(mdp, starts, allowed, None)
+
+
+def reachable_pairs(
+    mdp: MDP, allowed: Mask, *, horizon: int | None = None, starts: Mask | None = None
+) -> Mask:
+    """Pairs (S, A) that come up within `horizon` steps when only allowed actions are taken.
+
+    The pair shown at step t counts for t < horizon; None means any number of steps.
+    """
+    if horizon is not None and horizon < 1:
+        raise InvalidParameter(f"horizon must be at least 1; it is {horizon}")
+    begin = mdp.start.floats > 0 if starts is None else starts
+    states = _closure(mdp, begin, allowed, None if horizon is None else horizon - 1)
+    return np.asarray(allowed & states[:, None] & ~mdp.terminal[:, None])
+
+
+def _closure(mdp: MDP, starts: Mask, allowed: Mask | None, n_steps: int | None) -> Mask:
+    """States reached from `starts` in at most n_steps steps, breadth first."""
+    offsets = mdp.transitions.offsets
+    reached = starts.copy()
+    frontier = np.flatnonzero(reached & ~mdp.terminal)
+    while frontier.size and n_steps != 0:
+        rows = (frontier[:, None] * mdp.n_actions + np.arange(mdp.n_actions)).ravel()
+        if allowed is not None:
+            rows = rows[allowed[frontier].ravel()]
+        targets = mdp.transitions.successors[_ranges(offsets[rows], offsets[rows + 1])]
+        fresh = np.unique(targets[~reached[targets]])
+        reached[fresh] = True
+        frontier = fresh[~mdp.terminal[fresh]].astype(np.int64)
+        n_steps = None if n_steps is None else n_steps - 1
+    return reached
+
+
+def _ranges(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
+    """The numbers of all ranges low[i]:high[i], one after another."""
+    lengths = high - low
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    shift = np.repeat(low - (ends - lengths), lengths)
+    return np.asarray(np.arange(total) + shift, dtype=np.int64)

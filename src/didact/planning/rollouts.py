@@ -1,0 +1,81 @@
+"""Rollouts: sampled trajectories of a policy; they stop at terminal states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.mdp import MDP, Demonstration
+from didact.mdp.transitions import require_index
+from didact.numerics.exact import Floats
+from didact.planning.policies import as_policy
+
+
+def rollout(
+    mdp: MDP,
+    policy: Any,
+    *,
+    horizon: int,
+    rng: np.random.Generator,
+    start: int | None = None,
+) -> Demonstration:
+    """The (state, action) pairs of at most `horizon` steps, from `start` or a sampled start."""
+    return rollouts(mdp, policy, horizon=horizon, rng=rng, starts=[start])[0]
+
+
+def rollouts(
+    mdp: MDP,
+    policy: Any,
+    *,
+    horizon: int,
+    rng: np.random.Generator,
+    starts: list[int | None],
+) -> list[Demonstration]:
+    """One trajectory from each start; None samples a start that is not terminal."""
+    if horizon < 1:
+        raise InvalidParameter(f"horizon must be at least 1; it is {horizon}")
+    probabilities = as_policy(mdp, policy)
+    begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
+    cumulative = np.cumsum(begin / begin.sum())
+    paths = []
+    for given in starts:
+        state = draw(cumulative, rng) if given is None else _require_start(mdp, given)
+        paths.append(_follow(mdp, lambda s: probabilities[s], state, horizon, rng))
+    return paths
+
+
+def _require_start(mdp: MDP, start: int) -> int:
+    state = require_index(start, mdp.n_states, "start")
+    if mdp.terminal[state]:
+        raise InvalidParameter(f"start must not be terminal; state {state} is")
+    return state
+
+
+def _follow(
+    mdp: MDP,
+    choices: Callable[[int], Floats],
+    state: int,
+    horizon: int,
+    rng: np.random.Generator,
+) -> Demonstration:
+    moves = mdp.transitions
+    pairs = []
+    for _ in range(horizon):
+        action = draw(np.cumsum(choices(state)), rng)
+        pairs.append((state, action))
+        row = state * mdp.n_actions + action
+        low, high = int(moves.offsets[row]), int(moves.offsets[row + 1])
+        outcome = draw(np.cumsum(moves.probabilities.floats[low:high]), rng)
+        state = int(moves.successors[low + outcome])
+        if mdp.terminal[state]:
+            break
+    return Demonstration(pairs)
+
+
+def draw(cumulative: Floats, rng: np.random.Generator) -> int:
+    """An index with the probabilities whose running sums are given; never one of probability 0."""
+    point = rng.random() * cumulative[-1]
+    return int(np.searchsorted(cumulative, point, side="right"))

@@ -1,0 +1,240 @@
+"""Optimal values and the set of optimal actions of every state, with evidence.
+
+`float` gives values with a proved bound; actions closer than twice the bound count as tied.
+`exact` decides everything in rational arithmetic. `auto` takes floats first, and settles exactly
+each comparison that the bound leaves open while the model is small enough for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidParameter, NotConverged
+from didact.mdp import MDP
+from didact.mdp.model import as_weights
+from didact.numerics.exact import Floats, Numbers
+from didact.planning.floats import FloatPlan, plan_in_floats, reward_table
+
+Arithmetic = Literal["auto", "float", "exact"]
+
+EXACT_STATES = 20_000
+"""`auto` settles exactly at most so many states ..."""
+EXACT_COMPONENT = 150
+"""... none of them in a cyclic component of more than so many states that needs a dense solve."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is optimal, and how that was found out.
+
+    action_values: (S, A); within `error_bound` of the true ones (nearest floats if exact).
+    optimal: (S, A), which actions are optimal; all False in terminal states.
+    n_close: comparisons with the best action that the float bound left open.
+    n_settled: how many of those were settled in exact arithmetic.
+    exact_values: rational values of the states, where they were computed exactly.
+    """
+
+    values: Floats
+    action_values: Floats
+    optimal: NDArray[np.bool_]
+    error_bound: float
+    arithmetic: str
+    method: str
+    n_close: int
+    n_settled: int
+    exact_values: tuple[Fraction | None, ...] | None = None
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether every optimal set is proved: by the bound or in exact arithmetic."""
+        return self.n_close == self.n_settled
+
+    @property
+    def policy(self) -> Floats:
+        """Equal probability for all optimal actions, shape (S, A); zero in terminal states."""
+        counts = np.maximum(self.optimal.sum(axis=1, keepdims=True), 1)
+        return np.asarray(self.optimal / counts)
+
+    def optimal_actions(self, state: int) -> list[int]:
+        """The optimal actions of a state; none where it is terminal."""
+        return [int(a) for a in np.flatnonzero(self.optimal[state])]
+
+
+def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
+    """The optimal plan of an MDP for reward weights (k,)."""
+    given = as_weights(weights, mdp.n_features)
+    if arithmetic not in ("auto", "float", "exact"):
+        raise InvalidParameter(
+            f"arithmetic must be 'auto', 'float' or 'exact'; it is {arithmetic!r:.40}"
+        )
+    found = _float_plan(mdp, given.floats, needed=arithmetic != "exact")
+    candidates = _candidates(mdp, found, everything=arithmetic == "exact")
+    n_candidates = candidates.sum(axis=1)
+    n_close = int((n_candidates - 1)[n_candidates > 1].sum())
+    if arithmetic == "exact":
+        return _settled(mdp, given, found, candidates, range(mdp.n_states), n_close)
+    if arithmetic == "auto" and n_close and mdp.n_states <= EXACT_STATES:
+        open_states = np.flatnonzero(n_candidates > 1)
+        roots = _successors_of(mdp, open_states.tolist(), candidates)
+        if _is_small_enough(mdp, found, roots):
+            return _settled(mdp, given, found, candidates, roots, n_close)
+    shape = candidates.shape
+    return Plan(
+        found.values,
+        found.action_values.reshape(shape),
+        candidates,
+        found.error_bound,
+        "float",
+        found.method,
+        n_close,
+        0,
+    )
+
+
+def _float_plan(mdp: MDP, weights: Floats, *, needed: bool) -> FloatPlan:
+    """The float plan; where only a start for exact arithmetic is wanted, any policy will do."""
+    rewards, scale = reward_table(mdp, weights)
+    try:
+        return plan_in_floats(mdp, rewards, scale)
+    except NotConverged:
+        if needed:
+            raise
+        zeros = np.zeros(mdp.n_states)
+        policy = zeros.astype(np.uint32)
+        return FloatPlan(zeros, rewards, policy, math.inf, math.inf, "policy iteration", 0)
+
+
+def _candidates(mdp: MDP, found: FloatPlan, *, everything: bool) -> NDArray[np.bool_]:
+    """Actions that may be optimal as far as the bound tells; none in terminal states."""
+    choices = found.action_values.reshape(mdp.n_states, mdp.n_actions)
+    if everything:
+        mask = np.ones(choices.shape, dtype=np.bool_)
+    else:
+        mask = choices >= choices.max(axis=1, keepdims=True) - 2 * found.error_bound
+    if mdp.terminal.any():
+        mask &= ~mdp.terminal[:, None]
+    return mask
+
+
+def _successors_of(mdp: MDP, states: Iterable[int], candidates: NDArray[np.bool_]) -> list[int]:
+    """The states themselves and where their candidate actions lead."""
+    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
+    reached: dict[int, None] = {}
+    for state in states:
+        reached[state] = None
+        for action in np.flatnonzero(candidates[state]).tolist():
+            row = state * mdp.n_actions + action
+            reached.update(dict.fromkeys(successors[offsets[row] : offsets[row + 1]].tolist()))
+    return list(reached)
+
+
+def _is_small_enough(mdp: MDP, found: FloatPlan, roots: list[int]) -> bool:
+    """Whether the exact solve of the float policy needs no large dense system."""
+    if mdp.is_deterministic():
+        return True
+    from didact.planning.rationals import components
+
+    offsets, successors = mdp.transitions.offsets.tolist(), mdp.transitions.successors.tolist()
+    policy = found.policy.tolist()
+    rows: list[list[tuple[int, Any]]] = []
+    for state in range(mdp.n_states):
+        row = state * mdp.n_actions + policy[state]
+        rows.append([(t, None) for t in successors[offsets[row] : offsets[row + 1]]])
+    return all(len(c) <= EXACT_COMPONENT for c in components(rows, roots))
+
+
+def _settled(
+    mdp: MDP,
+    weights: Numbers,
+    found: FloatPlan,
+    candidates: NDArray[np.bool_],
+    roots: Iterable[int],
+    n_close: int,
+) -> Plan:
+    """Exact policy iteration among the candidates, from the float policy on.
+
+    The candidates hold every optimal action, so a policy that no candidate improves is optimal.
+    """
+    from didact.planning.rationals import as_rationals, dot, evaluate_exactly, exact_model
+
+    model = exact_model(mdp)
+    w = as_rationals(weights)
+    rewards = [dot(phi, w) for phi in model.features]
+    paid = {
+        s * model.n_actions + a: [rewards[model.feature_row(s, a)]]
+        for s in range(mdp.n_states)
+        for a in range(mdp.n_actions)
+    }
+    policy = [[int(a)] for a in found.policy]
+    choices = [np.flatnonzero(row).tolist() for row in candidates]
+    roots = list(roots)
+    least = 1 if candidates.sum() == mdp.n_actions * (~mdp.terminal).sum() else 2
+    while True:
+        solved = evaluate_exactly(model, policy, paid, roots)
+        values = [None if v is None else v[0] for v in solved]
+        switched = False
+        optimal = candidates.copy()
+        exact_q: dict[tuple[int, int], Any] = {}
+        for state, actions in enumerate(choices):
+            if len(actions) < least:
+                continue
+            q = [_action_value(model, rewards, values, state, a) for a in actions]
+            best = max(q)
+            exact_q.update({(state, a): v for a, v in zip(actions, q, strict=True)})
+            if best > values[state]:
+                policy[state] = [actions[q.index(best)]]
+                switched = True
+            for action, value in zip(actions, q, strict=True):
+                optimal[state, action] = value == best
+        if not switched:
+            break
+    return _exact_plan(mdp, found, optimal, values, exact_q, n_close)
+
+
+def _action_value(
+    model: Any, rewards: list[Any], values: list[Any], state: int, action: int
+) -> Any:
+    total = rewards[model.feature_row(state, action)]
+    for target, weight in model.rows[state * model.n_actions + action]:
+        total += weight * values[target]
+    return total
+
+
+def _exact_plan(
+    mdp: MDP,
+    found: FloatPlan,
+    optimal: NDArray[np.bool_],
+    values: list[Any],
+    exact_q: dict[tuple[int, int], Any],
+    n_close: int,
+) -> Plan:
+    """The plan with exact numbers put in place of floats where they are known."""
+    known = tuple(None if v is None else Fraction(int(v.p), int(v.q)) for v in values)
+    floats = found.values.copy()
+    action_values = found.action_values.reshape(mdp.n_states, mdp.n_actions).copy()
+    for state, value in enumerate(known):
+        if value is not None:
+            floats[state] = float(value)
+            if mdp.terminal[state]:
+                action_values[state] = floats[state]
+    for (state, action), value in exact_q.items():
+        action_values[state, action] = int(value.p) / int(value.q)
+    whole = len(exact_q) == int((~mdp.terminal).sum()) * mdp.n_actions and None not in known
+    return Plan(
+        floats,
+        action_values,
+        optimal,
+        float(np.spacing(max(np.abs(action_values).max(), 1e-300))) if whole else found.error_bound,
+        "exact" if whole else "float, open comparisons settled exactly",
+        found.method,
+        n_close,
+        n_close,
+        known,
+    )

@@ -1,0 +1,125 @@
+"""Successor features: expected discounted feature counts, the paper's mu.
+
+mu(s) = sum over a of pi(a|s) mu(s, a), mu(s, a) = phi(s, a) + discount * E[mu(next)], and a
+terminal state counts phi once. k right-hand sides of one linear system.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidParameter
+from didact.mdp import MDP
+from didact.numerics.exact import Floats
+from didact.planning.floats import UNIT, contraction_gap, rounding_of_backup
+from didact.planning.linear import discounted_sums
+from didact.planning.policies import as_policy
+from didact.planning.solve import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class SuccessorFeatures:
+    """Counts of states (S, k) and pairs (S, A, k); `error_bound` holds for every entry."""
+
+    states: Floats
+    pairs: Floats
+    error_bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSuccessorFeatures:
+    """Counts as object arrays of rationals (flint.fmpq): states (S, k), pairs (S, A, k)."""
+
+    states: NDArray[Any]
+    pairs: NDArray[Any]
+
+
+def successor_features(
+    mdp: MDP, policy: Any, *, arithmetic: Literal["float", "exact"] = "float"
+) -> SuccessorFeatures | ExactSuccessorFeatures:
+    """Successor features of a policy, given in any form that `as_policy` takes.
+
+    Exact ones need a policy that is uniform over some actions of each state, such as a Plan.
+    """
+    if arithmetic == "exact":
+        return exact_successor_features(mdp, policy)
+    if arithmetic != "float":
+        raise InvalidParameter(f"arithmetic must be 'float' or 'exact'; it is {arithmetic!r:.40}")
+    return float_successor_features(mdp, as_policy(mdp, policy))
+
+
+def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
+    """Successor features of action probabilities (S, A), with a proved error bound."""
+    payments = _policy_payments(mdp, policy)
+    states = discounted_sums(mdp, policy, payments)
+    pairs = pair_counts(mdp, states)
+    return SuccessorFeatures(states, pairs, _bound(mdp, policy, payments, states, pairs))
+
+
+def pair_counts(mdp: MDP, states: Floats) -> Floats:
+    """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
+    expected = mdp.transitions.matrix() @ states
+    pairs = (mdp.discount * expected).reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
+    features = mdp.features.floats
+    pairs += features if features.ndim == 3 else features[:, None, :]
+    return np.asarray(pairs)
+
+
+def _policy_payments(mdp: MDP, policy: Floats) -> Floats:
+    features = mdp.features.floats
+    if features.ndim == 2:
+        return np.ascontiguousarray(features)
+    payments = np.einsum("sa,sak->sk", policy, features)
+    payments[mdp.terminal] = features[mdp.terminal, 0]
+    return np.asarray(payments)
+
+
+def _bound(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: Floats) -> float:
+    """(residual + rounding) / (1 - discount) for the states, one backup more for the pairs."""
+    expected = np.einsum("sa,sak->sk", policy, pairs)
+    expected[mdp.terminal] = payments[mdp.terminal]
+    residual = float(np.abs(expected - states).max())
+    longest = int(np.diff(mdp.transitions.offsets).max(initial=1)) + mdp.n_actions
+    scale = float(np.abs(mdp.features.floats).max())
+    rounding = rounding_of_backup(mdp, scale, float(np.abs(states).max()), longest)
+    return (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding
+
+
+def exact_successor_features(mdp: MDP, policy: Any) -> ExactSuccessorFeatures:
+    """Rational successor features of the policy that is uniform over the chosen actions."""
+    from didact.planning.rationals import evaluate_exactly, exact_model
+
+    chosen = _uniform_choices(mdp, policy)
+    model = exact_model(mdp)
+    n, m = model.n_states, model.n_actions
+    payments = {s * m + a: model.payment(s, a) for s in range(n) for a in range(m)}
+    solved = evaluate_exactly(model, chosen, payments, range(n))
+    states = np.empty((n, mdp.n_features), dtype=object)
+    pairs = np.empty((n, m, mdp.n_features), dtype=object)
+    for state in range(n):
+        states[state] = solved[state]
+        for action in range(m):
+            counts = list(model.payment(state, action))
+            for target, weight in model.rows[state * m + action]:
+                after = solved[target]
+                assert after is not None
+                counts = [c + weight * v if v else c for c, v in zip(counts, after, strict=True)]
+            pairs[state, action] = counts
+    return ExactSuccessorFeatures(states, pairs)
+
+
+def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:
+    taken = policy.optimal if isinstance(policy, Plan) else as_policy(mdp, policy) > 0
+    if not isinstance(policy, Plan):
+        probabilities = as_policy(mdp, policy)
+        equal = np.where(taken, 1.0 / np.maximum(taken.sum(axis=1, keepdims=True), 1), 0.0)
+        if np.abs(probabilities - equal).max() > 1e-12:
+            raise InvalidParameter(
+                "exact successor features need a policy that gives equal probability to some "
+                "actions of each state; this one does not. Use arithmetic='float'"
+            )
+    return [np.flatnonzero(row).tolist() for row in taken]

@@ -1,0 +1,24 @@
+"""Worlds: makers of tasks by name, grids drawn with letters, and Gymnasium environments."""
+
+from didact.worlds.balls import ball_sorting
+from didact.worlds.examples import chain, six_cell, uvm_failure
+from didact.worlds.garnet import garnet
+from didact.worlds.grids import gridworld, random_grid
+from didact.worlds.gymnasium import from_gymnasium
+from didact.worlds.registry import REQUIRED, WorldInfo, make, register_world, worlds
+
+__all__ = [
+    "REQUIRED",
+    "WorldInfo",
+    "ball_sorting",
+    "chain",
+    "from_gymnasium",
+    "garnet",
+    "gridworld",
+    "make",
+    "random_grid",
+    "register_world",
+    "six_cell",
+    "uvm_failure",
+    "worlds",
+]

@@ -1,0 +1,168 @@
+"""Opening Gymnasium environments, refusing what no table describes, and naming what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any
+
+from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.numerics.exact import shown
+from didact.worlds.parameters import nearest_spelling
+
+_SAME_TABLE = {
+    "Taxi-v3": "Taxi-v4",
+    "Taxi-v4": "Taxi-v3",
+    "CliffWalking-v0": "CliffWalking-v1",
+    "CliffWalking-v1": "CliffWalking-v0",
+}
+"""Versions with one default table; each Gymnasium has one of the two."""
+
+_ACTION_NAMES = {
+    "FrozenLakeEnv": ("left", "down", "right", "up"),
+    "CliffWalkingEnv": ("up", "right", "down", "left"),
+    "TaxiEnv": ("south", "north", "east", "west", "pickup", "dropoff"),
+}
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What is known of an environment besides its table; `sides` are those of a grid, if it is."""
+
+    name: str
+    n_states: int
+    action_names: tuple[str, ...]
+    state_names: tuple[str, ...]
+    sides: tuple[int, int] | None
+
+    @property
+    def n_actions(self) -> int:
+        """A."""
+        return len(self.action_names)
+
+    def names_of(self, nodes: Sequence[tuple[int, bool]]) -> list[str]:
+        """A name for each kept state; the terminal copy of another kept state says so."""
+        going_on = {state for state, ends in nodes if not ends}
+        return [
+            self.state_names[state] + (" (end)" if ends and state in going_on else "")
+            for state, ends in nodes
+        ]
+
+    def layout_of(self, nodes: Sequence[tuple[int, bool]]) -> dict[str, Any] | None:
+        """The grid to draw the kept states on; None when it is no grid or two share a cell."""
+        cells = [state for state, _ in nodes]
+        if self.sides is None or len(set(cells)) < len(cells):
+            return None
+        layout: dict[str, Any] = {"kind": "grid", "rows": self.sides[0], "columns": self.sides[1]}
+        if len(cells) < self.n_states:
+            layout["cells"] = cells
+        return layout
+
+
+def open_environment(env: Any, make_kwargs: Mapping[str, Any]) -> Any:
+    """The plain environment behind an id or behind harmless wrappers."""
+    if isinstance(env, str):
+        return _make(env, make_kwargs)
+    if make_kwargs:
+        raise InvalidParameter(
+            f"{next(iter(make_kwargs))!r} can only be given with an environment's id; "
+            "here the environment itself is given"
+        )
+    _refuse_changing_wrappers(env)
+    return getattr(env, "unwrapped", env)
+
+
+def _make(id: str, make_kwargs: Mapping[str, Any]) -> Any:
+    import gymnasium
+
+    if id not in gymnasium.registry and _SAME_TABLE.get(id) in gymnasium.registry:
+        id = _SAME_TABLE[id]
+    if id not in gymnasium.registry and ":" not in id:
+        raise InvalidParameter(
+            f"Gymnasium {gymnasium.__version__} has no environment {shown(id)}"
+            + nearest_spelling(id, gymnasium.registry)
+        )
+    try:
+        return gymnasium.make(id, **make_kwargs).unwrapped
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidParameter(f"gymnasium.make({id!r}) failed: {reason:.300}") from None
+
+
+def _refuse_changing_wrappers(env: Any) -> None:
+    import gymnasium
+
+    changing = gymnasium.RewardWrapper, gymnasium.ActionWrapper, gymnasium.ObservationWrapper
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, changing):
+            raise Unsupported(
+                f"the wrapper {type(env).__name__} changes what the environment's P table says; "
+                "pass env.unwrapped to mean the environment without wrappers"
+            )
+        env = env.env
+
+
+def require_table(env: Any) -> Any:
+    """The P table; refuses an environment that has none, or whose steps are not its table."""
+    if getattr(env, "fickle_passenger", False):
+        raise Unsupported(
+            "Taxi with fickle_passenger=True changes the destination outside its P table, so the "
+            "table is not its dynamics; make it with fickle_passenger=False"
+        )
+    table = getattr(env, "P", None)
+    if table is None:
+        raise Unsupported(
+            f"{_name(env)} has no table P of transition probabilities, and without one the exact "
+            "model is unknown; build an MDP by hand, or give the environment a P"
+        )
+    if not isinstance(table, Mapping | list | tuple) or len(table) == 0:
+        raise InvalidModel(
+            "P must be a table P[state][action] = [(probability, next state, reward, terminated), "
+            f"...]; it is {type(table).__name__}"
+        )
+    return table
+
+
+def describe(env: Any) -> Notes:
+    """Names, sizes and drawing of an environment with a P table."""
+    kind = next((c.__name__ for c in type(env).__mro__ if c.__name__ in _ACTION_NAMES), "")
+    n_states = _size(env, "observation_space", len(env.P))
+    rows = env.P.values() if isinstance(env.P, Mapping) else env.P
+    n_actions = _size(env, "action_space", max(len(r) if isinstance(r, Sized) else 1 for r in rows))
+    names = _ACTION_NAMES.get(kind, ())
+    if len(names) != n_actions:
+        names = tuple(f"action {i}" for i in range(n_actions))
+    in_words = kind == "TaxiEnv" and hasattr(env, "decode")
+    return Notes(
+        name=_name(env),
+        n_states=n_states,
+        action_names=names,
+        state_names=tuple(_taxi_name(env, s) if in_words else str(s) for s in range(n_states)),
+        sides=_sides(env, kind, n_states),
+    )
+
+
+def _size(env: Any, space: str, otherwise: int) -> int:
+    size = getattr(getattr(env, space, None), "n", None)
+    return otherwise if size is None else int(size)
+
+
+def _name(env: Any) -> str:
+    return str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
+
+
+def _sides(env: Any, kind: str, n_states: int) -> tuple[int, int] | None:
+    if kind == "FrozenLakeEnv":
+        sides = int(env.nrow), int(env.ncol)
+    elif kind == "CliffWalkingEnv":
+        sides = int(env.shape[0]), int(env.shape[1])
+    else:
+        return None
+    return sides if sides[0] * sides[1] == n_states else None
+
+
+def _taxi_name(env: Any, state: int) -> str:
+    row, column, passenger, destination = (int(part) for part in env.decode(state))
+    places = [bytes(env.desc[1 + r, 2 * c + 1]).decode() for r, c in env.locs]
+    where = places[passenger] if passenger < len(places) else "in taxi"
+    return f"taxi {row},{column}; passenger {where}; to {places[destination]}"

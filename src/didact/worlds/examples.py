@@ -1,0 +1,105 @@
+"""The paper's small worlds: the worked example, false certainty, and the Markov chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from didact.mdp import MDP, Task, Transitions
+from didact.numerics.exact import Numbers
+from didact.worlds.grids import grid_layout, grid_task, gridworld, neighbours, one_hot
+from didact.worlds.parameters import as_choice, as_whole_number
+from didact.worlds.registry import register_world
+
+TERMINAL_CONVENTIONS = ("once", "self-loop", "silent")
+
+
+@register_world("six-cell")
+def six_cell(weights: Any = (-1, -10), discount: Any = "0.9", terminal: str = "once") -> Task:
+    """The paper's worked example: 2 x 3 cells, the goal in the upper left, one grey cell to avoid.
+
+    With the goal paying once (the default, and the paper's) the cone is 2.539 w0 - w1 >= 0 and
+    -w0 >= 0. Other conventions give other cones, so they are kept to be compared: "self-loop"
+    never ends and gives w0 - w1 >= 0, "silent" ends without pay and gives 2.71 w0 - w1 >= 0.
+    """
+    as_choice(terminal, "terminal", TERMINAL_CONVENTIONS)
+    free = np.ones((2, 3), dtype=np.bool_)
+    features = one_hot(np.array([0, 1, 0, 0, 0, 0]), 2)
+    if terminal == "silent":
+        features = Numbers(np.where(np.arange(6)[:, None] == 0, 0.0, features.floats))
+    ends = np.arange(6) == 0
+    task = grid_task(
+        free,
+        features,
+        weights,
+        terminal=ends,
+        discount=discount,
+        feature_names=("white", "grey"),
+        name="six-cell",
+    )
+    return _with_self_loop(task) if terminal == "self-loop" else task
+
+
+def _with_self_loop(task: Task) -> Task:
+    """The same grid, where the goal is a state like others that no action leaves."""
+    mdp = task.mdp
+    moves = neighbours(np.ones((2, 3), dtype=np.bool_))
+    moves[0] = 0
+    transitions = Transitions.from_arrays(6, 4, np.arange(25), moves.ravel(), np.ones(24))
+    looping = MDP(
+        transitions,
+        mdp.features,
+        mdp.exact_discount,
+        action_names=mdp.action_names,
+        feature_names=mdp.feature_names,
+    )
+    return Task(looping, task.true_weights, name="six-cell, self-loop", layout=task.layout)
+
+
+@register_world("uvm-failure")
+def uvm_failure(discount: Any = "0.95") -> Task:
+    """False certainty: two tied actions shown make the volume 0 while red against grey is open.
+
+    The paper shows such a world only as a picture, so this one is our construction (3 x 3):
+
+        white red   white       grey weighs the same as white, red much less; the star ends.
+        star  white grey        From the lower right, up through grey and left through white tie
+        white white white       with different counts: showing both says grey = white exactly,
+                                a set without volume. Uncertainty volume minimisation stops there.
+
+    Nothing then tells red from grey, and that decides what to do in the upper right.
+    """
+    return gridworld(
+        ["wrw", "*wg", "www"],
+        {"w": -1, "g": -1, "r": -5, "*": -1},
+        names={"w": "white", "g": "grey", "r": "red", "*": "white"},
+        terminal="*",
+        discount=discount,
+        name="uvm-failure",
+    )
+
+
+@register_world("chain")
+def chain(length: int = 5, weights: Any = (1, -1, 1), discount: Any = "0.95") -> Task:
+    """The paper's Markov chain: orange left end, black right end, white between; left and right.
+
+    The default weights prefer both ends equally over white, so every state moves to the nearer end
+    (the paper's policy A) and the middle of an odd chain may move either way. A move off the chain
+    stays. The paper gives neither the number of states nor the discount: both are parameters.
+    """
+    length = as_whole_number(length, "length", 3, 1_000_000)
+    free = np.ones((1, length), dtype=np.bool_)
+    moves = neighbours(free)[:, 2:]
+    active = np.ones(length, dtype=np.int64)
+    active[0], active[-1] = 0, 2
+    mdp = MDP(
+        Transitions.from_arrays(
+            length, 2, np.arange(2 * length + 1), moves.ravel(), np.ones(2 * length)
+        ),
+        one_hot(active, 3),
+        discount,
+        action_names=("left", "right"),
+        feature_names=("orange", "white", "black"),
+    )
+    return Task(mdp, weights, name=f"chain of {length}", layout=grid_layout(free))

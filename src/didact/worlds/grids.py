@@ -1,0 +1,286 @@
+"""Grid worlds: the shared building, grids drawn with letters, and the paper's random grids.
+
+Actions are 0 up, 1 down, 2 left, 3 right. States are the cells that are not walls, row by row from
+the top left. A move off the grid or into a wall stays. With slip p the move goes in one of the two
+perpendicular directions with probability p/2 each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidParameter
+from didact.mdp import MDP, Task, Transitions
+from didact.mdp.transitions import MAX_ROWS
+from didact.numerics.exact import Exact, Numbers, read_number, shown
+from didact.random import Seed, as_generator
+from didact.worlds.parameters import (
+    MAX_FEATURE_ENTRIES,
+    as_letter_table,
+    as_probability,
+    as_sides,
+    as_whole_number,
+    nearest_spelling,
+)
+from didact.worlds.registry import register_world
+from didact.worlds.walls import draw_free_cells
+from didact.worlds.weights import draw_unit_weights
+
+ACTION_NAMES = ("up", "down", "left", "right")
+_FORWARD_AND_SIDES = np.array([[0, 2, 3], [1, 2, 3], [2, 0, 1], [3, 0, 1]])
+
+
+def neighbours(free: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Shape (S, 4): where each action leads from each free cell of the mask (rows, columns)."""
+    rows, columns = free.shape
+    n_states = int(free.sum())
+    here = np.arange(n_states, dtype=np.int32)
+    number = np.full((rows + 2, columns + 2), -1, dtype=np.int32)
+    number[1:-1, 1:-1][free] = here
+    around = number[:-2, 1:-1], number[2:, 1:-1], number[1:-1, :-2], number[1:-1, 2:]
+    targets = np.stack([side[free] for side in around], axis=-1)
+    return np.where(targets < 0, here[:, None], targets)
+
+
+def grid_transitions(
+    free: NDArray[np.bool_], terminal: NDArray[np.bool_], slip: Fraction
+) -> Transitions:
+    """The moves of a grid with four actions; rows of terminal states are empty.
+
+    What an outcome weighs is 3 for the move itself and 1 for each side step, so that outcomes that
+    meet in one cell add up to a code, and the codes 0..5 to exact probabilities.
+    """
+    moves = neighbours(free)
+    if slip == 0:
+        targets, codes = moves[:, :, None], np.full((*moves.shape, 1), 3, dtype=np.uint8)
+    else:
+        targets = np.sort(moves[:, _FORWARD_AND_SIDES] * 2 + np.array([0, 1, 1]), axis=2)
+        codes = np.where(targets % 2 == 0, 3, 1).astype(np.uint8)
+        targets //= 2
+        for i in (1, 2):
+            meets = targets[:, :, i] == targets[:, :, i - 1]
+            codes[:, :, i] += np.where(meets, codes[:, :, i - 1], 0).astype(np.uint8)
+            codes[:, :, i - 1][meets] = 0
+    palette = [Fraction(0), slip / 2, slip, 1 - slip, 1 - slip / 2, Fraction(1)]
+    happens = np.array([value > 0 for value in palette])[codes] & ~terminal[:, None, None]
+    offsets = np.concatenate(([0], np.cumsum(happens.sum(axis=2).ravel())))
+    return Transitions.from_arrays(
+        moves.shape[0], 4, offsets, targets[happens], _from_palette(palette, codes[happens])
+    )
+
+
+def _from_palette(palette: list[Fraction], codes: NDArray[np.uint8]) -> Numbers:
+    """The coded numbers as floats; their exact values when asked, to save time and memory."""
+    floats = np.array([float(value) for value in palette])
+    return Numbers(floats[codes], source=partial(_palette_and_codes, palette, codes))
+
+
+def _palette_and_codes(palette: list[Fraction], codes: NDArray[np.uint8]) -> Exact:
+    return palette, codes.astype(np.int64)
+
+
+def one_hot(active: NDArray[Any], n_features: int) -> Numbers:
+    """Features (S, k) that are 1 for the active feature of each state and 0 for the others."""
+    floats = np.zeros((active.size, n_features))
+    floats[np.arange(active.size), active] = 1.0
+    return Numbers(floats)
+
+
+def grid_layout(free: NDArray[np.bool_]) -> dict[str, Any]:
+    """How to draw a grid: its sides, and the cell of each state when some cells are walls."""
+    rows, columns = free.shape
+    layout: dict[str, Any] = {"kind": "grid", "rows": rows, "columns": columns}
+    if not free.all():
+        layout["cells"] = np.flatnonzero(free).tolist()
+    return layout
+
+
+def grid_task(
+    free: NDArray[np.bool_],
+    features: Numbers,
+    weights: Any,
+    *,
+    terminal: NDArray[np.bool_],
+    discount: Any,
+    slip: Fraction = Fraction(0),
+    start: Any = "uniform",
+    feature_names: Sequence[str],
+    name: str,
+) -> Task:
+    """The task on a grid: free cells (rows, columns), features and terminals of its states."""
+    mdp = MDP(
+        grid_transitions(free, terminal, slip),
+        features,
+        discount,
+        start=start,
+        terminal=terminal,
+        action_names=ACTION_NAMES,
+        feature_names=feature_names,
+    )
+    return Task(mdp, weights, name=name, layout=grid_layout(free))
+
+
+@register_world("random-grid")
+def random_grid(
+    size: int | tuple[int, int] = 9,
+    n_features: int = 8,
+    discount: Any = 0.95,
+    slip: Any = 0,
+    terminals: int = 0,
+    walls: Any = 0,
+    seed: Seed = 0,
+) -> Task:
+    """The paper's random grid: one of k features in each cell, random weights, every state a start.
+
+    The weights are drawn first, uniform on the signed L1 unit sphere, then one uniform feature for
+    each cell (not all need occur), then walls, then terminals: a seed names the same weights and
+    colours whatever the other options. `walls` is a number of cells or a share of them; the free
+    cells stay connected. `terminals` is a number of cells.
+    """
+    rows, columns = as_sides(size)
+    n_cells = rows * columns
+    n_features = as_whole_number(n_features, "n_features", 1)
+    if n_cells * 4 > MAX_ROWS or n_cells * n_features > MAX_FEATURE_ENTRIES:
+        raise InvalidParameter(
+            f"size must be at most {MAX_ROWS // 4} cells and {MAX_FEATURE_ENTRIES} features in all "
+            f"of them; it is {rows} x {columns} with {n_features} features"
+        )
+    slip = as_probability(slip, "slip")
+    rng = as_generator(seed, "random-grid")
+    weights = draw_unit_weights(n_features, rng)
+    active = rng.integers(n_features, size=n_cells)
+    free = draw_free_cells(rows, columns, walls, rng)
+    n_states = int(free.sum())
+    n_terminals = as_whole_number(terminals, "terminals", 0, n_states - 1)
+    terminal = np.zeros(n_states, dtype=np.bool_)
+    terminal[rng.choice(n_states, size=n_terminals, replace=False)] = True
+    return grid_task(
+        free,
+        one_hot(active[free.ravel()], n_features),
+        weights,
+        terminal=terminal,
+        discount=discount,
+        slip=slip,
+        feature_names=[f"feature {i}" for i in range(n_features)],
+        name=f"random-grid {rows}x{columns}" + (f", seed {seed}" if isinstance(seed, int) else ""),
+    )
+
+
+@register_world("grid")
+def gridworld(
+    rows: Sequence[str] | str,
+    weights: Mapping[str, Any] | str,
+    *,
+    terminal: str = "",
+    walls: str = "#",
+    discount: Any = 0.95,
+    slip: Any = 0,
+    start: str | None = None,
+    names: Mapping[str, str] | str | None = None,
+    name: str = "gridworld",
+) -> Task:
+    """A grid drawn with letters: each letter that is no wall is a feature with its own weight.
+
+    rows: strings of equal length, or one text with '/' or line ends between the rows.
+    weights: the weight of each letter; features come in this order.
+    terminal, walls, start: the letters of such cells; start None is every cell that does not end.
+    names: names of features; letters with one name are one feature, and must weigh the same.
+
+    >>> gridworld(["..#", "S.G"], {".": -1, "S": -1, "G": 10}, terminal="G").mdp.n_states
+    5
+    """
+    letters = _as_letters(rows)
+    weight_of = as_letter_table(weights, "weights")
+    free = ~np.isin(letters, list(walls))
+    if not free.any():
+        raise InvalidParameter(f"rows must have a cell that is no wall; walls are {shown(walls)}")
+    cells = letters[free]
+    drawn = set(cells.tolist())
+    _require_letters(drawn, weight_of, terminal, start)
+    feature_of, feature_names, values = _read_features(weight_of, names)
+    slip = as_probability(slip, "slip")
+    ends = np.isin(cells, list(terminal))
+    begins: Any = "uniform"
+    if start is not None:
+        begin_cells = np.flatnonzero(np.isin(cells, list(start)) & ~ends).tolist()
+        if not begin_cells:
+            raise InvalidParameter(
+                f"start must name a letter that is not terminal; it is {start!r}"
+            )
+        begins = [(state, Fraction(1, len(begin_cells))) for state in begin_cells]
+    return grid_task(
+        free,
+        one_hot(np.array([feature_of[letter] for letter in cells.tolist()]), len(values)),
+        values,
+        terminal=ends,
+        discount=discount,
+        slip=slip,
+        start=begins,
+        feature_names=feature_names,
+        name=name,
+    )
+
+
+def _as_letters(rows: Sequence[str] | str) -> NDArray[np.str_]:
+    lines = rows.replace("\n", "/").strip("/").split("/") if isinstance(rows, str) else list(rows)
+    if not lines or not all(isinstance(line, str) and line for line in lines):
+        raise InvalidParameter(f"rows must be strings such as '..#'; they are {shown(rows)}")
+    for i, line in enumerate(lines):
+        if len(line) != len(lines[0]):
+            raise InvalidParameter(
+                f"rows must be equally long; rows[0] has {len(lines[0])} letters and rows[{i}] "
+                f"{len(line)}: {shown(line)}"
+            )
+    return np.array([list(line) for line in lines])
+
+
+def _require_letters(
+    drawn: set[str], weight_of: Mapping[str, Any], terminal: str, start: str | None
+) -> None:
+    """Every letter drawn has a weight, and every letter named is drawn."""
+    for letter in sorted(drawn):
+        if letter not in weight_of:
+            raise InvalidParameter(
+                f"weights must name every letter that is no wall; {letter!r} is missing"
+            )
+    for place, named in (("weights", weight_of), ("terminal", terminal), ("start", start or "")):
+        if not isinstance(named, str | dict):
+            raise InvalidParameter(f"{place} must be a text of letters; it is {shown(named)}")
+        for letter in named:
+            if letter not in drawn:
+                raise InvalidParameter(
+                    f"{place} names {letter!r}, which no free cell of the map has; remove it"
+                )
+
+
+def _read_features(
+    weight_of: Mapping[str, Any], names: Mapping[str, str] | str | None
+) -> tuple[dict[str, int], list[str], list[Fraction]]:
+    """The feature of each letter, the features' names, and their weights."""
+    name_of = {letter: letter for letter in weight_of}
+    for letter, named in (as_letter_table(names, "names") if names else {}).items():
+        if letter not in name_of or not isinstance(named, str):
+            raise InvalidParameter(
+                f"names must give letters of the map a text; names[{letter!r}] is {shown(named)}"
+                + nearest_spelling(letter, name_of)
+            )
+        name_of[letter] = named
+    index: dict[str, int] = {}
+    values: list[Fraction] = []
+    for letter, weight in weight_of.items():
+        value = read_number(weight, f"weights[{letter!r}]")
+        feature = index.setdefault(name_of[letter], len(values))
+        if feature == len(values):
+            values.append(value)
+        elif values[feature] != value:
+            raise InvalidParameter(
+                f"letters of one feature must weigh the same; {name_of[letter]!r} weighs "
+                f"{values[feature]} and {value}. Give them different names"
+            )
+    return {letter: index[name_of[letter]] for letter in weight_of}, list(index), values

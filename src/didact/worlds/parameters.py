@@ -1,0 +1,85 @@
+"""Checks of a world's parameters: each says the rule, the place, the value and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidNumber, InvalidParameter
+from didact.numerics.exact import read_number, shown
+
+MAX_FEATURE_ENTRIES = 500_000_000
+"""How many numbers the features of a made world may have: 4 GB, refused before they are taken."""
+
+
+def nearest_spelling(word: Any, known: Iterable[str]) -> str:
+    """ " (did you mean 'size'?)" when a known word is near, else nothing."""
+    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.5)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def as_whole_number(value: Any, place: str, low: int, high: int | None = None) -> int:
+    """A whole number from low to high."""
+    allowed = f"from {low}" if high is None else f"from {low} to {high}"
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < low or (high is not None and value > high):
+        raise InvalidParameter(f"{place} must be a whole number {allowed}; it is {shown(value)}")
+    return int(value)
+
+
+def as_choice(value: Any, place: str, choices: Sequence[str]) -> str:
+    """One of the named choices."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise InvalidParameter(
+            f"{place} must be one of {listed}; it is {shown(value)}"
+            + nearest_spelling(value, choices)
+        )
+    return str(value)
+
+
+def as_probability(value: Any, place: str) -> Fraction:
+    """An exact probability from 0 to 1; a float means its shortest decimal."""
+    try:
+        probability = read_number(value, place)
+    except InvalidNumber as error:
+        raise InvalidParameter(str(error)) from None
+    if not 0 <= probability <= 1:
+        raise InvalidParameter(f"{place} must be a probability from 0 to 1; it is {shown(value)}")
+    return probability
+
+
+def as_sides(size: Any, place: str = "size") -> tuple[int, int]:
+    """Rows and columns of a grid, from one whole number or a pair of them."""
+    pair = tuple(size) if isinstance(size, tuple | list) else (size, size)
+    if len(pair) != 2:
+        raise InvalidParameter(
+            f"{place} must be a whole number or a pair (rows, columns); it is {shown(size)}"
+        )
+    rows, columns = (as_whole_number(side, place, 1, 1_000_000) for side in pair)
+    return rows, columns
+
+
+def as_letter_table(given: Any, place: str) -> dict[str, Any]:
+    """A mapping letter -> value, also from text such as '.=-1,G=10' (for the command line)."""
+    if isinstance(given, str):
+        entries = [entry.strip() for entry in given.split(",")]
+        if not all(len(entry) > 2 and entry[1] == "=" for entry in entries):
+            raise InvalidParameter(
+                f"{place} as text must read '.=-1,G=10', a letter and its value; "
+                f"it is {shown(given)}"
+            )
+        given = [(entry[0], entry[2:]) for entry in entries]
+        if len(dict(given)) < len(given):
+            raise InvalidParameter(f"{place} must name each letter once; it is {shown(entries)}")
+    table = dict(given) if isinstance(given, Mapping | list) else None
+    if table is None or not all(isinstance(k, str) and len(k) == 1 for k in table):
+        raise InvalidParameter(
+            f"{place} must map single letters to values, as {{'.': -1, 'G': 10}}; "
+            f"it is {shown(given)}"
+        )
+    return table

@@ -1,0 +1,219 @@
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from didact.bec.words import describe_half_space, half_space_words
+from didact.errors import InvalidNumber, InvalidParameter
+
+TWO = ("white", "grey")
+THREE = ("white", "sand", "grey")
+COSTS, GAINS, MIXED = (-1, -10), (1, 2), (1, -1)
+
+ENTRIES = st.one_of(
+    st.integers(-6, 6),
+    st.fractions(min_value=-1000, max_value=1000, max_denominator=1000),
+    st.sampled_from([Fraction(1, 10**9), -Fraction(1, 10**9), Fraction(9996, 10000)]),
+)
+
+
+@st.composite
+def half_spaces(draw):
+    n_features = draw(st.integers(1, 8))
+    vector = st.lists(ENTRIES, min_size=n_features, max_size=n_features)
+    return draw(vector), draw(st.none() | vector)
+
+
+def weights_around(normal, seed, count=40):
+    """Random weights, half of them exactly on the hyperplane when there is one."""
+    rng = np.random.default_rng(seed)
+    for index in range(count):
+        weights = [Fraction(int(value)) for value in rng.integers(-9, 10, len(normal))]
+        if index % 2 and any(normal):
+            pivot = next(i for i, value in enumerate(normal) if value)
+            rest = sum(
+                n * w for i, (n, w) in enumerate(zip(normal, weights, strict=True)) if i != pivot
+            )
+            weights[pivot] = -rest / Fraction(normal[pivot])
+        yield weights
+
+
+def dot(normal, weights):
+    return sum(n * w for n, w in zip(normal, weights, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("normal", "weights", "expected"),
+    [
+        ((2.539, -1), None, "2.54 steps on white are worth at least one step on grey"),
+        ((2.539, -1), COSTS, "one step on grey costs at least 2.54 times a step on white"),
+        ((2.539, -1), GAINS, "one step on grey is worth at most 2.54 times a step on white"),
+        ((2.539, -1), MIXED, "2.54 steps on white are worth at least one step on grey"),
+        ((1, -2.539), None, "one step on white is worth at least 2.54 steps on grey"),
+        ((1, -2.539), COSTS, "one step on white costs at most 2.54 times a step on grey"),
+        ((1, -2.539), GAINS, "one step on white is worth at least 2.54 times a step on grey"),
+        ((3, -3), None, "one step on white is worth at least one step on grey"),
+        ((3, -3), COSTS, "one step on grey costs at least as much as a step on white"),
+        ((-3, 3), GAINS, "one step on grey is worth at least as much as a step on white"),
+        ((-1, 0), None, "a step on white is never a gain"),
+        ((-1, 0), COSTS, "a step on white is never a gain"),
+        ((0, 7), GAINS, "a step on grey is never a loss"),
+        ((1, 2), None, "2 steps on grey and 1 on white together are never a loss"),
+        ((-1, -2), MIXED, "2 steps on grey and 1 on white together are never a gain"),
+        ((0, 0), None, "every reward agrees"),
+        ((1, -1e-9), None, "one step on white is worth at least 1e-9 steps on grey"),
+        ((1, -1e-9), COSTS, "one step on grey costs at least 1e9 times a step on white"),
+        ((10004, -10000), None, "1.0004 steps on white are worth at least one step on grey"),
+        ((0, -3), (0, 0), "a step on grey is never a gain"),
+        ((2, -1), (0, -1), "2 steps on white are worth at least one step on grey"),
+    ],
+)
+def test_two_features(normal, weights, expected):
+    assert describe_half_space(normal, TWO, weights=weights) == expected
+
+
+@pytest.mark.parametrize(
+    ("normal", "weights", "expected"),
+    [
+        ((2.539, -1), None, "2.54 steps on white are worth exactly one step on grey"),
+        ((2.539, -1), COSTS, "one step on grey costs exactly 2.54 times a step on white"),
+        ((-2, 1), GAINS, "one step on grey is worth exactly 2 times a step on white"),
+        ((1, -1), COSTS, "one step on grey costs exactly as much as a step on white"),
+        ((0, -1), None, "a step on grey is worth exactly nothing"),
+        ((-1, -1), None, "1 step on white and 1 on grey together are worth exactly nothing"),
+    ],
+)
+def test_equalities(normal, weights, expected):
+    assert describe_half_space(normal, TWO, equality=True, weights=weights) == expected
+
+
+def test_three_features():
+    assert describe_half_space((2.54, 1, -3), THREE) == (
+        "2.54 steps on white and 1 on sand together are worth at least 3 steps on grey"
+    )
+    assert describe_half_space((2.54, 1, -3), THREE, weights=(-1, -2, -3)) == (
+        "3 steps on grey cost at least 2.54 steps on white and 1 on sand"
+    )
+    assert describe_half_space((-2.54, -1, 3), THREE, weights=(-1, -2, -3)) == (
+        "2.54 steps on white and 1 on sand together cost at least 3 steps on grey"
+    )
+
+
+def test_one_feature_and_none():
+    assert describe_half_space([5], ["goal"]) == "a step on goal is never a loss"
+    assert describe_half_space([], []) == "every reward agrees"
+
+
+def test_other_kinds_and_missing_names():
+    assert describe_half_space((2, 1, -3), THREE, kind="action") == (
+        "2 uses of white and 1 of sand together are worth at least 3 uses of grey"
+    )
+    assert describe_half_space((-1, 4), None, kind="feature") == (
+        "4 units of feature 1 are worth at least one unit of feature 0"
+    )
+
+
+def test_long_sides_end_in_a_count():
+    said = describe_half_space([9, 8, 7, 6, 5, 4, 3, 2, -1], None)
+    assert said.startswith("9 steps on feature 0, 8 on feature 1, ")
+    assert " 5 on feature 4 and 3 more together are worth at least one step on feature 8" in said
+    assert "more" not in describe_half_space([9, 8, 7, 6, 5, -1], None)
+
+
+def test_amounts_far_apart_are_scaled_to_the_largest_and_never_to_zero():
+    said = describe_half_space([-9, 8e5, 7, 1e-7], ["a", "b", "c", "d"])
+    assert said == (
+        "1 step on b, 8.75e-6 on c and 1.25e-13 on d together are worth at least 1.12e-5 steps on a"
+    )
+
+
+def test_every_kind_of_number_says_the_same():
+    expected = "2.5 steps on white are worth at least one step on grey"
+    for normal in [
+        (5, -2),
+        (2.5, -1.0),
+        (Fraction(5, 2), -1),
+        np.array([5.0, -2.0]),
+        ("2.5", "-1"),
+    ]:
+        assert describe_half_space(normal, TWO) == expected
+    huge = (5 * 10**6000, -2 * 10**6000)
+    assert describe_half_space(huge, TWO) == expected
+
+
+@given(half_spaces(), st.booleans(), st.integers(0, 2**32))
+def test_the_comparison_holds_for_exactly_the_weights_of_the_half_space(case, equality, seed):
+    normal, true_weights = case
+    words = half_space_words(normal, None, equality=equality, weights=true_weights)
+    assert words.sentence()
+    for weights in weights_around(normal, seed):
+        value = dot(normal, weights)
+        assert words.holds(weights) == (value == 0 if equality else value >= 0)
+
+
+def parsed(sentence, n_features):
+    """The row that an English sentence states, read back from the text alone."""
+    row = np.zeros(n_features)
+
+    def add(text, factor):
+        for part in re.split(r", | and ", text):
+            amount, feature = re.fullmatch(
+                r"(\S+) (?:steps? )?on feature (\d+)",
+                part.replace("one ", "1 ").replace("a ", "1 "),
+            ).groups()
+            row[int(feature)] += factor * float(amount)
+
+    against_zero = re.fullmatch(r"(.*?) (?:is|together are) (never a loss|never a gain)", sentence)
+    if against_zero:
+        add(against_zero[1], 1.0 if against_zero[2] == "never a loss" else -1.0)
+        return row
+    left, verb, relation, right = re.fullmatch(
+        r"(.*?)(?: together)? (is worth|are worth|costs?) (at least|at most) (.*)", sentence
+    ).groups()
+    sign = (-1.0 if verb.startswith("cost") else 1.0) * (1.0 if relation == "at least" else -1.0)
+    times = re.fullmatch(r"(?:(\S+) times|as much as) (.*)", right)
+    add(left, sign)
+    add(times[2] if times else right, -sign * float((times and times[1]) or 1))
+    return row
+
+
+@given(half_spaces())
+def test_the_sentence_read_back_is_the_half_space_to_three_digits(case):
+    normal, true_weights = case
+    normal = normal[:5]
+    if not any(normal):
+        return
+    if true_weights is not None:
+        true_weights = true_weights[:5]
+    said = describe_half_space(normal, None, weights=true_weights)
+    row = parsed(said, len(normal))
+    exact = np.array([float(value) for value in normal])
+    assert (np.sign(row) == np.sign(exact)).all()
+    pivot = int(np.argmax(np.abs(exact)))
+    ratios = exact / abs(exact[pivot])
+    np.testing.assert_allclose(row / abs(row[pivot]), ratios, rtol=0.0101, atol=0)
+
+
+@given(half_spaces(), st.fractions(min_value=Fraction(1, 1000), max_value=1000))
+def test_positive_multiples_say_the_same(case, factor):
+    normal, true_weights = case
+    if factor == 0:
+        return
+    scaled = [value * factor for value in normal]
+    assert describe_half_space(scaled, None, weights=true_weights) == describe_half_space(
+        normal, None, weights=true_weights
+    )
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(InvalidParameter, match="names must name each of the 2 features"):
+        describe_half_space((1, -1), ("white",))
+    with pytest.raises(InvalidParameter, match="weights must have 2 entries"):
+        describe_half_space((1, -1), TWO, weights=(1,))
+    with pytest.raises(InvalidParameter, match="kind"):
+        describe_half_space((1, -1), TWO, kind="cell")
+    with pytest.raises(InvalidNumber, match=r"normal\[1\]"):
+        describe_half_space((1, float("nan")), TWO)

@@ -1,0 +1,126 @@
+"""A task keeps its weights exactly and its layout frozen."""
+
+import copy
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from didact.errors import InvalidInput
+from didact.mdp import MDP, Task
+
+GRID = {"kind": "grid", "rows": 1, "columns": 2}
+DEEP: Any = [1]
+for _ in range(500):
+    DEEP = [DEEP]
+
+
+def two_cells() -> MDP:
+    return MDP([[[0, 1.0]], [[0, 0]]], [[1, 0], [0, 1]], 0.5, terminal=[1])
+
+
+def test_weights_stay_as_given() -> None:
+    task = Task(two_cells(), ["-1/3", 0.1], name="two", layout=GRID)
+    assert task.true_weights.fractions() == [Fraction(-1, 3), Fraction(1, 10)]
+    assert task.weights.tolist() == [-1 / 3, 0.1]
+    assert task.name == "two"
+    assert dict(task.layout or {}) == GRID
+    assert "'two'" in repr(task)
+    assert Task(two_cells(), [0, 0]).name == "task"
+    assert Task(two_cells(), [0, 0]).layout is None
+
+
+def test_nothing_is_shared_and_nothing_can_be_changed() -> None:
+    weights, cells = np.array([1.0, 2.0]), [4, 2]
+    layout = {"kind": "grid", "rows": 2, "columns": 3, "cells": cells}
+    task = Task(two_cells(), weights, layout=layout)
+    weights[:], layout["rows"], cells[0] = 9, 9, 9
+    assert task.weights.tolist() == [1, 2]
+    assert task.layout == {"kind": "grid", "rows": 2, "columns": 3, "cells": (4, 2)}
+    with pytest.raises(TypeError):
+        task.layout["rows"] = 3  # type: ignore[index]
+    with pytest.raises(ValueError, match="read-only"):
+        task.weights[0] = 0
+    with pytest.raises(AttributeError):
+        task.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("layout", [None, GRID, {**GRID, "rows": 2, "cells": [3, 0]}], ids=repr)
+def test_a_task_travels_to_other_processes(layout: dict[str, Any] | None) -> None:
+    task = Task(two_cells(), ["-1/3", 0.1], name="two", layout=layout)
+    for other in (pickle.loads(pickle.dumps(task)), copy.deepcopy(task)):
+        assert other.true_weights.fractions() == task.true_weights.fractions()
+        assert (other.name, other.layout) == (task.name, task.layout)
+        assert not other.weights.flags.writeable
+
+
+def test_numbers_of_numpy_are_numbers_in_a_layout() -> None:
+    layout = {
+        "kind": "grid",
+        "rows": np.int64(2),
+        "columns": np.int32(2),
+        "cells": (np.int64(3), np.int64(0)),
+    }
+    task = Task(two_cells(), [1, 1], layout=layout)
+    assert task.layout == {"kind": "grid", "rows": 2, "columns": 2, "cells": (3, 0)}
+    assert all(type(value) in (str, int, tuple) for value in (task.layout or {}).values())
+
+
+BAD: dict[str, tuple[dict[str, Any], str, str]] = {
+    "weights short": ({"weights": [1]}, "weights", "(1,)"),
+    "weights long": ({"weights": [1, 2, 3]}, "weights", "(3,)"),
+    "weights scalar": ({"weights": 1}, "weights", "()"),
+    "weights nan": ({"weights": [1, float("nan")]}, "weights[1]", "nan"),
+    "weights none": ({"weights": None}, "weights", "None"),
+    "weights bool": ({"weights": [1, True]}, "weights[1]", "True"),
+    "weights text": ({"weights": ["½", 1]}, "weights[0]", "'½'"),
+    "weights ragged": ({"weights": [[1], [1, 2]]}, "weights", "different lengths"),
+    "name number": ({"name": 3}, "name", "3"),
+    "name none": ({"name": None}, "name", "None"),
+    "name surrogate": ({"name": "\udc80"}, "name", "udc80"),
+    "mdp": ({"mdp": "six-cell"}, "mdp", "'six-cell'"),
+    "layout text": ({"layout": "grid"}, "layout", "'grid'"),
+    "layout list": ({"layout": [1, 2]}, "layout", "[1, 2]"),
+    "layout deep": ({"layout": DEEP}, "layout", "[[["),
+    "layout empty": ({"layout": {}}, "layout", "{}"),
+    "layout kind": ({"layout": {**GRID, "kind": "hexagon"}}, "kind", "hexagon"),
+    "layout deep kind": ({"layout": {**GRID, "kind": DEEP}}, "kind", "[[["),
+    "layout unknown": ({"layout": {**GRID, "colour": 1}}, "layout has no entry", "'colour'"),
+    "layout unknown number": ({"layout": {**GRID, 7: 1, "a": 2}}, "layout has no entry", "7"),
+    "rows missing": ({"layout": {"kind": "grid", "columns": 2}}, "layout.rows", "None"),
+    "rows zero": ({"layout": {**GRID, "rows": 0}}, "layout.rows", "0"),
+    "rows negative": ({"layout": {**GRID, "rows": -1, "columns": -2}}, "layout.rows", "-1"),
+    "rows float": ({"layout": {**GRID, "rows": 1.0}}, "layout.rows", "1.0"),
+    "rows bool": ({"layout": {**GRID, "rows": True}}, "layout.rows", "True"),
+    "columns text": ({"layout": {**GRID, "columns": "2"}}, "layout.columns", "'2'"),
+    "too few cells": ({"layout": {**GRID, "columns": 1}}, "layout has 1 * 1 cells", "2 states"),
+    "huge": (
+        {"layout": {"kind": "grid", "rows": 10**6, "columns": 10**6, "cells": [0, 1]}},
+        "layout must have at most",
+        "1000000 * 1000000",
+    ),
+    "endless": ({"layout": {**GRID, "rows": 10**10_000}}, "layout must have at most", "cells"),
+    "cells short": ({"layout": {**GRID, "cells": [0]}}, "layout.cells", "[0]"),
+    "cells text": ({"layout": {**GRID, "cells": "01"}}, "layout.cells", "'01'"),
+    "cells object": ({"layout": {**GRID, "cells": {"0": 1, "1": 0}}}, "layout.cells", "{"),
+    "cells outside": ({"layout": {**GRID, "cells": [0, 2]}}, "layout.cells[1]", "2"),
+    "cells negative": ({"layout": {**GRID, "cells": [0, -1]}}, "layout.cells[1]", "-1"),
+    "cells bool": ({"layout": {**GRID, "cells": [False, 1]}}, "layout.cells[0]", "False"),
+    "cells nested": ({"layout": {**GRID, "cells": [[0], 1]}}, "layout.cells[0]", "[0]"),
+    "cells shared": ({"layout": {**GRID, "cells": [1, 1]}}, "layout.cells", "share"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_tasks_are_refused_in_one_line(name: str) -> None:
+    changes, place, value = BAD[name]
+    parts: dict[str, Any] = {"mdp": two_cells(), "weights": [1, 1], "name": "two", **changes}
+    with pytest.raises(InvalidInput) as caught:
+        Task(parts.pop("mdp"), parts.pop("weights"), **parts)
+    message = str(caught.value)
+    assert place in message
+    assert value in message
+    assert "\n" not in message
+    assert len(message) < 250

@@ -1,0 +1,206 @@
+"""The paper's small worlds, solved exactly in fractions by an independent solver."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from didact.errors import InvalidInput
+from didact.worlds import make
+
+
+def solve(matrix, right):
+    """The solution of matrix @ x = right by Gauss-Jordan elimination in fractions."""
+    rows = [list(a) + list(b) for a, b in zip(matrix, right, strict=True)]
+    n = len(rows)
+    for i in range(n):
+        pivot = next(j for j in range(i, n) if rows[j][i])
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for j in range(n):
+            if j != i and rows[j][i]:
+                rows[j] = [v - rows[j][i] * u for v, u in zip(rows[j], rows[i], strict=True)]
+    return [row[n:] for row in rows]
+
+
+class Exact:
+    """Optimal actions and feature counts of a task: exact policy iteration, then uniform ties."""
+
+    def __init__(self, task):
+        mdp = task.mdp
+        self.n_states, self.n_actions = mdp.n_states, mdp.n_actions
+        self.discount = mdp.exact_discount
+        self.weights = task.true_weights.fractions()
+        flat = mdp.features.fractions()
+        k = mdp.n_features
+        self.features = [flat[s * k : (s + 1) * k] for s in range(self.n_states)]
+        self.moves = [[{} for _ in range(self.n_actions)] for _ in range(self.n_states)]
+        shares = mdp.transitions.probabilities.fractions()
+        for row in range(self.n_states * self.n_actions):
+            span = range(int(mdp.transitions.offsets[row]), int(mdp.transitions.offsets[row + 1]))
+            self.moves[row // self.n_actions][row % self.n_actions] = {
+                int(mdp.transitions.successors[i]): shares[i] for i in span
+            }
+        self.terminal = mdp.terminal.tolist()
+        self.optimal = self._optimal()
+        self.counts = self._counts(self.optimal)
+
+    def dot(self, vector, weights=None):
+        return sum(a * b for a, b in zip(vector, weights or self.weights, strict=True))
+
+    def _counts(self, actions):
+        """Feature counts of every state and action when actions[s] are equally likely later."""
+        states = range(self.n_states)
+        matrix = [[Fraction(int(s == t)) for t in states] for s in states]
+        for s in states:
+            for a in actions[s]:
+                for t, p in self.moves[s][a].items():
+                    matrix[s][t] -= self.discount * p / len(actions[s])
+        state_counts = solve(matrix, self.features)
+        return [
+            [
+                [
+                    f + self.discount * sum(p * state_counts[t][i] for t, p in row.items())
+                    for i, f in enumerate(self.features[s])
+                ]
+                for row in self.moves[s]
+            ]
+            for s in range(self.n_states)
+        ]
+
+    def _optimal(self):
+        actions = [[0]] * self.n_states
+        while True:
+            counts = self._counts(actions)
+            values = [[self.dot(c) for c in row] for row in counts]
+            better = [
+                kept if row[kept[0]] == max(row) else [row.index(max(row))]
+                for kept, row in zip(actions, values, strict=True)
+            ]
+            if better == actions:
+                return [[a for a, v in enumerate(row) if v == max(row)] for row in values]
+            actions = better
+
+    def rows(self, pairs=None):
+        """The rows mu(s, a) - mu(s, b) of the pairs shown, without zero rows."""
+        states = [s for s in range(self.n_states) if not self.terminal[s]]
+        pairs = pairs or [(s, a) for s in states for a in self.optimal[s]]
+        differences = (
+            [x - y for x, y in zip(self.counts[s][a], self.counts[s][b], strict=True)]
+            for s, a in pairs
+            for b in range(self.n_actions)
+        )
+        return [row for row in differences if any(row)]
+
+
+def directions(rows):
+    """Distinct rows up to a positive factor."""
+    return {tuple(v / max(abs(x) for x in row) for v in row) for row in rows}
+
+
+def in_plane_cone(row, first, second):
+    """Whether a 2-D row is a combination of two rows with factors from 0 up."""
+    area = first[0] * second[1] - first[1] * second[0]
+    a = (row[0] * second[1] - row[1] * second[0]) / area
+    b = (first[0] * row[1] - first[1] * row[0]) / area
+    return a >= 0 and b >= 0
+
+
+@pytest.mark.parametrize(("terminal", "slope"), [("once", "2.539"), ("silent", "2.71")])
+def test_six_cells_give_the_papers_constraints_exactly(terminal, slope):
+    exact = Exact(make("six-cell", terminal=terminal))
+    facets = {(Fraction(1), -1 / Fraction(slope)), (Fraction(-1), Fraction(0))}
+    found = directions(exact.rows())
+    assert facets <= found
+    assert all(in_plane_cone(row, *facets) for row in found)
+
+
+def test_a_self_loop_is_no_terminal():
+    task = make("six-cell", terminal="self-loop")
+    assert not task.mdp.terminal.any()
+    assert directions(Exact(task).rows()) == {(Fraction(1), Fraction(-1))}
+
+
+def test_six_cells_are_as_the_paper_says():
+    task = make("six-cell")
+    exact = Exact(task)
+    assert task.mdp.feature_names == ("white", "grey")
+    assert exact.features == [[1, 0], [0, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    assert exact.optimal[1:] == [[2], [1], [0], [2], [2]]
+    assert exact.discount == Fraction(9, 10)
+    assert task.mdp.start.fractions() == [0] + [Fraction(1, 5)] * 5
+    up_from_corner = exact.counts[2][1]
+    assert up_from_corner == [sum(Fraction(9, 10) ** i for i in range(5)), 0]
+
+
+def test_uvm_failure_has_the_tie_the_open_question_and_the_wrong_answer():
+    task = make("uvm-failure")
+    exact = Exact(task)
+    up, left = 0, 2
+    lower_right, upper_right = 8, 2
+    assert exact.optimal[lower_right] == [up, left]
+    assert exact.counts[lower_right][up] != exact.counts[lower_right][left]
+    assert exact.optimal[upper_right] == [1]
+
+    shown = exact.rows([(lower_right, up), (lower_right, left)])
+    white, grey, red = range(3)
+    assert {(Fraction(1), Fraction(-1), Fraction(0)), (Fraction(-1), Fraction(1), Fraction(0))} <= (
+        directions(shown)
+    )
+    assert all(row[red] == 0 for row in shown)
+
+    misled = [Fraction(-1), Fraction(-1), Fraction(-1, 2)]
+    assert all(exact.dot(row, misled) >= 0 for row in shown)
+    assert any(exact.dot(row, misled) < 0 for row in exact.rows())
+    through_red, through_grey = exact.counts[upper_right][left], exact.counts[upper_right][1]
+    assert exact.dot(through_red) < exact.dot(through_grey)
+    assert exact.dot(through_red, misled) > exact.dot(through_grey, misled)
+    assert (through_red[red], through_grey[grey]) > (0, 0)
+    assert task.mdp.feature_names[white] == "white"
+
+
+def test_uvm_failure_starts_everywhere_but_on_the_star():
+    task = make("uvm-failure")
+    assert np.flatnonzero(task.mdp.terminal).tolist() == [3]
+    assert (task.mdp.start.floats > 0).tolist() == [True] * 3 + [False] + [True] * 5
+
+
+@pytest.mark.parametrize("length", [3, 4, 5, 8])
+def test_the_chain_moves_to_the_nearer_end_by_default(length):
+    task = make("chain", length=length)
+    exact = Exact(task)
+    left, right = 0, 1
+    for state, actions in enumerate(exact.optimal):
+        to_left, to_right = state, length - 1 - state
+        expected = [left] * (to_left <= to_right) + [right] * (to_right <= to_left)
+        assert actions == expected
+    assert task.mdp.feature_names == ("orange", "white", "black")
+    assert task.mdp.action_names == ("left", "right")
+    assert task.layout == {"kind": "grid", "rows": 1, "columns": length}
+
+
+def test_the_middle_of_an_odd_chain_says_that_both_ends_are_worth_the_same():
+    rows = directions(Exact(make("chain", length=5)).rows())
+    assert {(1, 0, -1), (-1, 0, 1)} <= rows
+    even = directions(Exact(make("chain", length=6)).rows())
+    assert not any(tuple(-v for v in row) in even for row in even)
+
+
+def test_other_weights_make_the_other_policies():
+    assert Exact(make("chain", weights=[0, 0, 1])).optimal == [[1]] * 5
+    assert Exact(make("chain", weights=[1, 0, 0])).optimal == [[0]] * 5
+
+
+@pytest.mark.parametrize(
+    ("world", "parameters", "message"),
+    [
+        ("chain", {"length": 2}, "length must be a whole number from 3"),
+        ("chain", {"weights": [1, 2]}, "weights must have one entry for each of the 3"),
+        ("six-cell", {"terminal": "never"}, "terminal must be one of 'once', 'self-loop'"),
+        ("six-cell", {"discount": 2}, "discount must be"),
+        ("uvm-failure", {"discount": "x"}, "discount must be"),
+    ],
+)
+def test_bad_parameters_are_one_line(world, parameters, message):
+    with pytest.raises(InvalidInput, match=message):
+        make(world, **parameters)
