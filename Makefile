@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup demo test test-all lint types docs check bench lock clean
+.PHONY: setup oracle demo test test-all lint types docs check bench lock clean
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -14,6 +14,10 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
 	$(BIN)/python -m didact.app.warm
 	touch $(READY)
+
+# cddlib's exact arithmetic (GPL, for tests only) is built from source: a compiler, libcdd and GMP.
+oracle: setup
+	@$(BIN)/python -c "import cdd.gmp" 2>/dev/null || $(BIN)/python -m pip install --quiet pycddlib==3.0.2
 
 demo: setup
 	@$(BIN)/didact show six-cell

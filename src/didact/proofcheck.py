@@ -1,9 +1,9 @@
 """An independent check of a lesson's proof: `python -m didact.proofcheck task.json lesson.json`.
 
-It solves, searches and rounds nothing: each step substitutes what the proof says. mu(s) are the
-counts of the policy uniform over its optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)],
-rows are the differences mu(s, a) - mu(s, b), a optimal. Exit code 0: proved; 1: the step named is
-false; 2: the task is wrong or a file cannot be read.
+It solves, searches and rounds nothing: each step substitutes what the proof says. mu(s) are counts
+of the policy uniform over its optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], and
+rows are the differences mu(s, a) - mu(s, b) of an optimal and any action in a state in scope.
+Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong.
 """
 
 import json
@@ -18,17 +18,13 @@ from operator import mul, sub
 from pathlib import Path
 from typing import Any
 
-Document = str | Path | dict[str, Any]
 MAX_SIZE, MAX_DIGITS, ROUNDING = 10**6, 10**5, Fraction(1, 10**9)
 NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:/(0*[1-9]\d*))?", re.ASCII)
+UNIQUE: Any = {"object_pairs_hook": lambda pairs: len(dict(pairs)) == len(pairs) and dict(pairs)}
 
 
 class ProofError(Exception):
-    """A step that is false or missing; the text names the place and the values."""
-
-
-class FileError(ProofError):
-    """A task that is wrong, or a file that cannot be read."""
+    """The first step that is false or missing; caused by another error if a file is to blame."""
 
 
 def need(truth: object, step: str) -> None:
@@ -39,26 +35,20 @@ def need(truth: object, step: str) -> None:
 
 def show(value: object) -> str:
     """Any value in a few characters."""
-    if not isinstance(value, Fraction):
-        return reprlib.repr(value)
-    return str(value) if abs(value.numerator) + value.denominator < 10**50 else "a long fraction"
+    short = isinstance(value, Fraction) and abs(value.numerator) + value.denominator < 10**50
+    return str(value) if short else reprlib.repr(value)
 
 
-def unique(entries: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without repeated keys."""
-    need(len(dict(entries)) == len(entries), "an object repeats a key")
-    return dict(entries)
-
-
-def load(source: Document, *formats: str) -> dict[str, Any]:
-    """A JSON object in one of the formats; decimals stay text."""
+def load(source: Any, *formats: str, then: Any = dict) -> Any:
+    """What a JSON object in one of the formats says; its decimals stay text."""
     try:
         text = json.dumps(source) if isinstance(source, dict) else Path(source).read_text("utf-8")
-        document = json.loads(text, parse_float=str, object_pairs_hook=unique)
-        need(isinstance(document, dict) and document.get("format") in formats, "another format")
-        return dict(document)
+        document = json.loads(text, parse_float=str, **UNIQUE)
+        fits = isinstance(document, dict) and document.get("format") in formats
+        need(fits, "it has another format, or repeats a key")
+        return then(document)
     except (OSError, TypeError, ValueError, RecursionError, ProofError) as error:
-        raise FileError(f"cannot read a {' or '.join(formats)} file: {error}") from None
+        raise ProofError(f"cannot read a {' or '.join(formats)} file: {error}") from error
 
 
 def read(value: Any, pattern: Any, place: str) -> Any:
@@ -79,12 +69,15 @@ def read(value: Any, pattern: Any, place: str) -> Any:
 
 
 class Check:
-    """A task, and step by step what a proof says of it; chances are times the discount."""
+    """A task, then step by step what a proof says of it; chances are times the discount."""
 
     def __init__(self, file: dict[str, Any]) -> None:
-        self.n = n = read(file.get("n_states"), MAX_SIZE, "n_states")
-        self.m = m = read(file.get("n_actions"), MAX_SIZE, "n_actions")
+        n, m = (read(file.get(key), MAX_SIZE, key) for key in ("n_states", "n_actions"))
         self.weights = read(file.get("weights"), [Fraction], "weights")
+        self.n, self.m, self.k = n, m, (Fraction,) * len(self.weights)
+        by_action = reprlib.repr(file.get("features")).startswith("[[[")
+        phi = read(file.get("features"), ((self.k,) * m if by_action else self.k,) * n, "features")
+        self.name = show(file.get("name", "the task"))
         discount = read(file.get("discount"), Fraction, "discount")
         need(0 <= discount < 1, f"discount must be in [0, 1), not {show(discount)}")
         terminal = set(read(file.get("terminal", []), [n], "terminal"))
@@ -95,45 +88,38 @@ class Check:
         rows += [[n, 0, *pair] for pair in read(start, [(n, Fraction)], "start")]
         self.chances: Any = defaultdict(lambda: defaultdict(Fraction))
         for s, a, t, p in rows:  # state n stands for the start
-            need(p >= 0 and s not in terminal, f"transitions[{s}, {a}] to {t} have chance {show(p)}")
+            need(s not in terminal and p >= 0, f"{[s, a, t]}: {s} is terminal or {show(p)} < 0")
             self.chances[s, a][t] += p
-        for s, a in ((s, a) for s in [*self.live, n] for a in range(m if s < n else 1)):
-            chances, place = self.chances[s, a], f"transitions[{s}, {a}]" if s < n else "start"
-            mass = sum(chances.values())
+        for (s, a), chances in self.chances.items():
+            mass, place = sum(chances.values()), f"transitions[{s}, {a}]" if s < n else "start"
             need(abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {show(mass)}")
             self.chances[s, a] = {t: discount * p / mass for t, p in chances.items() if p}
-        need(m and self.chances[n, 0].keys() - terminal, "no actions, or all starts are terminal")
-        k, phi = (Fraction,) * len(self.weights), file.get("features")
-        nested = reprlib.repr(phi).startswith("[[[")  # by state and action, not only by state
-        phi = read(phi, ((k,) * m if nested else k,) * n, "features")
-        self.features = phi if nested else [[x] * m for x in phi]
+        need(m and len(self.chances) == len(self.live) * m + 1, "transitions or start are missing")
+        need(self.chances[n, 0].keys() - terminal, "start lies in terminal states only")
+        self.features = phi if by_action else [[x] * m for x in phi]
 
     def policy(self, proof: dict[str, Any]) -> None:
-        """1. mu(s) is the mean of mu(s, a) over the listed actions, or phi(s) in a terminal state:
-        only the true counts are, as discount < 1. 2. The listed actions share the largest
-        weights.mu(s, a), all others have less: the policy is optimal."""
+        """1. mu(s) is the mean of mu(s, a) over the listed actions, or phi(s) in a terminal state;
+        2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
         self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, "optimal")
-        counts = read(proof.get("counts"), ((Fraction,) * len(self.weights),) * self.n, "counts")
+        counts = read(proof.get("counts"), (self.k,) * self.n, "counts")
         self.unit = lcm(*(x.denominator for mu in counts for x in mu))  # keeps fractions short
         whole = [[int(x * self.unit) for x in mu] for mu in counts]
         self.table = [[[x * self.unit for x in phi] for phi in state] for state in self.features]
         for s, a in ((s, a) for s in self.live for a in range(self.m)):
-            for i, x in enumerate(self.table[s][a]):
-                ahead = sum(c * whole[t][i] for t, c in self.chances[s, a].items())
-                self.table[s][a][i] = x + ahead
+            for i in range(len(self.k)):
+                self.table[s][a][i] += sum(c * whole[t][i] for t, c in self.chances[s, a].items())
         for s, listed in enumerate(self.optimal):
-            fits = listed == sorted(set(listed)) and bool(listed) == ((s, 0) in self.chances)
-            need(fits, f"optimal[{s}] must list actions in order, none in terminal states only")
             for i, x in enumerate(counts[s]):
                 values = [self.table[s][a][i] for a in listed or range(self.m)]
                 mean = sum(values) / len(values) / self.unit
                 said = f"the Bellman equation gives {show(mean)}, the proof says {show(x)}"
                 need(mean == x, f"counts[{s}][{i}]: {said}")
-        for s in self.live:
+        for s, listed in enumerate(self.optimal):
             values = [sum(map(mul, self.weights, mu)) / self.unit for mu in self.table[s]]
-            for a, value in enumerate(values):
-                said = f"action {a} is worth {show(value)}, the best {show(max(values))}"
-                need((value == max(values)) == (a in self.optimal[s]), f"optimal[{s}]: {said}")
+            worth = max(values)
+            best = [a for a, x in enumerate(values) if x == worth and (s, a) in self.chances]
+            need(listed == best, f"optimal[{s}] must be {best}, worth {show(worth)}, not {listed}")
 
     def row(self, s: int, a: int, b: int) -> tuple[Fraction, tuple[int, ...]]:
         """mu(s, a) - mu(s, b) as a positive size, or 0, times a direction of coprime integers."""
@@ -141,66 +127,73 @@ class Check:
         size = Fraction(gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row)))
         return size / self.unit, tuple(int(x / (size or 1)) for x in row)
 
-    def demonstrations(self, proof: dict[str, Any]) -> list[list[list[int]]]:
+    def demonstrations(self, proof: dict[str, Any]) -> Any:
         """3. Demonstrated pairs are optimal, in scope and can follow each other."""
         need(proof.get("scope") in ("reachable", "all"), "scope must be 'reachable' or 'all'")
-        queue = [self.n] if proof["scope"] == "reachable" else [*self.live]
-        found = set(queue)
-        for s in queue:
-            new = {t for a in range(self.m) for t in self.chances[s, a]} - found
-            found |= new
-            queue += new
-        self.scope = sorted(found.intersection(self.live))
+        found = new = {self.n} if proof["scope"] == "reachable" else {*self.live}
+        while new:
+            new = {t for s in new for a in range(self.m) for t in self.chances[s, a]} - found
+            found = found | new
+        self.scope = [s for s in self.live if s in found]
         shown = read(proof.get("demonstrations"), [[(self.n, self.m)]], "demonstrations")
-        for d, pairs in enumerate(shown):
-            for i, (s, a) in enumerate(pairs):
-                place = f"demonstrations[{d}][{i}]"
-                need(s in found and a in self.optimal[s], f"{place}: {[s, a]} is not optimal in scope")
-                follows = i == 0 or s in self.chances[tuple(pairs[i - 1])]
-                need(follows, f"{place}: state {s} cannot follow {pairs[i - 1]}")
-        return list(shown)
+        for d, i, (s, a) in ((d, i, pair) for d, x in enumerate(shown) for i, pair in enumerate(x)):
+            place = f"demonstrations[{d}][{i}]: {[s, a]}"
+            need(s in found and a in self.optimal[s], f"{place} is not optimal in scope")
+            need(i == 0 or s in self.chances[tuple(shown[d][i - 1])], f"{place} cannot come next")
+        return shown
 
-    def teaches(self, proof: dict[str, Any], pairs: set[tuple[int, ...]]) -> str:
-        """4. The direction of each row in scope is a sum of nonnegative multiples of demonstrated
-        rows, so weights that fit the demonstrations fit the policy."""
+    def claim(self, proof: dict[str, Any], pairs: set[tuple[int, int]]) -> str:
+        """4. "open": the weights given fit all demonstrated rows and break one row. "teaches": rows
+        are sums of nonnegative multiples of demonstrated ones, so what fits these fits all."""
+        if proof["claim"] == "open":
+            weights = read(proof.get("weights"), self.k, "weights")
+            s, a, b = read(proof.get("row"), (self.n, self.m, self.m), "row")
+            need(s in self.scope and a in self.optimal[s], f"row: {[s, a]} is not optimal in scope")
+            rows = [(*pair, c) for pair in sorted(pairs) for c in range(self.m)]
+            broken = [x for x in [*rows, (s, a, b)] if sum(map(mul, weights, self.row(*x)[1])) < 0]
+            need(not {*broken} & {*rows}, f"weights: they break the demonstrated row {broken[:1]}")
+            need(broken, f"row: the weights do not break {[s, a, b]}")
+            return f"leave {self.name} open: weights that fit them prefer {b} to {a} in state {s}"
         generators = read(proof.get("generators"), [(self.n, self.m, self.m)], "generators")
         for j, (s, a, _) in enumerate(generators):
             need((s, a) in pairs, f"generators[{j}]: {[s, a]} is not demonstrated")
         rays = [self.row(*generator) for generator in generators]
-        multipliers = read(proof.get("multipliers"), [[(len(rays), Fraction)]], "multipliers")
         rows = [(s, a, b) for s in self.scope for a in self.optimal[s] for b in range(self.m)]
         directions = [*dict.fromkeys(filter(any, (self.row(*row)[1] for row in rows)))]
-        said = f"{len(multipliers)} certificates for {len(directions)} directions"
-        need(len(directions) == len(multipliers), f"multipliers: {said}")
-        for i, (direction, certificate) in enumerate(zip(directions, multipliers, strict=True)):
-            need(all(c >= 0 for _, c in certificate), f"multipliers[{i}]: one is negative")
-            terms = [(c * rays[j][0], rays[j][1]) for j, c in certificate]
-            total = tuple(sum(c * ray[f] for c, ray in terms) for f in range(len(direction)))
-            need(total == direction, f"multipliers[{i}]: the sum is not {show(direction)}")
-        return f"{len(directions)} directions of {len(self.scope)} states follow from them"
-
-    def leaves_open(self, proof: dict[str, Any], pairs: set[tuple[int, ...]]) -> str:
-        """4. The proof's weights fit all demonstrated rows and break a row in scope."""
-        weights = read(proof.get("weights"), (Fraction,) * len(self.weights), "weights")
-        s, a, b = read(proof.get("row"), (self.n, self.m, self.m), "row")
-        need(s in self.scope and a in self.optimal[s], f"row: {[s, a]} is not optimal in scope")
-        for t, c, d in ((*pair, d) for pair in sorted(pairs) for d in range(self.m)):
-            fits = sum(map(mul, weights, self.row(t, c, d)[1])) >= 0
-            need(fits, f"weights: they prefer action {d} to the demonstrated {[t, c]}")
-        fits = sum(map(mul, weights, self.row(s, a, b)[1])) < 0
-        need(fits, f"row: the weights do not prefer action {b} to {[s, a]}")
-        return f"weights that fit them prefer action {b} to the optimal {a} in state {s}"
+        pattern = ([(len(rays), Fraction)],) * len(directions)
+        for i, terms in enumerate(read(proof.get("multipliers"), pattern, "multipliers")):
+            need(all(c >= 0 for _, c in terms), f"multipliers[{i}]: one is negative")
+            scaled = [(c * rays[j][0], rays[j][1]) for j, c in terms]
+            total = tuple(sum(c * ray[f] for c, ray in scaled) for f in range(len(self.k)))
+            need(total == directions[i], f"multipliers[{i}] do not give {show(directions[i])}")
+        return f"teach {self.name}: {len(directions)} directions of {len(self.scope)} states follow"
 
 
-def check_proof(task: Document, proof: Document) -> str:
+def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str, Any]) -> str:
     """One line that says what is proved; raises ProofError at the first step that is false."""
-    file = load(task, "didact.task/1")
+    check = load(task, "didact.task/1", then=Check)
     lesson = load(proof, "didact.proof/1", "didact.lesson/1")
-    try:
-        check = Check(file)
-    except ProofError as error:
-        raise FileError(f"task: {error}") from None
     inner = lesson.get("proof") if lesson["format"] == "didact.lesson/1" else lesson
-    need(isinstance(inner, dict), "the lesson carries no proof")
-    claim, status = inner.get("claim"), lesson.get("status") if inner is not lesson
-    ...
+    need(isinstance(inner, dict) and inner.get("format") == "didact.proof/1", "carries no proof")
+    status = {"teaches": "complete", "open": "partial"}.get(str(inner.get("claim")))
+    need(status, f"claim must be 'teaches' or 'open', not {show(inner.get('claim'))}")
+    check.policy(inner)
+    shown = check.demonstrations(inner)
+    pairs = [(s, a) for demonstration in shown for s, a in demonstration]
+    if inner is not lesson:
+        sizes = {"n_demonstrations": len(shown), "n_pairs": len(pairs)}
+        for key, value in {**sizes, "demonstrations": shown, "status": status}.items():
+            fits = json.dumps(lesson.get(key, sizes.get(key))) == json.dumps(value)
+            need(fits, f"{key} must be {show(value)}, as in the proof, not {show(lesson.get(key))}")
+    verdict = f"proved{' open' * (status == 'partial')}: {len(shown)} demonstrations"
+    return f"{verdict} ({len(pairs)} pairs) {check.claim(inner, set(pairs))}"
+
+
+if __name__ == "__main__":
+    try:
+        need(len(sys.argv) == 3, "usage: python -m didact.proofcheck TASK LESSON_OR_PROOF")
+        line, code = check_proof(sys.argv[1], sys.argv[2]), 0
+    except ProofError as error:
+        line, code = str(error), 2 if error.__cause__ or len(sys.argv) != 3 else 1
+    print(line.encode("ascii", "backslashreplace").decode())
+    sys.exit(code)

@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.numerics.exact import shown
 
 Seed = int | np.random.Generator | None
 
@@ -17,8 +18,8 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> stream(0, "table1", "uvm", 3).integers(100) == stream(0, "table1", "uvm", 3).integers(100)
     True
     """
-    digest = hashlib.sha256("\x1f".join(map(str, names)).encode()).digest()
-    return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])
+    digest = hashlib.sha256(repr(names).encode()).digest()
+    return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
 
 
 def as_generator(seed: Seed, *names: str | int) -> np.random.Generator:
@@ -27,8 +28,10 @@ def as_generator(seed: Seed, *names: str | int) -> np.random.Generator:
         return seed
     if seed is None:
         return np.random.default_rng()
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 2**64:
         raise InvalidParameter(
-            f"seed must be None, a whole number from 0 or a numpy Generator; it is {seed!r}"
+            "seed must be None, a whole number from 0 to 2**64 - 1 or a numpy Generator; "
+            f"it is {shown(seed)}"
         )
     return stream(int(seed), *names)

@@ -183,12 +183,12 @@ def test_a_row_off_by_a_few_roundings_is_divided() -> None:
 
 
 def test_many_repeats_add_up_without_rounding() -> None:
-    values = np.full(200, 0.005)
-    offsets = np.array([0, 200, 201])
-    targets = np.array([0, 1] * 100 + [0])
-    transitions = Transitions.from_arrays(2, 1, offsets, targets, np.append(values, 1.0))
-    assert rows_of(transitions)[0, 0] == {0: Fraction(1, 2), 1: Fraction(1, 2)}
-    assert transitions.probabilities.floats.tolist() == [0.5, 0.5, 1.0]
+    assert sum([0.0007] * 1000) != 0.7
+    targets = np.array([0] * 1000 + [1, 0])
+    values = np.array([0.0007] * 1000 + [0.3, 1.0])
+    transitions = Transitions.from_arrays(2, 1, [0, 1001, 1002], targets, values)
+    assert rows_of(transitions)[0, 0] == {0: Fraction(7, 10), 1: Fraction(3, 10)}
+    assert transitions.probabilities.floats.tolist() == [0.7, 0.3, 1.0]
 
 
 @pytest.mark.parametrize("as_given", [float, str, Fraction])

@@ -111,7 +111,6 @@ def test_a_seed_names_the_same_weights_and_colours_whatever_the_options():
     assert (plain.mdp.features.floats[cells] == other.mdp.features.floats).all()
     assert other.mdp.n_states == 34
     assert other.mdp.terminal.sum() == 3
-    assert (other.mdp.start.floats[other.mdp.terminal] == 0).all()
     assert (plain.weights != make("random-grid", size=(6, 7), seed=6).weights).any()
 
 
@@ -226,6 +225,9 @@ def test_several_start_letters_share_and_ends_are_no_starts():
         ({"weights": 3}, "weights must map single letters"),
         ({"terminal": "X"}, "terminal names 'X'"),
         ({"terminal": 3}, "terminal must be a text of letters"),
+        ({"walls": None}, "walls must be a text of letters; it is None"),
+        ({"start": 1}, "start must be a text of letters; it is 1"),
+        ({"weights": [1, 2]}, "weights must map single letters"),
         ({"start": "X"}, "start names 'X'"),
         ({"start": "G"}, "start must name a letter that is not terminal; it is 'G'"),
         ({"names": {"X": "goal"}}, r"names\['X'\]"),

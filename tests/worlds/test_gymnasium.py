@@ -301,6 +301,13 @@ def test_starts_may_be_given_in_the_environments_numbers():
     assert three.start.fractions()[:3] == [Fraction(1, 3)] * 3
 
 
+def test_many_equal_starts_stay_equal_exactly():
+    n = 1500
+    P = {s: {0: [(1.0, s, 0, False)]} for s in range(n)}
+    mdp = from_gymnasium(SimpleNamespace(P=P, initial_state_distrib=np.full(n, 1 / n))).mdp
+    assert set(mdp.start.fractions()) == {Fraction(1, n)}
+
+
 def test_a_start_index_serves_when_there_is_no_distribution():
     P = {0: {0: [(1.0, 1, 0, True)]}, 1: {0: [(1.0, 0, 0, False)]}}
     mdp = from_gymnasium(SimpleNamespace(P=P, start_state_index=np.int64(1))).mdp

@@ -1,14 +1,15 @@
 """The facets of a cone of weights, in time that depends on how many there are (Clarkson 1994).
 
 The cone is B = {w : r.w >= 0 for all rows r}; its dual is C = cone(rows), and L = C meet -C is the
-lineality space, whose rows are equalities of B. A row is a facet when it spans an extreme ray of the
-pointed quotient C/L. Each row is tested against the facets known so far, by its distance from their
-cone. If it is outside, a ray from inside B leaves through a half-space that cannot be one of them, and
-the first half-space it meets is a new facet. Ties of first meetings may add rows that are no facets;
-a last pass tests every facet against the others.
+lineality space, whose rows are equalities of B. A row is a facet when it spans an extreme ray of
+the pointed quotient C/L. Each row is tested against the facets known so far, by its distance from
+their cone. If it is outside, a ray from inside B leaves through a half-space that cannot be one of
+them, and the first half-space it meets is a new facet. Ties of first meetings may add rows that are
+no facets; a last pass tests every facet against the others. So rays only save time, and every
+answer rests on distances.
 
-Distances decide. A row is redundant if turning it and the facets it combines by ROUNDING each could
-make the combination exact: distance <= ROUNDING * (1 + sum of multipliers), and never above TOLERANCE.
+A row is redundant if turning it and the facets it combines by ROUNDING each could make the
+combination exact: distance <= ROUNDING * (1 + sum of multipliers), and never above TOLERANCE.
 Farther than TOLERANCE it is not redundant. Between the two, or when a solve did not converge, it is
 undecided: it is kept and counted.
 """
@@ -24,15 +25,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from didact.bec.directions import TOLERANCE, label_units, unit_rows
 from didact.bec.nnls import (
+    DRIFT,
     EXCLUDED,
     FREE,
     NearestPoint,
-    Workspace,
     descend,
     nearest_in_cone,
+    project_target,
     recompute_residual,
-    refit,
-    workspace_arrays,
+    workspace,
 )
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics.kernels import kernel
@@ -57,7 +58,7 @@ _SOLVES_PER_BASIS = 64
 
 @dataclass(frozen=True)
 class FloatCone:
-    """Facets and lineality of a cone of weights, found in floats, with what the decision rests on."""
+    """Facets and lineality of a cone of weights, found in floats, and what they rest on."""
 
     lineality: Floats
     """(l, k) orthonormal basis of L; w lies in B only if it is orthogonal to them."""
@@ -92,54 +93,52 @@ def find_facets(
     _require_inside(slack, kept[first])
     ties = slack <= TOLERANCE
     if ties.any():
-        return _facets_with_ties(distinct, point, ties, labels, kept, len(matrix))
-    scan = _extreme_rows(distinct, slack)
-    return _cone(np.zeros((0, matrix.shape[1])), labels, kept, len(matrix), scan)
+        lineality, scan = _scan_with_ties(distinct, point, ties)
+    else:
+        lineality, scan = np.zeros((0, matrix.shape[1])), _scan(distinct, slack)
+    facet_of = np.full(len(matrix), IS_ZERO)
+    facet_of[kept] = scan.facet_of[labels]
+    facets, equalities = kept[first[scan.facets]], np.flatnonzero(facet_of == IS_EQUALITY)
+    for array in (lineality, equalities, facets, facet_of):
+        array.setflags(write=False)
+    return FloatCone(
+        *(lineality, equalities, facets, facet_of),
+        *(scan.margin, scan.largest_residual, scan.n_unknown),
+    )
 
 
 @dataclass(frozen=True)
 class _Scan:
     """Which of the distinct rows are extreme, and the evidence."""
 
+    facets: Indices
     facet_of: Indices
     margin: float
     largest_residual: float
     n_unknown: int
 
 
-def _facets_with_ties(
-    distinct: Floats, point: Floats, ties: NDArray[np.bool_], labels: Indices, kept: Indices, n: int
-) -> FloatCone:
-    """`find_facets` when some rows vanish at the point: divide by L first, then move off the ties."""
+def _scan_with_ties(
+    distinct: Floats, point: Floats, ties: NDArray[np.bool_]
+) -> tuple[Floats, _Scan]:
+    """L, and the scan when rows vanish at the point: divide by L, and move off the other ties."""
     lineality, inward, residual, n_unknown = _split_ties(distinct[ties])
     across = _project_out(distinct, lineality)
     lengths = np.sqrt(np.einsum("ij,ij->i", across, across))
     outside = np.flatnonzero(lengths > TOLERANCE)
     quotient = across[outside] / lengths[outside, None]
-    quotient_labels, first = label_units(quotient)
+    labels, first = label_units(quotient)
     slack = _slack_off_ties(quotient[first], _project_out(point, lineality), inward)
-    scan = _extreme_rows(quotient[first], slack)
+    scan = _scan(quotient[first], slack)
     facet_of = np.full(len(distinct), IS_EQUALITY)
-    facet_of[outside] = scan.facet_of[quotient_labels]
-    residual = max(residual, float(np.delete(lengths, outside).max(initial=0.0)))
-    largest = max(residual, scan.largest_residual)
-    scan = _Scan(facet_of, scan.margin, largest, scan.n_unknown + n_unknown)
-    return _cone(lineality, labels, kept, n, scan)
-
-
-def _cone(lineality: Floats, labels: Indices, kept: Indices, n: int, scan: _Scan) -> FloatCone:
-    """The result for all rows, from that for distinct directions."""
-    facet_of = np.full(n, IS_ZERO)
-    facet_of[kept] = scan.facet_of[labels]
-    members = np.flatnonzero(facet_of >= 0)
-    _, at = np.unique(facet_of[members], return_index=True)
-    facets = members[at]
-    equalities = np.flatnonzero(facet_of == IS_EQUALITY)
-    for array in (lineality, equalities, facets, facet_of):
-        array.setflags(write=False)
-    return FloatCone(
-        *(lineality, equalities, facets, facet_of),
-        *(scan.margin, scan.largest_residual, scan.n_unknown),
+    facet_of[outside] = scan.facet_of[labels]
+    equality_residual = float(np.delete(lengths, outside).max(initial=0.0))
+    return lineality, _Scan(
+        outside[first[scan.facets]],
+        facet_of,
+        scan.margin,
+        max(residual, equality_residual, scan.largest_residual),
+        scan.n_unknown + n_unknown,
     )
 
 
@@ -219,19 +218,19 @@ def _slack_off_ties(rows: Floats, point: Floats, inward: Floats) -> Floats:
     return moved
 
 
-def _extreme_rows(rows: Floats, slack: Floats) -> _Scan:
+def _scan(rows: Floats, slack: Floats) -> _Scan:
     """The extreme rays among distinct unit rows of a pointed cone; `slack` at a point inside."""
     n, k = rows.shape
     facet_of = np.full(n, IS_REDUNDANT)
     if n == 0:
-        return _Scan(facet_of, np.inf, 0.0, 0)
+        return _Scan(facet_of, facet_of, np.inf, 0.0, 0)
     slack = slack + _JOLT * float(slack.min()) * (rows @ _any_direction(k))
     flat, effort = np.ascontiguousarray(rows).ravel(), 40 * n * k * k
     chosen, counters = np.zeros(n, dtype=np.int64), np.zeros(4, dtype=np.int64)
     evidence = np.array([0.0, np.inf])
     room, position = min(n, _FIRST_ROOM), 0
     generators, sources = np.zeros(k * room), np.zeros(room, dtype=np.int64)
-    arrays = workspace_arrays(room, k)
+    arrays = workspace(room, k)
     while True:
         known = (generators, room, sources, counters, evidence, *arrays)
         position = find_extreme.run(effort, flat, n, k, slack, position, chosen, *known)
@@ -242,9 +241,9 @@ def _extreme_rows(rows: Floats, slack: Floats) -> _Scan:
         sources, state = np.pad(sources, (0, pad)), np.pad(arrays[-1], (0, pad))
         room += pad
         arrays = (*arrays[:-2], np.zeros(room), state)
-    n_facets = int(counters[0])
-    facet_of[np.sort(sources[:n_facets])] = np.arange(n_facets)
-    return _Scan(facet_of, float(evidence[1]), float(evidence[0]), int(counters[3]))
+    facets = np.sort(sources[: counters[0]])
+    facet_of[facets] = np.arange(len(facets))
+    return _Scan(facets, facet_of, float(evidence[1]), float(evidence[0]), int(counters[3]))
 
 
 @kernel
@@ -263,7 +262,6 @@ def find_extreme(
     residual: Any,
     basis: Any,
     triangle: Any,
-    candidate: Any,
     coordinates: Any,
     multipliers: Any,
     trial: Any,
@@ -277,21 +275,14 @@ def find_extreme(
     `counters` holds the number of facets, the size of the support, solves, and undecided facets;
     `evidence` the largest residual and the margin.
     """
-    work = Workspace(
-        residual,
-        basis,
-        triangle,
-        candidate,
-        coordinates,
-        multipliers,
-        trial,
-        support,
-        slopes,
-        state,
-    )
     for row in range(position, n):
         while chosen[row] == 0:
-            distance, verdict = measure(generators, room, k, rows, row * k, counters, work)
+            # fmt: off
+            distance, verdict = measure(
+                generators, room, k, rows, row * k, counters, residual, basis, triangle,
+                coordinates, multipliers, trial, support, slopes, state,
+            )
+            # fmt: on
             if verdict == INSIDE:
                 evidence[0] = max(evidence[0], distance)
                 break
@@ -299,7 +290,7 @@ def find_extreme(
                 return row
             found = row
             if verdict == OUTSIDE:
-                found = first_met(rows, n, k, slack, chosen, row, work.residual)
+                found = first_met(rows, n, k, slack, chosen, row, residual)
             chosen[found] = 1
             for j in range(k):
                 generators[j * room + counters[0]] = rows[found * k + j]
@@ -307,10 +298,14 @@ def find_extreme(
             counters[0] += 1
     kept = 0
     for facet in range(counters[0]):
-        forget(counters, work)
+        forget(counters, support, state)
         state[facet] = EXCLUDED
-        at = sources[facet] * k
-        distance, verdict = measure(generators, room, k, rows, at, counters, work)
+        # fmt: off
+        distance, verdict = measure(
+            generators, room, k, rows, sources[facet] * k, counters, residual, basis, triangle,
+            coordinates, multipliers, trial, support, slopes, state,
+        )
+        # fmt: on
         if verdict == INSIDE:
             evidence[0] = max(evidence[0], distance)
             continue
@@ -334,9 +329,10 @@ def first_met(rows: Any, n: int, k: int, slack: Any, chosen: Any, row: int, sepa
     for j in range(k):
         best_speed += rows[row * k + j] * separator[j]
     for i in range(n):
+        at = max(i * k, 0)
         speed = 0.0
         for j in range(k):
-            speed += rows[i * k + j] * separator[j]
+            speed += rows[at + j] * separator[j]
         if speed * best_slack > slack[i] * best_speed and chosen[i] == 0:
             best = i
             best_slack = slack[i]
@@ -346,7 +342,21 @@ def first_met(rows: Any, n: int, k: int, slack: Any, chosen: Any, row: int, sepa
 
 @kernel
 def measure(
-    generators: Any, room: int, k: int, rows: Any, at: int, counters: Any, work: Any
+    generators: Any,
+    room: int,
+    k: int,
+    rows: Any,
+    at: int,
+    counters: Any,
+    residual: Any,
+    basis: Any,
+    triangle: Any,
+    coordinates: Any,
+    multipliers: Any,
+    trial: Any,
+    support: Any,
+    slopes: Any,
+    state: Any,
 ) -> tuple[float, int]:
     """Distance of rows[at : at + k] from the cone of facets, and INSIDE, OUTSIDE or UNKNOWN.
 
@@ -356,28 +366,35 @@ def measure(
     distance = 0.0
     counters[2] += 1
     if counters[2] % _SOLVES_PER_BASIS == 0:
-        forget(counters, work)
+        forget(counters, support, state)
     for _ in range(2):
-        size = refit(rows, at, k, counters[1], work)
-        size, ended = descend(generators, room, counters[0], k, size, work)
+        project_target(rows, at, k, counters[1], residual, basis, coordinates)
+        # fmt: off
+        size, ended = descend(
+            generators, room, counters[0], k, counters[1], residual, basis, triangle, coordinates,
+            multipliers, trial, support, slopes, state,
+        )
+        # fmt: on
         counters[1] = size
-        distance, is_true = recompute_residual(generators, room, k, rows, at, size, work)
+        distance, gap = recompute_residual(
+            generators, room, k, rows, at, size, residual, multipliers, support
+        )
         total = 1.0
         for c in range(size):
-            total += work.multipliers[c]
+            total += multipliers[c]
         if distance <= min(TOLERANCE, ROUNDING * total):
             return distance, INSIDE
-        if ended and is_true:
+        if ended and gap <= DRIFT:
             return distance, OUTSIDE if distance > TOLERANCE else UNKNOWN
-        forget(counters, work)
+        forget(counters, support, state)
     return distance, UNKNOWN
 
 
 @kernel
-def forget(counters: Any, work: Any) -> None:
+def forget(counters: Any, support: Any, state: Any) -> None:
     """Empty the support."""
     for c in range(counters[1]):
-        work.state[work.support[c]] = FREE
+        state[support[c]] = FREE
     counters[1] = 0
 
 

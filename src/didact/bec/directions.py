@@ -1,8 +1,8 @@
 """When two rows are one half-space: the single direction-aware tolerance, and labels by it.
 
 A half-space {w : r.w >= 0} is the direction of its row r, so rows are scaled to unit length and
-compared by the distance between their end points, which for small angles is the angle. A row and its
-negative are opposite directions and never share a label.
+compared by the distance between their end points, which for small angles is the angle. A row and
+its negative are opposite directions and never share a label.
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ def join_neighbours(
             parent[home] = joined if joined >= 0 else home
             n_seeds += 1
         labels[row] = home
-    return number_by_appearance(n, n_seeds, parent, labels, first, seed_row)
+    count: int = number_by_appearance(n, n_seeds, parent, labels, first, seed_row)
+    return count
 
 
 @kernel

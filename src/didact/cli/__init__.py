@@ -1,6 +1,7 @@
 """The command line: thin commands over the use cases in `didact.app`.
 
-Exit codes: 0 done, 2 bad input, 130 interrupted. A traceback is always a bug.
+Exit codes: 0 done, 1 the output cannot be written, 2 bad input, 130 interrupted. A traceback is
+always a bug.
 """
 
 from __future__ import annotations
@@ -32,16 +33,22 @@ class LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="didact")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Find the fewest demonstrations that teach a reward, and prove that they do."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; one line on standard error for bad input, exit code 2."""
     import logging
-    import os
     import warnings
 
     logging.basicConfig(format="didact: %(message)s", level=logging.WARNING)
@@ -55,13 +62,19 @@ def main(arguments: list[str] | None = None) -> None:
     except DidactError as error:
         _fail(" ".join(str(error).split()), 2)
     except click.ClickException as error:
-        hint = "" if error.ctx is None else f" Try '{error.ctx.command_path} --help'."
+        context: click.Context | None = getattr(error, "ctx", None)
+        hint = "" if context is None else f" Try '{context.command_path} --help'."
         _fail(" ".join(error.format_message().split()) + hint, 2)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _drop_output()
+        _fail(f"the output cannot be written: {error.strerror}", 1)
     except MemoryError:
         _fail("there is not enough memory for this; try a smaller world", 2)
     else:
@@ -71,3 +84,10 @@ def main(arguments: list[str] | None = None) -> None:
 def _fail(message: str, code: int) -> None:
     click.echo(f"didact: {message}", err=True)
     sys.exit(code)
+
+
+def _drop_output() -> None:
+    """Send the rest of the output nowhere, so that the interpreter does not fail on it at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,11 +1,17 @@
-"""Options that several commands share."""
+"""Options that several commands share, and how commands print."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from didact.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 parameters = click.option(
@@ -20,12 +26,46 @@ seed = click.option(
     "--seed", type=click.IntRange(0), help="The seed of a random world; the same as -p seed=N."
 )
 
+NARROWEST = 24
+"""A narrower terminal wraps lines itself, better than words broken at every second letter."""
+
 
 def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:
     """The parameters, with the seed among them where one was given."""
-    return given if seed is None else {**given, "seed": seed}
+    if seed is None:
+        return given
+    if "seed" in given:
+        raise InvalidParameter("the seed must be given once; leave out --seed or -p seed")
+    return {**given, "seed": seed}
 
 
 def print_json(document: Any) -> None:
     """One JSON value on standard output."""
-    click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    click.echo(text if _can_carry(text) else json.dumps(document, allow_nan=False))
+
+
+def print_drawing(draw: Any) -> None:
+    """What `draw(width)` gives on standard output, in colours where a terminal shows them."""
+    from rich.console import Console
+
+    from didact.report.terminal import ASCII
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.width = max(console.width, NARROWEST)
+    drawn: RenderableType = draw(console.width)
+    with console.capture() as captured:
+        console.print(drawn)
+    text = "\n".join(line.rstrip() for line in captured.get().splitlines())
+    if not _can_carry(text):
+        encoding = sys.stdout.encoding
+        text = text.translate(ASCII).encode(encoding, "replace").decode(encoding)
+    click.echo(text, color=console.is_terminal)
+
+
+def _can_carry(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -48,9 +48,8 @@ def command(
     if as_json:
         options.print_json(shown.document())
         return
-    from rich.console import Console
-
     from didact.report.terminal import draw_task
 
-    console = Console(highlight=False)
-    console.print(draw_task(shown.task, shown.plan, width=console.width))
+    options.print_drawing(lambda width: draw_task(shown.task, shown.plan, width=width))
+    if save is not None:
+        click.echo(f"  saved as {save}")

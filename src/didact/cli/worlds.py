@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from didact.cli.options import as_json, print_json
+
+if TYPE_CHECKING:
+    from didact.worlds import WorldInfo
 
 
 @click.command("worlds")
@@ -18,21 +24,51 @@ def command(as_json: bool) -> None:
 
     listed = worlds()
     if as_json:
-        print_json(
-            {
-                name: {
-                    "summary": info.summary,
-                    "parameters": {key: _plain(value) for key, value in info.parameters.items()},
-                }
-                for name, info in listed.items()
-            }
-        )
+        print_json({name: _document(info) for name, info in listed.items()})
         return
-    for name, info in listed.items():
-        click.echo(f"{name}\n    {info.summary}")
-        shown = ", ".join(f"{key}={value}" for key, value in info.parameters.items())
-        click.echo(f"    {shown or 'no parameters'}\n")
+    for info in listed.values():
+        click.echo(f"{info.name}\n    {info.summary}")
+        click.echo(textwrap.fill(_parameters(info), 96, **_HANGING) + "\n")
+    click.echo("Draw one with `didact show random-grid -p size=5 -p slip=0.1`.")
+
+
+_HANGING: dict[str, Any] = {
+    "initial_indent": "    ",
+    "subsequent_indent": "    ",
+    "break_on_hyphens": False,
+    "break_long_words": False,
+}
+
+
+def _document(info: WorldInfo) -> dict[str, Any]:
+    from didact.worlds import REQUIRED
+
+    given = info.parameters.items()
+    return {
+        "summary": info.summary,
+        "required": [name for name, value in given if value is REQUIRED],
+        "parameters": {name: _plain(value) for name, value in given if value is not REQUIRED},
+        "takes_others": info.open_ended,
+    }
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
     return value if isinstance(value, int | float | str | None) else str(value)
+
+
+def _parameters(info: WorldInfo) -> str:
+    """The parameters as one would type them after -p."""
+    parts = [f"{name}={_typed(value)}" for name, value in info.parameters.items()]
+    if info.open_ended:
+        parts.append("and those of the environment")
+    return ", ".join(parts) or "no parameters"
+
+
+def _typed(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ",".join(map(_typed, value))
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return "''" if value == "" else str(value)

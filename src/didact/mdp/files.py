@@ -70,9 +70,7 @@ def task_from_document(document: Any) -> Task:
         if not isinstance(document[name], list):
             raise InvalidFile(f"{name} must be a list; it is {shown(document[name])}")
     terminal = _listed(document, "terminal") or []
-    for i, state in enumerate(terminal):
-        require_index(state, len(document["features"]), f"terminal[{i}]")
-    _require_claims(document, len(set(terminal)))
+    _require_claims(document, terminal)
     mdp = MDP(
         Transitions.from_rows(document["transitions"], document["n_states"], document["n_actions"]),
         document["features"],
@@ -88,7 +86,7 @@ def task_from_document(document: Any) -> Task:
     )
 
 
-def _require_claims(document: dict[str, Any], n_terminal: int) -> None:
+def _require_claims(document: dict[str, Any], terminal: list[Any]) -> None:
     """Refuse sizes that the lists in the file do not bear out, before memory is taken for them."""
     n_states, n_actions = require_sizes(document["n_states"], document["n_actions"])
     if len(document["features"]) != n_states:
@@ -96,7 +94,8 @@ def _require_claims(document: dict[str, Any], n_terminal: int) -> None:
             f"features must have {n_states} rows, one for each state; it has "
             f"{len(document['features'])}"
         )
-    n_rows = (n_states - n_terminal) * n_actions
+    ends = {require_index(s, n_states, f"terminal[{i}]") for i, s in enumerate(terminal)}
+    n_rows = (n_states - len(ends)) * n_actions
     if len(document["transitions"]) < n_rows:
         raise InvalidFile(
             f"transitions must have at least {n_rows} entries, one for each action in each state "

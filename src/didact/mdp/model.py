@@ -27,7 +27,7 @@ class MDP:
     transitions: `Transitions`, an array (S, A, S), or a sparse matrix (S*A, S) with row s*A + a.
     features: (S, k), or (S, A, k) for features of state and action.
     discount: in [0, 1). Decimals, strings and fractions keep their exact value everywhere.
-    start: "uniform" (over non-terminal states), a state, {state: probability}, pairs
+    start: "uniform" (over all states), a state, {state: probability}, pairs
         [state, probability], or an array (S,).
     terminal: states that pay once and end, as numbers or as a mask (S,) of booleans.
     """
@@ -90,7 +90,9 @@ class MDP:
     @property
     def discount(self) -> float:
         """The discount as a float; `exact_discount` is what was given."""
-        return float(self.exact_discount)
+        if "discount" not in self._derived:
+            self._derived["discount"] = float(self.exact_discount)
+        return float(self._derived["discount"])
 
     @property
     def has_action_features(self) -> bool:
@@ -213,10 +215,9 @@ def _as_start(given: Any, terminal: NDArray[np.bool_]) -> Numbers:
     if terminal.all():
         raise InvalidModel("at least one state must not be terminal; all of them are")
     if isinstance(given, str) and given == "uniform":
-        share = Fraction(1, int((~terminal).sum()))
-        return Numbers(
-            np.where(terminal, 0.0, float(share)), [Fraction(0), share], _codes(terminal)
-        )
+        share = Fraction(1, terminal.size)
+        codes = np.zeros(terminal.size, dtype=np.int64)
+        return Numbers(np.full(terminal.size, float(share)), [share], codes)
     start = _read_start(given, terminal.size)
     if (start.floats < 0).any():
         state = int(np.flatnonzero(start.floats < 0)[0])
@@ -230,10 +231,6 @@ def _as_start(given: Any, terminal: NDArray[np.bool_]) -> Numbers:
             f"terminal states {np.flatnonzero(start.floats > 0)[:5].tolist()}"
         )
     return divide_by_sums(start, np.array([0, terminal.size]))
-
-
-def _codes(terminal: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.where(terminal, 0, 1).astype(np.int64)
 
 
 def _read_start(given: Any, n_states: int) -> Numbers:

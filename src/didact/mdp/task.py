@@ -68,7 +68,9 @@ def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:
         raise InvalidModel(f"layout has no entry {shown(min(unknown, key=str))}; remove it")
     rows, columns = (_as_count(layout.get(name), f"layout.{name}") for name in ("rows", "columns"))
     if rows * columns > MAX_ROWS:
-        raise InvalidModel(f"layout must have at most {MAX_ROWS} cells; it has {rows} * {columns}")
+        raise InvalidModel(
+            f"layout must have at most {MAX_ROWS} cells; it has {shown(rows)} * {shown(columns)}"
+        )
     cells = layout.get("cells")
     if cells is None:
         if rows * columns != n_states:

@@ -1,8 +1,8 @@
 """Float planning with a proved error bound.
 
 Deterministic models: policy iteration, each policy evaluated exactly in O(S) on its functional
-graph. Others: policy iteration with inexact evaluation (BiCGSTAB; Gauss-Seidel sweeps when it
-breaks down). The result is any value function V; what makes it an answer is the bound
+graph. Others: policy iteration with inexact evaluation (BiCGSTAB; greedy sweeps when it breaks
+down). The result is any value function V; what makes it an answer is the bound
 |V - V*| <= (residual + rounding) / (1 - discount), which holds for every V.
 """
 
@@ -20,8 +20,7 @@ from didact.planning import kernels
 
 UNIT = 2.0**-53
 MOST_ROUNDS = 10_000
-REDUCTION = 0.05
-MOST_STEPS = 200
+LARGEST = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +37,17 @@ class FloatPlan:
 
 
 def reward_table(mdp: MDP, weights: Floats) -> tuple[Floats, float]:
-    """R[s*A + a] = w.phi(s, a), and the largest sum of |w|.|phi|, which bounds its rounding."""
+    """R[s*A + a] = w.phi(s, a), and a bound on the sums of |w|.|phi|, which bound its rounding."""
     features = mdp.features.floats
+    if "largest_row" not in mdp._derived:
+        mdp._derived["largest_row"] = float(np.abs(features).sum(axis=-1).max())
+    scale = mdp._derived["largest_row"] * float(np.abs(weights).max())
+    if not scale / (1.0 - mdp.discount) < LARGEST:
+        raise InvalidNumber("weights * features / (1 - discount) must stay below 1e300; rescale")
     rewards = features @ weights
-    largest = float((np.abs(features) @ np.abs(weights)).max())
-    if not np.isfinite(largest / (1.0 - float(mdp.exact_discount))):
-        raise InvalidNumber("weights * features / (1 - discount) must stay below 1e308; rescale")
     if features.ndim == 2:
-        rewards = np.repeat(rewards, mdp.n_actions)
-    return np.ascontiguousarray(rewards.reshape(-1)), largest
+        return np.repeat(rewards, mdp.n_actions), scale
+    return np.ascontiguousarray(rewards).reshape(-1), scale
 
 
 def plan_in_floats(
@@ -57,7 +58,6 @@ def plan_in_floats(
     rewards: (S*A,), each within rounding of sums of k products whose absolute terms add up to at
     most `scale`. allowed: (S*A,) of 0 and 1; every non-terminal state needs one.
     """
-    ends = mdp.terminal.view(np.uint8)
     if allowed is None:
         allowed = np.ones(rewards.size, dtype=np.uint8)
         policy = np.zeros(mdp.n_states, dtype=np.uint32)
@@ -65,16 +65,22 @@ def plan_in_floats(
         policy = allowed.reshape(mdp.n_states, -1).argmax(axis=1).astype(np.uint32)
     largest = scale / (1.0 - mdp.discount)
     if mdp.is_deterministic():
-        values, n_rounds = _iterate_deterministic(mdp, rewards, ends, allowed, policy, largest)
+        values, n_rounds = _iterate_deterministic(mdp, rewards, allowed, policy, largest)
         method = "policy iteration on the functional graph"
     else:
-        values, n_rounds = _iterate_stochastic(mdp, rewards, ends, allowed, policy, largest)
+        values, n_rounds = _iterate_stochastic(mdp, rewards, allowed, policy, largest)
         method = "policy iteration with BiCGSTAB"
-    return _with_bound(mdp, rewards, allowed, values, policy, scale, method, n_rounds)
+    if n_rounds < 0:
+        raise NotConverged(
+            f"policy iteration did not settle in {MOST_ROUNDS} rounds; "
+            "use arithmetic='exact' or a smaller discount"
+        )
+    action_values, residual, error_bound = _with_bound(mdp, rewards, allowed, values, scale)
+    return FloatPlan(values, action_values, policy, residual, error_bound, method, n_rounds)
 
 
 def single_successors(mdp: MDP) -> NDArray[np.uint32]:
-    """The one next state of each row; its own state where the row is empty."""
+    """The one next state of each row of a deterministic model; its own where the row is empty."""
     if "successor" not in mdp._derived:
         moves = mdp.transitions
         own = np.repeat(np.arange(mdp.n_states, dtype=np.uint32), mdp.n_actions)
@@ -85,22 +91,29 @@ def single_successors(mdp: MDP) -> NDArray[np.uint32]:
     return found
 
 
+def longest_row(mdp: MDP) -> int:
+    """The largest number of next states of one row."""
+    if "longest_row" not in mdp._derived:
+        mdp._derived["longest_row"] = int(np.diff(mdp.transitions.offsets).max(initial=1))
+    return int(mdp._derived["longest_row"])
+
+
 def _iterate_deterministic(
     mdp: MDP,
     rewards: Floats,
-    ends: NDArray[np.uint8],
     allowed: NDArray[np.uint8],
     policy: NDArray[np.uint32],
     largest: float,
 ) -> tuple[Floats, int]:
     n = mdp.n_states
-    values = np.zeros(n)
+    values, payments = np.zeros((2, n))
+    following, path = np.zeros((2, n), dtype=np.uint32)
     n_rounds = kernels.iterate_policies_deterministic.run(
         10 * rewards.size,
         n,
         mdp.n_actions,
         single_successors(mdp),
-        ends,
+        mdp.terminal.view(np.uint8),
         allowed,
         rewards,
         mdp.discount,
@@ -108,108 +121,71 @@ def _iterate_deterministic(
         MOST_ROUNDS,
         policy,
         values,
-        np.zeros(n),
-        np.zeros(n, dtype=np.uint32),
+        payments,
+        following,
         np.zeros(n, dtype=np.uint8),
-        np.zeros(n, dtype=np.uint32),
+        path,
     )
-    if n_rounds < 0:
-        raise NotConverged(f"policy iteration still switched actions after {MOST_ROUNDS} rounds")
-    return values, int(n_rounds)
+    return values, n_rounds
 
 
 def _iterate_stochastic(
     mdp: MDP,
     rewards: Floats,
-    ends: NDArray[np.uint8],
     allowed: NDArray[np.uint8],
     policy: NDArray[np.uint32],
     largest: float,
 ) -> tuple[Floats, int]:
-    """Greedy sweeps and inexact evaluations in turn, until a sweep changes nothing that counts."""
-    moves, n, discount = mdp.transitions, mdp.n_states, mdp.discount
-    model = (n, mdp.n_actions, moves.offsets, moves.successors, moves.probabilities.floats, ends)
-    work = 20 * moves.n_entries
-    values = np.zeros(n)
-    longest = int(np.diff(moves.offsets).max())
-    offsets = np.zeros(n + 1, dtype=np.uint32)
-    successors = np.zeros(n * longest, dtype=np.uint32)
-    weights = np.zeros(n * longest)
-    payments = np.zeros(n)
-    workspace = [np.zeros(n) for _ in range(6)]
-    best, stalled = np.inf, 0
-    for n_rounds in range(1, MOST_ROUNDS + 1):
-        change = kernels.backup.run(
-            work, *model, allowed, rewards, discount, values, policy, 4 * UNIT * largest
-        )
-        reach = float(np.abs(values).max())
-        stalled = 0 if change < 0.5 * best else stalled + 1
-        best = min(best, change)
-        if change <= 16 * UNIT * reach or (stalled >= 8 and change <= 1e-12 * reach):
-            return values, n_rounds
-        kernels.take_policy.run(
-            work, *model, rewards, discount, policy, offsets, successors, weights, payments
-        )
-        steps = kernels.solve_policy.run(
-            10 * work,
-            n,
-            offsets,
-            successors,
-            weights,
-            payments,
-            REDUCTION,
-            MOST_STEPS,
-            values,
-            *workspace,
-        )
-        if steps < 0:
-            if not np.isfinite(values).all():
-                values[:] = 0.0
-            kernels.sweep_policy.run(10 * work, *model, rewards, discount, values, policy, 20)
-    raise NotConverged(
-        f"policy iteration changed values by {best:.3g} after {MOST_ROUNDS} rounds; "
-        "use arithmetic='exact' or a smaller discount"
+    moves, n = mdp.transitions, mdp.n_states
+    values, payments, *workspace = np.zeros((8, n))
+    n_rounds = kernels.iterate_policies.run(
+        200 * moves.n_entries,
+        n,
+        mdp.n_actions,
+        moves.offsets,
+        moves.successors,
+        moves.probabilities.floats,
+        mdp.terminal.view(np.uint8),
+        allowed,
+        rewards,
+        mdp.discount,
+        4 * UNIT * largest,
+        UNIT,
+        MOST_ROUNDS,
+        policy,
+        values,
+        np.zeros(n + 1, dtype=np.uint32),
+        np.zeros(n * longest_row(mdp), dtype=np.uint32),
+        np.zeros(n * longest_row(mdp)),
+        payments,
+        *workspace,
     )
+    return values, n_rounds
 
 
 def _with_bound(
-    mdp: MDP,
-    rewards: Floats,
-    allowed: NDArray[np.uint8],
-    values: Floats,
-    policy: NDArray[np.uint32],
-    scale: float,
-    method: str,
-    n_rounds: int,
-) -> FloatPlan:
-    """The action values of V, and how far they can be from the true ones."""
+    mdp: MDP, rewards: Floats, allowed: NDArray[np.uint8], values: Floats, scale: float
+) -> tuple[Floats, float, float]:
+    """The action values of V, its residual, and how far both can be from the true ones."""
     moves = mdp.transitions
     action_values = np.empty(rewards.size)
-    if mdp.is_deterministic():
-        np.multiply(values[single_successors(mdp)], mdp.discount, out=action_values)
-        action_values += rewards
-        ending = np.flatnonzero(mdp.terminal)
-        action_values.reshape(mdp.n_states, -1)[ending] = rewards.reshape(mdp.n_states, -1)[ending]
-        longest = 1
-    else:
-        kernels.action_values_of.run(
-            moves.n_entries,
-            rewards.size,
-            moves.offsets,
-            moves.successors,
-            moves.probabilities.floats,
-            rewards,
-            mdp.discount,
-            values,
-            action_values,
-        )
-        longest = int(np.diff(moves.offsets).max())
-    choices = action_values.reshape(mdp.n_states, -1)
-    best = np.where(allowed.reshape(choices.shape) != 0, choices, -np.inf).max(axis=1)
-    residual = float(np.abs(best - values).max())
-    rounding = rounding_of_backup(mdp, scale, float(np.abs(values).max()), longest)
+    residual = kernels.back_up_values.run(
+        moves.n_entries + rewards.size,
+        mdp.n_states,
+        mdp.n_actions,
+        moves.offsets,
+        moves.successors,
+        moves.probabilities.floats,
+        allowed,
+        rewards,
+        mdp.discount,
+        values,
+        action_values,
+    )
+    reach = max(float(values.max()), -float(values.min()))
+    rounding = rounding_of_backup(mdp, scale, reach, longest_row(mdp))
     error_bound = (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding
-    return FloatPlan(values, action_values, policy, residual, error_bound, method, n_rounds)
+    return action_values, residual, error_bound
 
 
 def rounding_of_backup(mdp: MDP, scale: float, reach: float, longest: int) -> float:
@@ -226,4 +202,6 @@ def rounding_of_backup(mdp: MDP, scale: float, reach: float, longest: int) -> fl
 
 def contraction_gap(mdp: MDP) -> float:
     """1 - discount, rounded down."""
-    return float(1 - mdp.exact_discount) * (1 - 4 * UNIT)
+    if "gap" not in mdp._derived:
+        mdp._derived["gap"] = float(1 - mdp.exact_discount) * (1 - 4 * UNIT)
+    return float(mdp._derived["gap"])

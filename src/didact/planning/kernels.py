@@ -196,58 +196,39 @@ def backup(
 
 
 @kernel
-def sweep_policy(
+def back_up_values(
     n_states: int,
     n_actions: int,
     offsets: Any,
     successors: Any,
     probabilities: Any,
-    ends: Any,
-    rewards: Any,
-    discount: float,
-    values: Any,
-    policy: Any,
-    n_sweeps: int,
-) -> float:
-    """Gauss-Seidel sweeps of a fixed policy, forth and back; the largest change of the last."""
-    largest = 0.0
-    for sweep in range(n_sweeps):
-        largest = 0.0
-        for position in range(n_states):
-            state = position if sweep % 2 == 1 else n_states - 1 - position
-            if ends[state] != 0:
-                continue
-            row = state * n_actions + policy[state]
-            total = 0.0
-            for i in range(offsets[row], offsets[row + 1]):
-                total += probabilities[i] * values[successors[i]]
-            total = rewards[row] + discount * total
-            change = total - values[state]
-            values[state] = total
-            if change < 0.0:
-                change = -change
-            if change > largest:
-                largest = change
-    return largest
-
-
-@kernel
-def action_values_of(
-    n_rows: int,
-    offsets: Any,
-    successors: Any,
-    probabilities: Any,
+    allowed: Any,
     rewards: Any,
     discount: float,
     values: Any,
     action_values: Any,
-) -> None:
-    """One Bellman backup: Q[row] = R[row] + discount * E[V(next)]; empty rows are worth R."""
-    for row in range(n_rows):
-        total = 0.0
-        for i in range(offsets[row], offsets[row + 1]):
-            total += probabilities[i] * values[successors[i]]
-        action_values[row] = rewards[row] + discount * total
+) -> float:
+    """One Bellman backup: Q[row] = R[row] + discount * E[V(next)]; empty rows are worth R.
+
+    Returns the residual: the largest |max over allowed actions of Q - V|.
+    """
+    largest = 0.0
+    for state in range(n_states):
+        best = -1e308
+        for row in range(state * n_actions, (state + 1) * n_actions):
+            total = 0.0
+            for i in range(offsets[row], offsets[row + 1]):
+                total += probabilities[i] * values[successors[i]]
+            total = rewards[row] + discount * total
+            action_values[row] = total
+            if allowed[row] != 0 and total > best:
+                best = total
+        change = best - values[state]
+        if change < 0.0:
+            change = -change
+        if change > largest:
+            largest = change
+    return largest
 
 
 @kernel
@@ -364,3 +345,75 @@ def solve_policy(
                 p[i] = r[i] + beta * (p[i] - omega * v[i])
         rho = following
     return most if norm <= target else -1
+
+
+@kernel
+def iterate_policies(
+    n_states: int,
+    n_actions: int,
+    offsets: Any,
+    successors: Any,
+    probabilities: Any,
+    ends: Any,
+    allowed: Any,
+    rewards: Any,
+    discount: float,
+    tolerance: float,
+    unit: float,
+    most: int,
+    policy: Any,
+    values: Any,
+    chosen_offsets: Any,
+    chosen_successors: Any,
+    chosen_probabilities: Any,
+    payments: Any,
+    r: Any,
+    shadow: Any,
+    p: Any,
+    v: Any,
+    s: Any,
+    t: Any,
+) -> int:
+    """Greedy sweeps and inexact evaluations in turn, until a sweep changes nothing that counts.
+
+    Ends when a sweep changes values by at most 16 units of the largest one, or does not get
+    smaller any more and is below 1e-12 of it. The number of rounds, or -1 after `most` of them.
+    """
+    best = 1e308
+    stalled = 0
+    for rounds in range(most):
+        change = backup(
+            n_states, n_actions, offsets, successors, probabilities, ends, allowed, rewards,
+            discount, values, policy, tolerance,
+        )  # fmt: skip
+        reach = 0.0
+        for state in range(n_states):
+            if values[state] > reach:
+                reach = values[state]
+            elif -values[state] > reach:
+                reach = -values[state]
+        if change < 0.5 * best:
+            best = change
+            stalled = 0
+        else:
+            stalled += 1
+        if change <= 16.0 * unit * reach or (stalled >= 8 and change <= 1e-12 * reach):
+            return rounds + 1
+        take_policy(
+            n_states, n_actions, offsets, successors, probabilities, ends, rewards, discount,
+            policy, chosen_offsets, chosen_successors, chosen_probabilities, payments,
+        )  # fmt: skip
+        steps = solve_policy(
+            n_states, chosen_offsets, chosen_successors, chosen_probabilities, payments, 0.05, 200,
+            values, r, shadow, p, v, s, t,
+        )  # fmt: skip
+        if steps < 0:
+            for state in range(n_states):
+                if not (-1e300 < values[state] < 1e300):
+                    values[state] = 0.0
+            for _ in range(20):
+                backup(
+                    n_states, n_actions, offsets, successors, probabilities, ends, allowed,
+                    rewards, discount, values, policy, tolerance,
+                )  # fmt: skip
+    return -1

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning.floats import UNIT, contraction_gap, rounding_of_backup
+from didact.planning.floats import UNIT, contraction_gap, longest_row, rounding_of_backup
 from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
 from didact.planning.solve import Plan
@@ -83,7 +83,7 @@ def _bound(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: Fl
     expected = np.einsum("sa,sak->sk", policy, pairs)
     expected[mdp.terminal] = payments[mdp.terminal]
     residual = float(np.abs(expected - states).max())
-    longest = int(np.diff(mdp.transitions.offsets).max(initial=1)) + mdp.n_actions
+    longest = longest_row(mdp) + mdp.n_actions
     scale = float(np.abs(mdp.features.floats).max())
     rounding = rounding_of_backup(mdp, scale, float(np.abs(states).max()), longest)
     return (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding

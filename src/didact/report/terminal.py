@@ -1,24 +1,34 @@
 """A world in a terminal: cells by feature, optimal actions as arrows, terminals, starts.
 
 Every cell carries its feature's letter as well as its colour, so that it reads without colours too.
+Worlds that are no grid of moves become a table of states.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from didact.mdp import MDP, Task
 from didact.planning import Plan
 
-ARROWS = ("↑", "↓", "←", "→")
-CELL = 6
-MOST_ROWS, MOST_STATES = 60, 25
+ARROW_OF = {
+    "up": "↑", "north": "↑", "down": "↓", "south": "↓",
+    "left": "←", "west": "←", "right": "→", "east": "→", "stay": "·",
+}  # fmt: skip
+ASCII = str.maketrans("↑↓←→·◎•█…", "^v<>.O*#~")
+"""What stands for the signs of a drawing where the output cannot carry them."""
+
+INDENT, GAP = 2, 2
+MOST_ROWS, MOST_STATES, MOST_FEATURES, LONGEST_NAME = 60, 25, 24, 40
 COLOURS = (
     "grey93", "grey62", "light_pink3", "dark_sea_green3", "sky_blue3", "khaki3",
     "plum3", "dark_orange3", "turquoise4", "rosy_brown", "yellow4", "slate_blue3",
@@ -27,67 +37,106 @@ COLOURS = (
 
 def draw_task(task: Task, plan: Plan, *, width: int = 80) -> RenderableType:
     """The world with its optimal actions, a legend, and how the plan was found."""
-    picture = _grid(task, plan, width) if _is_grid(task) else _table(task, plan)
-    return Group(_heading(task), "", picture, "", *_legend(task), _evidence(plan))
+    arrows = None if task.layout is None else action_arrows(task.mdp)
+    if arrows is None:
+        picture = _table(task, plan, width)
+    else:
+        picture = Group(*_grid(task, plan, arrows, width))
+    return Group(
+        Text(shown_name(task.name, 70), style="bold"),
+        _indented(_facts(task.mdp)),
+        "",
+        picture,
+        "",
+        *_rewards(task, is_grid=arrows is not None, width=width),
+        _indented(_key(task, is_grid=arrows is not None)),
+        _indented(_evidence(plan)),
+    )
 
 
-def _heading(task: Task) -> Text:
-    mdp = task.mdp
+def action_arrows(mdp: MDP) -> tuple[str, ...] | None:
+    """A different arrow for each action, by its name; None where some action is no move.
+
+    Four actions without names are up, down, left, right, as in every grid world here.
+    """
+    if mdp.action_names is None:
+        return ("↑", "↓", "←", "→") if mdp.n_actions == 4 else None
+    arrows = [ARROW_OF.get(name.lower(), "") for name in mdp.action_names]
+    return tuple(arrows) if "" not in arrows and len(set(arrows)) == len(arrows) else None
+
+
+def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """A name on one line of printable signs, cut where it is too long."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in name)
+    return printable if len(printable) <= longest else printable[: longest - 1] + "…"
+
+
+def counted(n: int, thing: str) -> str:
+    """'1 state', '2 states'."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
+def _indented(text: str | Text) -> Padding:
+    return Padding(Text(text) if isinstance(text, str) else text, (0, 0, 0, INDENT), expand=False)
+
+
+def _facts(mdp: MDP) -> str:
     parts = [
-        f"{mdp.n_states} states",
-        f"{mdp.n_actions} actions",
-        f"{mdp.n_features} features",
-        f"discount {float(mdp.exact_discount):g}",
+        counted(mdp.n_states, "state"),
+        counted(mdp.n_actions, "action"),
+        counted(mdp.n_features, "feature"),
+        f"discount {mdp.discount}",
         "deterministic" if mdp.is_deterministic() else "stochastic",
     ]
-    return Text.assemble((task.name, "bold"), ": ", ", ".join(parts))
+    return ", ".join(parts)
 
 
-def _is_grid(task: Task) -> bool:
-    return task.layout is not None and task.mdp.n_actions == 4
-
-
-def _grid(task: Task, plan: Plan, width: int) -> RenderableType:
+def _grid(task: Task, plan: Plan, arrows: Sequence[str], width: int) -> list[Text]:
     assert task.layout is not None
     rows, columns = task.layout["rows"], task.layout["columns"]
-    cells = task.layout.get("cells") or range(task.mdp.n_states)
-    state_at = {cell: state for state, cell in enumerate(cells)}
-    shown_rows, shown_columns = min(rows, MOST_ROWS), min(columns, max(1, (width - 2) // CELL))
-    letters = feature_letters(task.mdp)
+    cells = task.layout.get("cells")
+    state_at = range(rows * columns) if cells is None else _by_cell(cells, rows * columns)
+    cell_width = 3 + max(2, int(plan.optimal.sum(axis=1).max()))
+    shown_rows = min(rows, MOST_ROWS)
+    shown_columns = min(columns, max(1, (width - INDENT) // cell_width))
+    letters, starts = feature_letters(task.mdp), _marked_starts(task.mdp)
     lines = []
     for row in range(shown_rows):
-        line = Text("  ")
+        line = Text(" " * INDENT, no_wrap=True, overflow="crop")
         for column in range(shown_columns):
-            state = state_at.get(row * columns + column)
-            line.append_text(_wall() if state is None else _cell(task.mdp, plan, state, letters))
+            state = state_at[row * columns + column]
+            if state < 0:
+                line.append("█" * cell_width, style="grey23")
+                continue
+            taken = "".join(arrows[action] for action in plan.optimal_actions(state))
+            inside = "◎" if task.mdp.terminal[state] else taken
+            mark = "•" if starts[state] else " "
+            line.append_text(_cell(task.mdp, state, letters, f"{mark}{inside}", cell_width))
         lines.append(line)
     if (shown_rows, shown_columns) != (rows, columns):
-        lines.append(
-            Text(f"  (the first {shown_rows} of {rows} rows, {shown_columns} of {columns} columns)")
-        )
-    return Group(*lines)
+        cut = f"the first {shown_rows} of {rows} rows, {shown_columns} of {columns} columns"
+        lines.append(Text(f"{' ' * INDENT}({cut})"))
+    return lines
 
 
-def _wall() -> Text:
-    return Text("█" * CELL, style="grey23")
+def _by_cell(cells: Sequence[int], n_cells: int) -> Any:
+    """The state in each cell of the grid, -1 where there is none."""
+    state_at = np.full(n_cells, -1, dtype=np.int64)
+    state_at[np.asarray(cells)] = np.arange(len(cells))
+    return state_at
 
 
-def _cell(mdp: MDP, plan: Plan, state: int, letters: Sequence[str]) -> Text:
+def _cell(mdp: MDP, state: int, letters: Sequence[str], inside: str, width: int) -> Text:
     feature = active_feature(mdp, state)
     letter = " " if feature is None else letters[feature]
-    if mdp.terminal[state]:
-        inside = "◎"
-    else:
-        inside = "".join(ARROWS[a] for a in plan.optimal_actions(state))
-    mark = "•" if _is_marked_start(mdp, state) else " "
     style = "default" if feature is None else f"black on {COLOURS[feature % len(COLOURS)]}"
-    return Text(f"{letter}{mark}{inside:<4}"[:CELL], style=style)
+    return Text(f"{letter}{inside}".ljust(width), style=style)
 
 
-def _is_marked_start(mdp: MDP, state: int) -> bool:
-    """Starts are marked where not every state that goes on is one."""
+def _marked_starts(mdp: MDP) -> Any:
+    """Starts (S,) are marked where not every state that goes on is one."""
     starts = mdp.start.floats > 0
-    return bool(starts[state]) and not bool(starts[~mdp.terminal].all())
+    return np.zeros_like(starts) if starts[~mdp.terminal].all() else starts
 
 
 def active_feature(mdp: MDP, state: int) -> int | None:
@@ -99,54 +148,108 @@ def active_feature(mdp: MDP, state: int) -> int | None:
 
 
 def feature_letters(mdp: MDP) -> list[str]:
-    """A letter for each feature: initials when they differ, else a, b, c ..."""
+    """A letter for each feature: initials when they differ, else a, b, c ...; then '+'."""
     initials = [mdp.feature_name(i)[:1].lower() for i in range(mdp.n_features)]
-    if len(set(initials)) == len(initials) and "" not in initials:
+    plain = all(letter.isalnum() and cell_len(letter) == 1 for letter in initials)
+    if plain and len(set(initials)) == len(initials):
         return initials
-    letters = string.ascii_letters
-    return [letters[i % len(letters)] for i in range(mdp.n_features)]
+    return [*string.ascii_letters[: mdp.n_features], *"+" * (mdp.n_features - 52)]
 
 
-def _table(task: Task, plan: Plan) -> RenderableType:
+def _table(task: Task, plan: Plan, width: int) -> RenderableType:
     mdp = task.mdp
-    table = Table(box=None, pad_edge=False, padding=(0, 2))
-    table.add_column("  state")
-    table.add_column("value", justify="right")
-    table.add_column("optimal actions")
-    for state in range(min(mdp.n_states, MOST_STATES)):
-        names = ", ".join(mdp.action_name(a) for a in plan.optimal_actions(state))
-        mark = "•" if mdp.start.floats[state] > 0 else " "
-        ending = "◎ terminal" if mdp.terminal[state] else names
-        table.add_row(f"{mark} {mdp.state_name(state)}", f"{plan.values[state]:.3f}", ending)
-    if mdp.n_states <= MOST_STATES:
-        return table
-    return Group(table, Text(f"  ... and {mdp.n_states - MOST_STATES} more states"))
-
-
-def _legend(task: Task) -> list[Text]:
-    mdp, letters = task.mdp, feature_letters(task.mdp)
-    coloured = _is_grid(task) and not mdp.has_action_features
-    entries = []
-    for i, weight in enumerate(task.weights):
-        style = f"black on {COLOURS[i % len(COLOURS)]}" if coloured else "bold"
-        entries.append(
-            Text.assemble((f" {letters[i]} ", style), f" {mdp.feature_name(i)} {weight:.4g}")
+    starts = _marked_starts(mdp)
+    n_shown = min(mdp.n_states, MOST_STATES)
+    form = _value_form(plan.values[:n_shown])
+    rows = [
+        (
+            f"{'•' if starts[state] else ' '} {shown_name(mdp.state_name(state))}",
+            f"{plan.values[state]:{form}}",
+            "◎" if mdp.terminal[state] else _listed_actions(mdp, plan, state),
         )
-    weights = Text("  reward by feature: ").append_text(Text(",  ").join(entries))
-    n_starts = int((mdp.start.floats[~mdp.terminal] > 0).sum())
-    n_going = int((~mdp.terminal).sum())
-    starts = "every state is a start" if n_starts == n_going else f"• {n_starts} starts"
-    return [weights, Text(f"  arrows are optimal actions (all that tie), ◎ ends, {starts}")]
+        for state in range(n_shown)
+    ]
+    widths = _column_widths([("  state", "value", "optimal actions"), *rows], width - INDENT)
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    table.add_column("  state", no_wrap=True, max_width=widths[0])
+    table.add_column("value", no_wrap=True, justify="right")
+    table.add_column("optimal actions", no_wrap=True, max_width=widths[2])
+    for row in rows:
+        table.add_row(*map(Text, row))
+    drawn = Padding(table, (0, 0, 0, INDENT), expand=False)
+    if n_shown == mdp.n_states:
+        return drawn
+    rest = counted(mdp.n_states - n_shown, "more state")
+    return Group(drawn, _indented(f"  ({rest})"))
+
+
+def _listed_actions(mdp: MDP, plan: Plan, state: int) -> str:
+    return ", ".join(shown_name(mdp.action_name(a)) for a in plan.optimal_actions(state))
+
+
+def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths that fit: values whole, actions at least a third of the rest, then the states."""
+    states, values, actions = (max(map(cell_len, column)) for column in zip(*rows, strict=True))
+    rest = width - values - 2 * GAP
+    actions = min(actions, max(rest - states, rest // 3, 8))
+    return [min(states, max(rest - actions, 8)), values, actions]
+
+
+def _value_form(values: Any) -> str:
+    largest = float(np.abs(values).max())
+    return ".3f" if largest == 0 or 0.1 <= largest < 1e6 else ".4g"
+
+
+def _rewards(task: Task, *, is_grid: bool, width: int) -> list[Text]:
+    """The weights by feature, with the letter and the colour where cells carry them."""
+    mdp, letters = task.mdp, feature_letters(task.mdp)
+    lettered = is_grid and not mdp.has_action_features
+    entries = [Text("reward by feature:")]
+    for i, weight in enumerate(task.weights[:MOST_FEATURES]):
+        named = f"{shown_name(mdp.feature_name(i))}: {weight:.4g}"
+        letter = (f" {letters[i]} ", f"black on {COLOURS[i % len(COLOURS)]}")
+        entries.append(Text.assemble(letter, f" {named}") if lettered else Text(named))
+    if mdp.n_features > MOST_FEATURES:
+        entries.append(Text(f"({counted(mdp.n_features - MOST_FEATURES, 'more feature')})"))
+    return _flowing(entries, width)
+
+
+def _flowing(entries: Iterable[Text], width: int) -> list[Text]:
+    """Entries side by side on as many lines as they need; none is broken while it fits a line."""
+    lines: list[Text] = []
+    for entry in entries:
+        if lines and lines[-1].cell_len + 2 + entry.cell_len <= width:
+            lines[-1].append("  ").append_text(entry)
+        else:
+            lines.append(Text(" " * INDENT).append_text(entry))
+    return lines
+
+
+def _key(task: Task, *, is_grid: bool) -> str:
+    """What the signs of the picture mean, only those that stand in it."""
+    mdp = task.mdp
+    ends, starts = bool(mdp.terminal.any()), mdp.start.floats > 0
+    parts = ["arrows: all optimal actions" if is_grid else "all optimal actions are listed"]
+    if ends:
+        parts.append("◎ ends")
+    if is_grid and task.layout is not None and "cells" in task.layout:
+        parts.append("█ is no state")
+    if not starts[~mdp.terminal].all():
+        parts.append(f"• {counted(int(starts.sum()), 'start')}")
+    else:
+        parts.append(f"every {'' if starts.all() else 'other '}state is a start")
+    return "; ".join(parts)
 
 
 def _evidence(plan: Plan) -> Text:
     right_to = f"values right to {plan.error_bound:.1e}"
+    close = counted(plan.n_close, "close comparison")
     if plan.arithmetic == "exact":
         how = "all comparisons decided in exact arithmetic"
     elif plan.is_proved and plan.n_close:
-        how = f"{right_to}; {plan.n_settled} close comparisons settled in exact arithmetic"
+        how = f"{right_to}; {close} settled in exact arithmetic"
     elif plan.is_proved:
         how = f"{right_to}, which settles every comparison"
     else:
-        how = f"{right_to}; {plan.n_close} closer comparisons count as ties"
-    return Text(f"  {how}", style="dim")
+        how = f"{right_to}; {close} left open and drawn as optimal"
+    return Text(how, style="dim")

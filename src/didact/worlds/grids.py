@@ -195,6 +195,9 @@ def gridworld(
     >>> gridworld(["..#", "S.G"], {".": -1, "S": -1, "G": 10}, terminal="G").mdp.n_states
     5
     """
+    for place, group in (("terminal", terminal), ("walls", walls), ("start", start or "")):
+        if not isinstance(group, str):
+            raise InvalidParameter(f"{place} must be a text of letters; it is {shown(group)}")
     letters = _as_letters(rows)
     weight_of = as_letter_table(weights, "weights")
     free = ~np.isin(letters, list(walls))
@@ -207,7 +210,7 @@ def gridworld(
     slip = as_probability(slip, "slip")
     ends = np.isin(cells, list(terminal))
     begins: Any = "uniform"
-    if start is not None:
+    if start:
         begin_cells = np.flatnonzero(np.isin(cells, list(start)) & ~ends).tolist()
         if not begin_cells:
             raise InvalidParameter(
@@ -250,8 +253,6 @@ def _require_letters(
                 f"weights must name every letter that is no wall; {letter!r} is missing"
             )
     for place, named in (("weights", weight_of), ("terminal", terminal), ("start", start or "")):
-        if not isinstance(named, str | dict):
-            raise InvalidParameter(f"{place} must be a text of letters; it is {shown(named)}")
         for letter in named:
             if letter not in drawn:
                 raise InvalidParameter(

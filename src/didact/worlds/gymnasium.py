@@ -48,7 +48,7 @@ Model = dict[int, list[list[Outcome]]]
 
 
 def from_gymnasium(
-    env: Any,
+    env_or_id: Any,
     /,
     *,
     features: Any = None,
@@ -71,7 +71,7 @@ def from_gymnasium(
     States are named by the environment's numbers (Taxi: in words). A state that is also entered
     without ending gets a terminal copy, named "7 (end)".
     """
-    opened = open_environment(env, make_kwargs)
+    opened = open_environment(env_or_id, make_kwargs)
     table = require_table(opened)
     notes = describe(opened)
     starts = _read_start(opened, start, notes.n_states)
@@ -206,8 +206,6 @@ def _read_start(opened: Any, start: Any, n_states: int) -> dict[int, Fraction]:
         raise InvalidModel(
             f"start must be a distribution over states; it sums to {float(total):.6g}"
         )
-    if len(set(shares.values())) == 1:
-        return dict.fromkeys(sorted(shares), Fraction(1, len(shares)))
     return {state: share / total for state, share in sorted(shares.items())}
 
 

@@ -67,19 +67,23 @@ def as_sides(size: Any, place: str = "size") -> tuple[int, int]:
 def as_letter_table(given: Any, place: str) -> dict[str, Any]:
     """A mapping letter -> value, also from text such as '.=-1,G=10' (for the command line)."""
     if isinstance(given, str):
-        entries = [entry.strip() for entry in given.split(",")]
-        if not all(len(entry) > 2 and entry[1] == "=" for entry in entries):
-            raise InvalidParameter(
-                f"{place} as text must read '.=-1,G=10', a letter and its value; "
-                f"it is {shown(given)}"
-            )
-        given = [(entry[0], entry[2:]) for entry in entries]
-        if len(dict(given)) < len(given):
-            raise InvalidParameter(f"{place} must name each letter once; it is {shown(entries)}")
-    table = dict(given) if isinstance(given, Mapping | list) else None
-    if table is None or not all(isinstance(k, str) and len(k) == 1 for k in table):
+        return _read_letter_table(given, place)
+    letters = list(given) if isinstance(given, Mapping) else []
+    if not letters or not all(isinstance(key, str) and len(key) == 1 for key in letters):
         raise InvalidParameter(
             f"{place} must map single letters to values, as {{'.': -1, 'G': 10}}; "
             f"it is {shown(given)}"
         )
+    return dict(given)
+
+
+def _read_letter_table(text: str, place: str) -> dict[str, str]:
+    entries = [entry.strip() for entry in text.split(",")]
+    if not all(len(entry) > 2 and entry[1] == "=" for entry in entries):
+        raise InvalidParameter(
+            f"{place} as text must read '.=-1,G=10', a letter and its value; it is {shown(text)}"
+        )
+    table = {entry[0]: entry[2:] for entry in entries}
+    if len(table) < len(entries):
+        raise InvalidParameter(f"{place} must name each letter once; it is {shown(text)}")
     return table

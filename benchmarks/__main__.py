@@ -1,0 +1,16 @@
+"""Print the benchmark tables: all of them, or those named on the command line."""
+
+import sys
+from importlib import import_module
+
+TABLES = ("planning", "start_up")
+
+
+def main() -> None:
+    for name in sys.argv[1:] or TABLES:
+        if name not in TABLES:
+            sys.exit(f"no benchmark is called {name!r}; there are {', '.join(TABLES)}")
+        import_module(f"benchmarks.{name}").report()
+
+
+main()

@@ -1,0 +1,159 @@
+"""Half-space normals of a policy (Theorem 1) and of demonstrations (Corollary 1).
+
+A statement (s, a, b) says that a, optimal in s, is at least as good as b there: its normal is
+mu(s, a) - mu(s, b). Statements with the same direction share one row number; above this file
+half-spaces are row numbers. Zero normals say nothing and carry the number -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.directions import label_directions
+from didact.bec.linear import Row, primitive, unit_floats
+from didact.errors import InvalidModel, InvalidParameter
+from didact.mdp import MDP, Demonstration
+from didact.numerics.exact import Floats
+from didact.planning import (
+    Plan,
+    exact_successor_features,
+    float_successor_features,
+    reachable_states,
+)
+from didact.planning.successor import ExactSuccessorFeatures, SuccessorFeatures
+
+Scope = Literal["reachable", "all"]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The catalogue: distinct directions, and which statement says which.
+
+    normals: (m, k) unit rows as floats. exact: the same as primitive integer vectors, or None in
+    float arithmetic. statements: (n, 3) of (state, action, other action), in that order.
+    number: (n,) the row of each statement, -1 where its normal is zero.
+    """
+
+    normals: Floats
+    exact: tuple[Row, ...] | None
+    statements: Indices
+    number: Indices
+    error_bound: float
+
+    @property
+    def arithmetic(self) -> str:
+        """'exact' or 'float'."""
+        return "float" if self.exact is None else "exact"
+
+    @property
+    def n_rows(self) -> int:
+        """How many distinct directions there are."""
+        return int(self.normals.shape[0])
+
+    def statement_of(self, row: int) -> tuple[int, int, int]:
+        """The first (state, action, other action) that states a row."""
+        state, action, other = self.statements[int(np.argmax(self.number == row))]
+        return int(state), int(action), int(other)
+
+    def stated_by(self, pairs: Iterable[tuple[int, int]]) -> Indices:
+        """The rows that showing these (state, action) pairs states, ascending."""
+        shown = set(pairs)
+        hit = np.fromiter(
+            ((int(s), int(a)) in shown for s, a in self.statements[:, :2]),
+            dtype=np.bool_,
+            count=len(self.statements),
+        )
+        found = np.unique(self.number[hit])
+        return found[found >= 0]
+
+
+def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
+    """Which states' rows count: reachable under any policy, or all; never terminal ones."""
+    if scope == "reachable":
+        return reachable_states(mdp) & ~mdp.terminal
+    if scope == "all":
+        return ~mdp.terminal
+    raise InvalidParameter(f"scope must be 'reachable' or 'all'; it is {scope!r:.40}")
+
+
+def policy_rows(mdp: MDP, plan: Plan, *, scope: Scope = "reachable", exact: bool = True) -> Rows:
+    """All rows of the plan's policy: every optimal action against every other (Theorem 1)."""
+    counts: ExactSuccessorFeatures | SuccessorFeatures
+    if exact:
+        counts = exact_successor_features(mdp, plan)
+    else:
+        counts = float_successor_features(mdp, plan.policy)
+    return rows_from_counts(counts, plan.optimal & scope_states(mdp, scope)[:, None])
+
+
+def rows_from_counts(
+    counts: ExactSuccessorFeatures | SuccessorFeatures, shown: NDArray[np.bool_]
+) -> Rows:
+    """Rows of the shown pairs (S, A) from successor features of pairs (S, A, k)."""
+    statements = _statements(shown)
+    if isinstance(counts, SuccessorFeatures):
+        return _float_rows(counts, statements)
+    number_of: dict[Row, int] = {}
+    number = np.empty(len(statements), dtype=np.int64)
+    for i, (state, action, other) in enumerate(statements.tolist()):
+        row = primitive(counts.pairs[state, action] - counts.pairs[state, other])
+        number[i] = number_of.setdefault(row, len(number_of)) if any(row) else -1
+    return exact_catalogue(tuple(number_of), statements, number)
+
+
+def exact_catalogue(rows: tuple[Row, ...], statements: Indices, number: Indices) -> Rows:
+    """A catalogue of primitive integer rows."""
+    return Rows(unit_floats(rows), rows, statements, number, 0.0)
+
+
+def _statements(shown: NDArray[np.bool_]) -> Indices:
+    """(state, action, other) for every shown pair and every other action, ascending."""
+    n_actions = shown.shape[1]
+    pairs = np.argwhere(shown)
+    others = np.tile(np.arange(n_actions), len(pairs))
+    repeated = np.repeat(pairs, n_actions, axis=0)
+    statements = np.column_stack([repeated, others]).astype(np.int64)
+    return np.asarray(statements[statements[:, 1] != statements[:, 2]])
+
+
+def _float_rows(counts: SuccessorFeatures, statements: Indices) -> Rows:
+    """Differences that the error bound cannot tell from zero are zero rows."""
+    states, actions, others = statements.T
+    raw = counts.pairs[states, actions] - counts.pairs[states, others]
+    length = np.linalg.norm(raw, axis=1)
+    doubt = 2 * counts.error_bound * np.sqrt(raw.shape[1])
+    firm = np.flatnonzero(length > max(4 * doubt, 1e-9 * float(length.max(initial=0.0))))
+    number = np.full(len(statements), -1, dtype=np.int64)
+    labels, first = label_directions(raw[firm])
+    number[firm] = labels
+    chosen = firm[first]
+    normals = raw[chosen] / length[chosen, None]
+    return Rows(normals, None, statements, number, doubt)
+
+
+def demonstrated_pairs(
+    mdp: MDP, demonstrations: Sequence[Demonstration], plan: Plan | None = None
+) -> NDArray[np.bool_]:
+    """Which pairs (S, A) are shown; with a plan, every shown action must be optimal."""
+    shown = np.zeros((mdp.n_states, mdp.n_actions), dtype=np.bool_)
+    for i, demonstration in enumerate(demonstrations):
+        for step, (state, action) in enumerate(demonstration):
+            if plan is not None and not plan.optimal[state, action]:
+                raise InvalidModel(
+                    f"demonstrations[{i}][{step}] must show an optimal action; "
+                    f"{mdp.action_name(action)} in {mdp.state_name(state)} is not optimal"
+                )
+            shown[state, action] = True
+    return shown
+
+
+def as_row(values: Iterable[Any]) -> Row:
+    """Weights or a normal as the primitive integer vector of the same direction."""
+    return primitive([v if isinstance(v, int) else Fraction(v) for v in values])

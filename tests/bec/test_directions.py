@@ -1,0 +1,168 @@
+"""Unit rows and labels against brute force over all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from didact.bec.directions import (
+    NEGLIGIBLE,
+    TOLERANCE,
+    join_neighbours,
+    label_directions,
+    label_units,
+    unit_rows,
+)
+from didact.errors import InvalidNumber, InvalidParameter
+
+
+def brute_force_labels(units):
+    """Classes of the transitive closure of 'within the tolerance', numbered by appearance.
+
+    Pairs at the tolerance itself may go either way: labels promise to join up to it, not beyond.
+    """
+    n = len(units)
+    distances = np.linalg.norm(units[:, None, :] - units[None, :, :], axis=2)
+    assume(not ((distances > 0.99 * TOLERANCE) & (distances < 1.05 * TOLERANCE)).any())
+    labels = np.full(n, -1)
+    count = 0
+    for row in range(n):
+        if labels[row] >= 0:
+            continue
+        frontier = [row]
+        labels[row] = count
+        while frontier:
+            for other in np.flatnonzero((distances[frontier.pop()] <= TOLERANCE) & (labels < 0)):
+                labels[other] = count
+                frontier.append(int(other))
+        count += 1
+    return labels
+
+
+def noisy_copies(rng, k):
+    """Rows of few directions, their negatives, copies with noise far below or above TOLERANCE."""
+    centers = rng.integers(-2, 3, size=(6, k)).astype(float)
+    centers = centers[np.any(centers != 0, axis=1)]
+    rows = np.concatenate([centers, -centers])
+    rows = rows[rng.integers(len(rows), size=60)] if len(rows) else np.ones((60, k))
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    noise = rng.choice([0.0, 1e-15, 2e-10, 1e-7], size=(60, 1))
+    rows = rows + noise * rng.uniform(-1, 1, size=rows.shape) / np.sqrt(k)
+    return rows * rng.uniform(0.01, 100.0, size=(60, 1))
+
+
+class TestUnitRows:
+    def test_scales_to_unit_length_and_keeps_directions(self):
+        units, kept = unit_rows([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
+        np.testing.assert_allclose(units, [[0.6, 0.8], [0.0, -1.0]])
+        assert kept.tolist() == [0, 2]
+
+    def test_zero_is_relative_to_the_longest_row(self):
+        rows = np.array([[1.0, 0.0], [0.0, 0.5 * NEGLIGIBLE], [0.0, 2.0 * NEGLIGIBLE]])
+        for scale in (1e-250, 1e-9, 1.0, 1e9, 1e250):
+            assert unit_rows(scale * rows)[1].tolist() == [0, 2]
+
+    def test_a_caller_may_give_the_bound(self):
+        rows = np.array([[1.0, 0.0], [0.0, 1e-3], [0.0, 1e-20]])
+        assert unit_rows(rows, zero_below=1e-3)[1].tolist() == [0]
+        assert unit_rows(rows, zero_below=0.0)[1].tolist() == [0, 1, 2]
+        assert unit_rows(1e200 * rows, zero_below=1e197)[1].tolist() == [0]
+
+    def test_lengths_do_not_overflow_or_vanish(self):
+        for scale in (1e300, 1e-300):
+            units, _ = unit_rows([[3.0 * scale, 4.0 * scale]])
+            np.testing.assert_allclose(units, [[0.6, 0.8]])
+
+    def test_no_rows(self):
+        units, kept = unit_rows(np.zeros((0, 3)))
+        assert units.shape == (0, 3)
+        assert kept.shape == (0,)
+        assert unit_rows(np.zeros((2, 0)))[0].shape == (0, 0)
+
+    def test_refuses_what_is_no_matrix_of_numbers(self):
+        with pytest.raises(InvalidNumber, match=r"rows\[0, 1\].*nan"):
+            unit_rows([[0.0, np.nan]])
+        with pytest.raises(InvalidNumber, match=r"rows\[1, 0\].*inf"):
+            unit_rows([[0.0], [-np.inf]])
+        with pytest.raises(InvalidParameter, match="shape"):
+            unit_rows([1.0, 2.0])
+
+
+class TestLabels:
+    @settings(max_examples=60, deadline=None)
+    @given(st.integers(0, 10**6), st.integers(1, 5))
+    def test_agree_with_all_pairs(self, seed, k):
+        rows = noisy_copies(np.random.default_rng(seed), k)
+        labels, representatives = label_directions(rows)
+        expected = brute_force_labels(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        assert labels.tolist() == expected.tolist()
+        first = [expected.tolist().index(label) for label in range(expected.max() + 1)]
+        assert representatives.tolist() == first
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(0, 10**6), st.integers(1, 5))
+    def test_classes_do_not_depend_on_order_or_length(self, seed, k):
+        rng = np.random.default_rng(seed)
+        rows = noisy_copies(rng, k)
+        brute_force_labels(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        labels, _ = label_directions(rows)
+        order = rng.permutation(len(rows))
+        permuted, _ = label_directions(rows[order] * rng.uniform(1, 8, size=(len(rows), 1)))
+        assert len(set(zip(labels[order], permuted, strict=True))) == labels.max() + 1
+        assert permuted.max() == labels.max()
+
+    def test_opposite_rows_never_merge(self):
+        assert label_directions([[1.0], [-2.0], [3.0]])[0].tolist() == [0, 1, 0]
+
+    def test_zero_rows_have_no_label(self):
+        labels, representatives = label_directions([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [2.0, 2.0]])
+        assert labels.tolist() == [-1, 0, -1, 0]
+        assert representatives.tolist() == [1]
+
+    @pytest.mark.parametrize(("spacing", "n_labels"), [(0.95, 1), (1.1, 50)])
+    def test_chains_join_and_gaps_separate(self, spacing, n_labels):
+        angles = spacing * TOLERANCE * np.arange(50)
+        rows = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(50)])
+        order = np.random.default_rng(3).permutation(50)
+        assert label_directions(rows[order])[0].max() + 1 == n_labels
+
+    def test_a_row_between_two_others_joins_them(self):
+        """Whatever the sorting line meets first: sometimes it is the two, and then the bridge."""
+        rng = np.random.default_rng(8)
+        for _ in range(40):
+            axes = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+            offsets = TOLERANCE * np.array([[0.0, 0.0], [1.5, 0.0], [0.75, 0.5]])
+            assert label_directions(axes[0] + offsets @ axes[1:3])[0].tolist() == [0, 0, 0]
+            assert label_directions(axes[0] + offsets[:2] @ axes[1:3])[0].tolist() == [0, 1]
+
+    @pytest.mark.parametrize("angle", [1e-8, 1e-7, 1e-5])
+    def test_close_directions_stay_apart(self, angle):
+        assert label_directions([[1.0, 0.0], [np.cos(angle), np.sin(angle)]])[0].tolist() == [0, 1]
+
+    def test_many_copies_are_as_cheap_as_many_directions(self):
+        rng = np.random.default_rng(5)
+        centers = rng.standard_normal((3, 8))
+        which = rng.integers(3, size=100_000)
+        rows = centers[which] * rng.uniform(0.1, 3.0, size=(100_000, 1))
+        labels, representatives = label_directions(rows)
+        assert len(representatives) == 3
+        assert len(set(zip(which, labels, strict=True))) == 3
+
+    def test_no_rows(self):
+        labels, representatives = label_units(np.zeros((0, 4)))
+        assert len(labels) == len(representatives) == 0
+
+    def test_plain_and_compiled_kernels_agree(self):
+        rows = noisy_copies(np.random.default_rng(11), 4)
+        units, _ = unit_rows(rows)
+        along = units[:, 0] * 0.6 + units[:, 1] * 0.8
+        order = np.argsort(along)
+        outcomes = []
+        for run in (join_neighbours.plain, join_neighbours.compiled):
+            n, k = units.shape
+            space = [np.empty(n), *(np.empty(n, dtype=np.int64) for _ in range(4))]
+            count = run(units.ravel(), n, k, order, along[order], TOLERANCE, *space)
+            outcomes.append((count, space[3].tolist(), space[4][:count].tolist()))
+        assert outcomes[0] == outcomes[1]

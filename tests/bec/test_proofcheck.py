@@ -1,0 +1,866 @@
+"""The proof checker against a producer of proofs that shares nothing with it.
+
+The producer solves tiny tasks by exact policy iteration and finds multipliers and witnesses by
+trying all small sets of rows, so a proof is right because brute force says so.
+"""
+
+import ast
+import copy
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from math import gcd, lcm
+from pathlib import Path
+
+import pytest
+
+from didact import proofcheck
+from didact.proofcheck import ProofError, check_proof
+
+SOURCE = Path(proofcheck.__file__)
+
+
+# --- an independent producer -------------------------------------------------------------------
+
+
+def solve(matrix, right):
+    """The solution x of matrix x = right with free unknowns 0, or None if there is none."""
+    rows = [
+        [Fraction(x) for x in row] + [Fraction(y)] for row, y in zip(matrix, right, strict=True)
+    ]
+    width, pivots = len(matrix[0]) if matrix else 0, []
+    for column in range(width):
+        at = len(pivots)
+        pivot = next((r for r in range(at, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [x / rows[at][column] for x in rows[at]]
+        for r in range(len(rows)):
+            if r != at and rows[r][column]:
+                factor = rows[r][column]
+                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[at], strict=True)]
+        pivots.append(column)
+    if any(row[-1] for row in rows[len(pivots) :]):
+        return None
+    solution = [Fraction(0)] * width
+    for row, column in zip(rows, pivots, strict=False):
+        solution[column] = row[-1]
+    return solution
+
+
+def rank(rows):
+    rows, found = [list(map(Fraction, row)) for row in rows], 0
+    for column in range(len(rows[0]) if rows else 0):
+        pivot = next((r for r in range(found, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        for r in range(found + 1, len(rows)):
+            factor = rows[r][column] / rows[found][column]
+            rows[r] = [x - factor * y for x, y in zip(rows[r], rows[found], strict=True)]
+        found += 1
+    return found
+
+
+def kernel(rows, width):
+    """A basis of the vectors orthogonal to all rows."""
+    basis = []
+    for free in range(width):  # orthogonal to the rows and to the basis so far, with x[free] = 1
+        pick = [int(i == free) for i in range(width)]
+        x = solve([*rows, *basis, pick], [0] * (len(rows) + len(basis)) + [1])
+        if x is not None:
+            basis.append(x)
+    return basis
+
+
+def dot(u, v):
+    return sum(x * y for x, y in zip(u, v, strict=True))
+
+
+def primitive(row):
+    scale = lcm(*(x.denominator for x in row))
+    whole = [int(x * scale) for x in row]
+    common = gcd(*whole)
+    return tuple(x // common for x in whole) if common else None
+
+
+class Solved:
+    """A task solved exactly: chances, optimal actions, counts mu(s), mu(s, a) and reach."""
+
+    def __init__(self, task):
+        self.task, self.n, self.m = task, task["n_states"], task["n_actions"]
+        exact = lambda x: Fraction(str(x))  # noqa: E731
+        self.weights = [exact(x) for x in task["weights"]]
+        self.k, self.discount = len(self.weights), exact(task["discount"])
+        self.terminal = set(task.get("terminal", []))
+        self.chances = {}
+        for s, a, t, p in task["transitions"]:
+            table = self.chances.setdefault((s, a), {})
+            table[t] = table.get(t, Fraction(0)) + exact(p)
+        for key, table in self.chances.items():
+            mass = sum(table.values())
+            self.chances[key] = {t: p / mass for t, p in table.items() if p}
+        nested = isinstance(task["features"][0][0], list)
+        self.phi = [
+            [[exact(x) for x in (row[a] if nested else row)] for a in range(self.m)]
+            for row in task["features"]
+        ]
+        self.live = [s for s in range(self.n) if s not in self.terminal]
+        self.policy_iteration()
+        self.reach = self.reachable()
+
+    def counts_of(self, policy):
+        """mu(s) of the policy that is uniform over policy[s], by elimination."""
+        matrix = [[Fraction(int(s == t)) for t in range(self.n)] for s in range(self.n)]
+        gains = [[Fraction(0)] * self.k for _ in range(self.n)]
+        for s in range(self.n):
+            actions = policy[s] if s in self.live else [0]
+            for a in actions:
+                share = Fraction(1, len(actions))
+                gains[s] = [x + share * y for x, y in zip(gains[s], self.phi[s][a], strict=True)]
+                for t, p in self.chances.get((s, a), {}).items():
+                    matrix[s][t] -= share * self.discount * p
+        columns = [solve(matrix, [gains[s][i] for s in range(self.n)]) for i in range(self.k)]
+        return [[columns[i][s] for i in range(self.k)] for s in range(self.n)]
+
+    def ahead(self, counts, s, a):
+        mu = list(self.phi[s][a])
+        for t, p in self.chances[s, a].items():
+            mu = [x + self.discount * p * y for x, y in zip(mu, counts[t], strict=True)]
+        return mu
+
+    def best(self, counts, s):
+        values = [dot(self.weights, self.ahead(counts, s, a)) for a in range(self.m)]
+        return [a for a in range(self.m) if values[a] == max(values)]
+
+    def policy_iteration(self):
+        policy = [[0] if s in self.live else [] for s in range(self.n)]
+        while True:
+            counts = self.counts_of(policy)
+            best = [self.best(counts, s) if s in self.live else [] for s in range(self.n)]
+            if all(policy[s][0] in best[s] for s in self.live):
+                break
+            policy = [
+                policy[s] if s not in self.live or policy[s][0] in best[s] else best[s][:1]
+                for s in range(self.n)
+            ]
+        self.optimal, self.counts = best, self.counts_of(best)
+        self.mu = {(s, a): self.ahead(self.counts, s, a) for s, a in self.chances}
+
+    def reachable(self):
+        start = self.task.get("start", "uniform")
+        if start in (None, "uniform"):
+            return set(self.live)
+        seen = {s for s, p in start if Fraction(str(p))}
+        while True:
+            more = {t for (s, _), table in self.chances.items() if s in seen for t in table}
+            if more <= seen:
+                return seen & set(self.live)
+            seen |= more
+
+    def row(self, s, a, b):
+        return [x - y for x, y in zip(self.mu[s, a], self.mu[s, b], strict=True)]
+
+    def in_scope(self, scope):
+        return [s for s in self.live if scope == "all" or s in self.reach]
+
+    def policy_rows(self, scope):
+        """Direction -> first [s, a, b] in canonical order."""
+        found = {}
+        for s in self.in_scope(scope):
+            for a in self.optimal[s]:
+                for b in range(self.m):
+                    direction = primitive(self.row(s, a, b))
+                    if b != a and direction is not None:
+                        found.setdefault(direction, [s, a, b])
+        return found
+
+    def demonstrated_rows(self, demonstrations):
+        """Direction -> a generator [s, a, b], one for each."""
+        found = {}
+        for s, a in sorted({tuple(pair) for pairs in demonstrations for pair in pairs}):
+            for b in range(self.m):
+                direction = primitive(self.row(s, a, b))
+                if direction is not None:
+                    found.setdefault(direction, [s, a, b])
+        return found
+
+
+def cone_multipliers(target, rays):
+    """Coefficients >= 0 of linearly independent rays that sum to the target, or None."""
+    for size in range(1, len(target) + 1):
+        for chosen in itertools.combinations(range(len(rays)), size):
+            if rank([rays[j] for j in chosen]) < size:
+                continue
+            columns = [[rays[j][i] for j in chosen] for i in range(len(target))]
+            x = solve(columns, target)
+            if x is not None and min(x) >= 0:
+                return dict(zip(chosen, x, strict=True))
+    return None
+
+
+def witness(target, rays):
+    """Weights w with ray.w >= 0 for all rays and target.w < 0, from the dual cone's generators."""
+    width = len(target)
+    lines = kernel(rays, width)
+    spanned = rank(rays)
+    candidates = list(lines)
+    for chosen in itertools.combinations(rays, max(spanned - 1, 0)):
+        rest = kernel([*chosen, *lines], width)
+        if len(rest) == 1:
+            candidates += rest
+    for candidate in candidates:
+        for w in (candidate, [-x for x in candidate]):
+            if dot(target, w) < 0 and all(dot(ray, w) >= 0 for ray in rays):
+                return w
+    return None
+
+
+def prove(solved, demonstrations, scope):
+    """A true proof of whichever claim holds."""
+    proof = {
+        "format": "didact.proof/1",
+        "scope": scope,
+        "optimal": solved.optimal,
+        "counts": [[str(x) for x in mu] for mu in solved.counts],
+        "demonstrations": demonstrations,
+    }
+    shown = solved.demonstrated_rows(demonstrations)
+    rays, generators = list(shown), list(shown.values())
+    number = {ray: j for j, ray in enumerate(rays)}
+    sizes = [  # the generator is its direction times a positive size
+        next(x / y for x, y in zip(solved.row(*g), ray, strict=True) if y)
+        for g, ray in zip(generators, rays, strict=True)
+    ]
+    multipliers = []
+    for direction, name in solved.policy_rows(scope).items():
+        if direction in number:
+            coefficients = {number[direction]: Fraction(1)}
+        else:
+            coefficients = cone_multipliers(direction, rays)
+        if coefficients is None:
+            weights = witness(direction, rays)
+            return {**proof, "claim": "open", "weights": [str(x) for x in weights], "row": name}
+        multipliers.append([[j, str(x / sizes[j])] for j, x in coefficients.items() if x])
+    return {**proof, "claim": "teaches", "generators": generators, "multipliers": multipliers}
+
+
+def is_true(solved, proof):
+    """What brute force says of the claim, taking only demonstrations, scope and witness from it."""
+    scope, demonstrations = proof["scope"], proof["demonstrations"]
+    for pairs in demonstrations:
+        for i, (s, a) in enumerate(pairs):
+            if s not in solved.in_scope(scope) or a not in solved.optimal[s]:
+                return False
+            if i and s not in solved.chances[tuple(pairs[i - 1])]:
+                return False
+    rays = list(solved.demonstrated_rows(demonstrations))
+    if proof["claim"] == "open":
+        weights = [Fraction(x) for x in proof["weights"]]
+        s, a, b = proof["row"]
+        fits = all(dot(ray, weights) >= 0 for ray in rays)
+        named = s in solved.in_scope(scope) and a in solved.optimal[s]
+        return named and fits and dot(solved.row(s, a, b), weights) < 0
+    return all(cone_multipliers(d, rays) is not None for d in solved.policy_rows(scope))
+
+
+def all_pairs(solved, scope):
+    return [[[s, a]] for s in solved.in_scope(scope) for a in solved.optimal[s]]
+
+
+def lesson_of(proof):
+    shown = proof["demonstrations"]
+    return {
+        "format": "didact.lesson/1",
+        "status": "complete" if proof["claim"] == "teaches" else "partial",
+        "demonstrations": shown,
+        "n_demonstrations": len(shown),
+        "n_pairs": sum(map(len, shown)),
+        "proof": proof,
+    }
+
+
+# --- tasks -------------------------------------------------------------------------------------
+
+
+def six_cells():
+    """The paper's 2x3 grid: terminal cell 0, grey cell 1, weights (-1, -10)."""
+    transitions = []
+    for s in range(1, 6):
+        row, column = divmod(s, 3)
+        moves = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+        for a, (r, c) in enumerate(moves):
+            transitions.append([s, a, r * 3 + c if 0 <= r < 2 and 0 <= c < 3 else s, 1])
+    return {
+        "format": "didact.task/1",
+        "name": "six cells",
+        "n_states": 6,
+        "n_actions": 4,
+        "transitions": transitions,
+        "features": [[1, 0], [0, 1], [1, 0], [1, 0], [1, 0], [1, 0]],
+        "weights": [-1, -10],
+        "discount": 0.9,
+        "terminal": [0],
+    }
+
+
+def random_task(seed):
+    """Two to five states; ties, slips, dead ends, action features and odd starts are common."""
+    rng = random.Random(seed)
+    n, m, k = rng.randint(2, 5), rng.randint(2, 3), rng.randint(1, 3)
+    terminal = sorted(rng.sample(range(n), rng.randint(0, n - 1))) if rng.random() < 0.5 else []
+    live = [s for s in range(n) if s not in terminal]
+    splits = [[1], [1], ["1/2", 0.5], ["0.1", 0.9], ["1/3", "2/3"], [1, 0], [0.2, 0.3, 0.5]]
+    transitions = [
+        [s, a, rng.randrange(n), p] for s in live for a in range(m) for p in rng.choice(splits)
+    ]
+    numbers = [0, 0, 1, 1, 2, -1, "0.1", 0.3, "1/3"]
+    if rng.random() < 0.3:
+        by_state = [[[rng.choice(numbers) for _ in range(k)] for _ in range(m)] for _ in range(n)]
+        features = [[x[0]] * m if s in terminal else x for s, x in enumerate(by_state)]
+    elif rng.random() < 0.5:
+        features = [[int(i == rng.randrange(k)) for i in range(k)] for _ in range(n)]
+    else:
+        features = [[rng.choice(numbers) for _ in range(k)] for _ in range(n)]
+    task = {
+        "format": "didact.task/1",
+        "name": f"random {seed}",
+        "n_states": n,
+        "n_actions": m,
+        "transitions": transitions,
+        "features": features,
+        "weights": [rng.choice([-1, 0, 1, 2, "0.1", "-1/3", -10]) for _ in range(k)],
+        "discount": rng.choice([0, "1/2", 0.9, "0.95"]),
+        "terminal": terminal,
+    }
+    start = rng.choice(["uniform", None, "one", "two"])
+    if start in ("uniform", None):
+        task["start"] = start
+    else:
+        others = [s for s in range(n) if s != live[0]]
+        task["start"] = [[live[0], 1], [others[0], 0]]
+        if start == "two":
+            task["start"] = [[live[0], "1/4"], [others[0], 0.75]]
+    return task
+
+
+def random_demonstrations(solved, scope, rng):
+    """A few walks along optimal actions, perhaps none."""
+    shown = []
+    for _ in range(rng.randint(0, 3)):
+        if not solved.in_scope(scope):
+            break
+        s, pairs = rng.choice(solved.in_scope(scope)), []
+        while s in solved.live and len(pairs) < 3:
+            a = rng.choice(solved.optimal[s])
+            pairs.append([s, a])
+            s = rng.choice(list(solved.chances[s, a]))
+        shown.append(pairs)
+    return shown
+
+
+def message_of(task, proof):
+    """What the checker says against a proof, or None if it accepts it."""
+    try:
+        check_proof(task, proof)
+    except ProofError as error:
+        return str(error)
+    return None
+
+
+def assert_rejected(task, proof, *words):
+    """One line that holds all the words."""
+    message = message_of(task, proof)
+    assert message is not None, "a false proof was accepted"
+    assert "\n" not in message
+    for word in words:
+        assert word in message, message
+
+
+@pytest.fixture(scope="module")
+def grid():
+    task = six_cells()
+    solved = Solved(task)
+    return task, prove(solved, all_pairs(solved, "all"), "all")
+
+
+# --- true proofs -------------------------------------------------------------------------------
+
+
+def test_six_cells_has_the_papers_constraints(grid):
+    """MATH: 2.539 w0 - w1 >= 0 and -w0 >= 0, in exact numbers."""
+    task, proof = grid
+    solved = Solved(task)
+    slopes = {Fraction(-d[0], d[1]) for d in solved.policy_rows("all") if d[1]}
+    assert any(abs(slope - Fraction("2.539")) < Fraction("0.0005") for slope in slopes)
+    assert (-1, 0) in solved.policy_rows("all")
+    line = check_proof(task, proof)
+    assert line == (
+        "proved: 5 demonstrations (5 pairs) teach 'six cells': 4 directions of 5 states follow"
+    )
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_true_proofs_are_accepted(seed):
+    task, rng = random_task(seed), random.Random(seed)
+    solved = Solved(task)
+    for scope in ("all", "reachable"):
+        everything = prove(solved, all_pairs(solved, scope), scope)
+        assert everything["claim"] == "teaches"
+        some = prove(solved, random_demonstrations(solved, scope, rng), scope)
+        for proof in (everything, some):
+            assert is_true(solved, proof)
+            assert check_proof(task, proof) == check_proof(task, lesson_of(proof))
+
+
+def test_both_claims_ties_and_scopes_occur_in_the_random_tasks():
+    seen = set()
+    for seed in range(80):
+        solved, rng = Solved(random_task(seed)), random.Random(seed)
+        for scope in ("all", "reachable"):
+            proof = prove(solved, random_demonstrations(solved, scope, rng), scope)
+            seen.add(proof["claim"])
+            seen.add(("combined", any(len(x) > 1 for x in proof.get("multipliers", []))))
+        directions = solved.policy_rows("all")
+        seen.add(("equality", any(tuple(-x for x in d) in directions for d in directions)))
+        seen.add(("tie", any(len(x) > 1 for x in solved.optimal)))
+        seen.add(("unreachable", solved.reach < set(solved.live)))
+        seen.add(("terminal", bool(solved.terminal)))
+        seen.add(("action features", isinstance(solved.task["features"][0][0], list)))
+        seen.add(("slips", any(len(x) > 1 for x in solved.chances.values())))
+    assert {"teaches", "open"} < seen
+    words = ["combined", "equality", "tie", "unreachable", "terminal", "action features", "slips"]
+    assert {(word, True) for word in words} < seen
+
+
+@pytest.mark.parametrize("seed", range(0, 80, 4))
+def test_the_other_claim_is_rejected(seed):
+    """Multipliers of all pairs do not prove a lesson that is open, nor weights one that teaches."""
+    task, rng = random_task(seed), random.Random(seed)
+    solved = Solved(task)
+    full = prove(solved, all_pairs(solved, "all"), "all")
+    some = prove(solved, random_demonstrations(solved, "all", rng), "all")
+    if some["claim"] == "open":
+        assert_rejected(task, {**full, "demonstrations": some["demonstrations"]}, "generators[")
+    for weights in itertools.product([-1, 0, 2], repeat=solved.k):
+        for direction, row in solved.policy_rows("all").items():
+            false = {**full, "claim": "open", "weights": list(weights), "row": row}
+            assert not is_true(solved, false)
+            assert_rejected(task, false, "weights" if dot(direction, weights) < 0 else "break")
+
+
+# --- false proofs ------------------------------------------------------------------------------
+
+STEPS = {
+    "counts": ("counts",),
+    "optimal": ("optimal", "counts"),
+    "scope": ("scope", "demonstrations", "multipliers", "row"),
+    "demonstrations": ("demonstrations", "generators", "weights"),
+    "generators": ("generators", "multipliers"),
+    "multipliers": ("multipliers",),
+    "weights": ("weights", "row"),
+    "row": ("row",),
+    "claim": ("claim", "generators", "weights", "row"),
+    "format": ("cannot read",),
+}
+
+
+def changed(value):
+    """The value with one thing wrong, in every way that fits its kind."""
+    if isinstance(value, dict):
+        for key in value:
+            yield key, {k: v for k, v in value.items() if k != key}
+            for _, other in changed(value[key]):
+                yield key, {**value, key: other}
+    elif isinstance(value, list):
+        yield None, {"0": value}
+        yield None, [*value, value[-1] if value else 0]
+        for i, entry in enumerate(value):
+            yield None, value[:i] + value[i + 1 :]
+            yield None, [*value[:i], entry, *value[i:]]
+            for _, other in changed(entry):
+                yield None, [*value[:i], other, *value[i + 1 :]]
+    elif isinstance(value, str) and value[-1].isdigit() and "didact" not in value:
+        number = Fraction(value)
+        yield from ((None, str(x)) for x in (number + Fraction(1, 10**30), -number, number * 2, 0))
+        yield from ((None, x) for x in (float("nan"), value + "e9999", "1/0", "", None, [value]))
+    elif isinstance(value, int):
+        yield from ((None, x) for x in (value + 1, value - 1, 10**30, True, str(value), 0.5, None))
+    else:
+        yield from ((None, x) for x in ("all", "open", "teaches", "nothing", 3, None))
+
+
+@pytest.mark.parametrize("seed", ["grid", "grid open", 1, 4, 9, 15, 22])
+def test_every_corruption_is_rejected_at_its_step_or_still_true(seed):
+    if isinstance(seed, str):
+        task = six_cells()
+    else:
+        task = random_task(seed)
+    solved, rng = Solved(task), random.Random(1)
+    shown = all_pairs(solved, "all") + random_demonstrations(solved, "all", rng)
+    proof = prove(solved, shown[:1] if seed == "grid open" else shown, "all")
+    assert message_of(task, proof) is None
+    accepted = 0
+    for key, false in changed(proof):
+        if json.dumps(false, default=str) == json.dumps(proof):
+            continue
+        message = message_of(task, false)
+        if message is None:
+            accepted += 1
+            assert key not in ("counts", "optimal", "format", "claim")
+            assert is_true(solved, false), false
+        else:
+            assert "\n" not in message
+            assert message.startswith(STEPS[key]), (key, message)
+    assert accepted > 0, "harmless changes exist and must not be rejected"
+
+
+@pytest.mark.parametrize("seed", ["grid", 1, 4, 9])
+def test_a_proof_of_another_task_is_rejected(seed):
+    task = six_cells() if seed == "grid" else random_task(seed)
+    solved = Solved(task)
+    proof = prove(solved, all_pairs(solved, "all"), "all")
+    rejected = 0
+    for key in ("weights", "features", "discount", "transitions", "terminal"):
+        for _, value in changed(task[key]):
+            other = {**task, key: value}
+            message = message_of(other, proof)
+            if message is not None:
+                rejected += 1
+                assert "\n" not in message
+                continue
+            again = Solved(other)
+            assert again.optimal == proof["optimal"]
+            assert again.counts == [[Fraction(x) for x in mu] for mu in proof["counts"]]
+            assert is_true(again, proof)
+    assert rejected > 20
+
+
+def test_messages_name_the_place_and_the_values(grid):
+    task, proof = grid
+    wrong = copy.deepcopy(proof)
+    wrong["counts"][3][1] = "1/2"
+    assert_rejected(task, wrong, "counts[3][1]: the Bellman equation gives 0, the proof says 1/2")
+    wrong = copy.deepcopy(proof)
+    wrong["counts"][0][0] = "1/2"
+    assert_rejected(task, wrong, "counts[0][0]: the Bellman equation gives 1, the proof says 1/2")
+    wrong = {**proof, "demonstrations": [[[3, 3]]]}
+    assert_rejected(task, wrong, "demonstrations[0][0]: [3, 3] is not optimal in scope")
+    wrong = {**proof, "demonstrations": [*proof["demonstrations"], [[5, 2], [3, 0]]]}
+    assert_rejected(task, wrong, "demonstrations[5][1]: [3, 0] cannot come next")
+    wrong = {**proof, "demonstrations": proof["demonstrations"][:1]}
+    assert_rejected(task, wrong, "generators[", "is not demonstrated")
+    wrong = copy.deepcopy(proof)
+    wrong["multipliers"][1] = [[j, "-" + x] for j, x in wrong["multipliers"][1]]
+    assert_rejected(task, wrong, "multipliers[1]: one is negative")
+    wrong = {**proof, "multipliers": proof["multipliers"][:-1]}
+    assert_rejected(task, wrong, "multipliers must be a list of 4")
+    assert_rejected({**task, "start": [[3, 1]], "terminal": [0, 4]}, proof, "cannot read")
+
+
+def test_a_missing_or_extra_optimal_action_is_named():
+    """Two equal actions: the counts are right whichever is listed, only step 2 can see it."""
+    task = six_cells()
+    task["weights"] = [-1, -1]
+    solved = Solved(task)
+    proof = prove(solved, all_pairs(solved, "all"), "all")
+    state = next(s for s in solved.live if len(solved.optimal[s]) > 1)
+    one = solved.optimal[state][:1]
+    policy = [one if s == state else x for s, x in enumerate(solved.optimal)]
+    counts = [[str(x) for x in mu] for mu in solved.counts_of(policy)]
+    false = {**proof, "optimal": policy, "counts": counts}
+    assert_rejected(task, false, f"optimal[{state}] must be", f"not {one}")
+    policy = [list(range(4)) if s == 1 else x for s, x in enumerate(solved.optimal)]
+    counts = [[str(x) for x in mu] for mu in solved.counts_of(policy)]
+    assert_rejected(task, {**proof, "optimal": policy, "counts": counts}, "optimal[1] must be")
+    policy = [[0] if s == 0 else x for s, x in enumerate(solved.optimal)]
+    assert_rejected(task, {**proof, "optimal": policy}, "optimal[0] must be []")
+
+
+def test_scope_is_what_the_starts_reach():
+    """From cell 1 the lesson for reachable states is smaller, and does not prove all states."""
+    task = six_cells()
+    task["transitions"] = [[1, a, 0, 1] for a in range(4)] + task["transitions"][4:]
+    task["features"][0], task["start"] = [1, 1], [[1, 1], [5, 0]]
+    solved = Solved(task)
+    assert solved.reach == {1}
+    proof = prove(solved, [], "reachable")
+    assert "0 directions of 1 states" in check_proof(task, proof)
+    assert_rejected(task, {**proof, "scope": "all"}, "multipliers must be a list of")
+    outside = {**proof, "demonstrations": [[[5, solved.optimal[5][0]]]]}
+    assert_rejected(task, outside, "demonstrations[0][0]")
+    task["start"] = [[1, 1], [5, "1e-10"]]
+    assert_rejected(task, proof, "multipliers must be a list of")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"proof": None}, "carries no proof"),
+        ({"proof": "proof.json"}, "carries no proof"),
+        ({"proof": {"format": "didact.proof/2"}}, "carries no proof"),
+        ({"status": "partial"}, "status must be 'complete'"),
+        ({"status": None}, "status must be"),
+        ({"status": ["complete"]}, "status must be"),
+        ({"demonstrations": []}, "demonstrations must be"),
+        ({"demonstrations": None}, "demonstrations must be"),
+        ({"n_demonstrations": 4}, "n_demonstrations must be 5"),
+        ({"n_pairs": "5"}, "n_pairs must be 5"),
+        ({"n_pairs": 6}, "n_pairs must be 5"),
+        ({"format": "didact.lesson/2"}, "another format"),
+    ],
+)
+def test_lessons_say_what_their_proof_says(grid, change, words):
+    task, proof = grid
+    assert_rejected(task, {**lesson_of(proof), **change}, words)
+
+
+def test_the_sizes_may_be_left_out_of_a_lesson(grid):
+    task, proof = grid
+    short = {k: v for k, v in lesson_of(proof).items() if not k.startswith("n_")}
+    assert check_proof(task, short).startswith("proved:")
+    short.pop("status")
+    assert_rejected(task, short, "status")
+
+
+# --- numbers and tasks -------------------------------------------------------------------------
+
+
+def test_decimals_are_exact():
+    """3 * 0.1 and 0.3 tie, in JSON numbers, decimal and fraction strings."""
+    task = {
+        "format": "didact.task/1",
+        "n_states": 3,
+        "n_actions": 2,
+        "transitions": [[0, 0, 1, 1], [0, 1, 2, 1]],
+        "features": [[0, 0], [3, 0], [0, 1]],
+        "weights": [0.1, 0.3],
+        "discount": 0.9,
+        "terminal": [1, 2],
+    }
+    for weights in ([0.1, 0.3], ["0.1", "3e-1"], ["1/10", "+3/10"], [" 0.10 ", ".3"], [1, 3]):
+        task["weights"] = weights
+        proof = prove(Solved({**task, "weights": ["0.1", "0.3"]}), [[[0, 0]], [[0, 1]]], "all")
+        assert proof["optimal"][0] == [0, 1]
+        assert "2 directions of 1 states" in check_proof(task, proof)
+    assert_rejected({**task, "weights": [0.1, 0.30000000000000004]}, proof, "optimal[0]")
+
+
+def test_probabilities_are_divided_by_a_sum_near_one_and_repeated_rows_add_up():
+    task = six_cells()
+    task["transitions"][0][3] = 0.9999999999
+    task["transitions"].append([3, 0, 0, 0])
+    task["transitions"][8:9] = [[3, 0, 0, 0.25], [3, 0, 0, "3/4"]]
+    task["start"] = [[1, 0.3333333333], [1, 0.3333333333], [5, 0.3333333333]]
+    solved = Solved(task)
+    assert check_proof(task, prove(solved, all_pairs(solved, "all"), "all")).startswith("proved")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"weights": None}, "weights must be a list"),
+        ({"weights": [1]}, "features[0] must be a list of 1"),
+        ({"weights": ["nan", 1]}, "weights[0] must be a number"),
+        ({"weights": [True, 1]}, "weights[0] must be a number"),
+        ({"weights": ["1e99999", 1]}, "weights[0] must be a number"),
+        ({"weights": ["1" * 200_000, 1]}, "weights[0] must be a number"),
+        ({"weights": ["1/0", 1]}, "weights[0] must be a number"),
+        ({"discount": 1}, "discount must be in [0, 1)"),
+        ({"discount": "-0.1"}, "discount must be in [0, 1)"),
+        ({"discount": float("nan")}, "discount must be a number"),
+        ({"n_states": 5}, "must be"),
+        ({"n_states": 10**12}, "n_states must be a whole number"),
+        ({"n_states": True}, "n_states must be a whole number"),
+        ({"n_states": 999_999}, "features must be a list of 999999"),
+        ({"n_actions": 0}, "must be a whole number below 0"),
+        ({"n_actions": 0, "transitions": []}, "transitions or start"),
+        ({"n_actions": 999_999}, "transitions or start"),
+        ({"terminal": [6]}, "terminal[0]"),
+        ({"terminal": 0}, "terminal must be a list"),
+        ({"terminal": [0, 1, 2, 3, 4, 5]}, "is terminal"),
+        ({"terminal": []}, "transitions or start"),
+        ({"transitions": []}, "transitions or start"),
+        ({"transitions": {}}, "transitions must be a list"),
+        ({"start": []}, "transitions or start"),
+        ({"start": [[0, 1]]}, "start lies in terminal states"),
+        ({"start": [[1, 0.5]]}, "start must sum to 1, not 1/2"),
+        ({"start": [[1, 2], [2, -1]]}, "< 0"),
+        ({"start": "everywhere"}, "start must be a list"),
+        ({"features": [[0, 0]] * 5}, "features must be a list of 6"),
+        ({"features": [[[0, 0]] * 3] * 6}, "features[0] must be a list of 4"),
+        ({"features": None}, "features must be a list of 6"),
+        ({"format": "didact.task/2"}, "another format"),
+    ],
+)
+def test_wrong_tasks_are_file_errors(grid, change, words):
+    task, proof = grid
+    with pytest.raises(ProofError) as caught:
+        check_proof({**task, **change}, proof)
+    assert caught.value.__cause__ is not None
+    assert words in str(caught.value)
+    assert "didact.task/1" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [0.99999999, "1.1", -1, "-1/2"])
+def test_rows_that_are_not_distributions_are_rejected(grid, wrong):
+    task, proof = copy.deepcopy(grid)
+    task["transitions"][5][3] = wrong
+    assert_rejected(task, proof, "[2, 1" if not str(wrong).startswith("-") else "[2, 1, 5]")
+
+
+def test_numbers_longer_than_python_prints_are_read(grid):
+    """A count of 5,000 digits is compared and reported without int() or str() refusing it."""
+    task, proof = copy.deepcopy(grid)
+    long = "1" * 5000 + "/" + "3" * 5000
+    proof["counts"][2][1] = long
+    assert_rejected(task, proof, "counts[")
+    proof["counts"][2][1] = "0" * 5000 + "/" + "3" * 5000
+    assert message_of(task, proof) is None
+
+
+# --- files and the command line ----------------------------------------------------------------
+
+
+def write(folder, name, content):
+    path = folder / name
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "3",
+        "[" * 100_000,
+        '{"format": "didact.proof/1", "counts": ' + "[" * 900 + "]" * 900 + "}",
+        '{"format": "didact.proof/1", "format": "didact.proof/1"}',
+        '{"format": ["didact.proof/1"]}',
+        '{"format": "didact.proof/1"}',
+        '{"format": "didact.proof/1", "claim": NaN}',
+        '{"format": "didact.proof/1", "claim": "teaches"}',
+        '{"format": "didact.proof/1", "claim": ' + "9" * 5000 + "}",
+        '{"format": "didact.lesson/1"}',
+        '{"format": "didact.lesson/1", "proof": {"a": 1, "a": 1}}',
+        '{"format": "didact.lesson/1", "proof": []}',
+        "\udcff\udcfe",
+    ],
+)
+def test_malformed_files_end_in_one_line(grid, tmp_path, text):
+    task, proof = grid
+    bad = write(tmp_path, "bad.json", text)
+    for first, second in ((write(tmp_path, "task.json", task), bad), (bad, proof)):
+        with pytest.raises(ProofError) as caught:
+            check_proof(first, second)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_deep_list_anywhere_in_a_proof_is_one_line(grid, tmp_path):
+    task, proof = grid
+    for key in proof:
+        text = json.dumps({**proof, key: "@"}).replace('"@"', "[" * 950 + "]" * 950)
+        with pytest.raises(ProofError) as caught:
+            check_proof(task, write(tmp_path, "deep.json", text))
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def run(*arguments, script=("-m", "didact.proofcheck")):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parents[1]), "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, *script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1
+    return done.returncode, done.stdout.strip()
+
+
+def test_exit_codes(grid, tmp_path):
+    task, proof = grid
+    named = {**task, "name": "sechs Zellen \u00e4 \u4e16\nline"}
+    good, lesson = write(tmp_path, "task.json", named), write(tmp_path, "l.json", lesson_of(proof))
+    code, line = run(good, lesson)
+    assert code == 0
+    assert line.startswith("proved: 5 demonstrations (5 pairs) teach 'sechs")
+    assert run(good, write(tmp_path, "proof.json", proof))[0] == 0
+    false = write(tmp_path, "false.json", {**proof, "demonstrations": []})
+    code, line = run(good, false)
+    assert code == 1
+    assert line.startswith("generators[0]: [")
+    assert run(good, write(tmp_path, "no.json", {**lesson_of(proof), "proof": None}))[0] == 1
+    assert run(good, tmp_path / "absent.json")[0] == 2
+    assert run(tmp_path, lesson)[0] == 2
+    assert run(lesson, good)[0] == 2
+    assert run(write(tmp_path, "t.json", {**task, "discount": 2}), lesson)[0] == 2
+    assert run(good, write(tmp_path, "torn.json", '{"format":'))[0] == 2
+    assert run()[0] == run(good)[0] == run(good, lesson, lesson)[0] == 2
+    assert run()[1].startswith("usage:")
+
+
+def test_the_file_runs_alone_and_stays_short(grid, tmp_path):
+    task, proof = grid
+    files = write(tmp_path, "task.json", task), write(tmp_path, "proof.json", proof)
+    assert run(*files, script=("-I", "-S", str(SOURCE)))[0] == 0
+    text = SOURCE.read_text()
+    assert len(text.splitlines()) < 200
+    for node in ast.walk(ast.parse(text)):
+        names = [x.name for x in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        assert all(name.split(".")[0] in sys.stdlib_module_names for name in names)
+        assert not isinstance(node, ast.Import | ast.ImportFrom) or not getattr(node, "level", 0)
+
+
+# --- a task of the size of Taxi ----------------------------------------------------------------
+
+
+def layered_task(n, m, k, seed):
+    """Every step goes forward, so that counts follow by substitution from the last state."""
+    rng = random.Random(seed)
+    transitions, splits = [], [["1"], ["1"], ["1/2", "1/2"], ["0.1", "0.2", "0.7"]]
+    for s, a in itertools.product(range(n - 1), range(m)):
+        for p in rng.choice(splits):
+            transitions.append([s, a, rng.randint(s + 1, min(n - 1, s + 30)), p])
+    return {
+        "format": "didact.task/1",
+        "name": "layers",
+        "n_states": n,
+        "n_actions": m,
+        "transitions": transitions,
+        "features": [[int(rng.randrange(k) == i) for i in range(k)] for _ in range(n)],
+        "weights": [rng.choice([-3, -1, 1, 2]) for _ in range(k)],
+        "discount": "0.95",
+        "terminal": [n - 1],
+    }
+
+
+class Layered(Solved):
+    """The same, with counts from the last state to the first instead of elimination."""
+
+    def policy_iteration(self):
+        self.counts = [self.phi[s][0] for s in range(self.n)]
+        self.optimal = [[] for _ in range(self.n)]
+        for s in reversed(self.live):
+            self.optimal[s] = self.best(self.counts, s)
+            ahead = [self.ahead(self.counts, s, a) for a in self.optimal[s]]
+            self.counts[s] = [sum(x) / len(ahead) for x in zip(*ahead, strict=True)]
+        self.mu = {(s, a): self.ahead(self.counts, s, a) for s, a in self.chances}
+
+
+def test_four_hundred_states():
+    task = layered_task(400, 6, 8, 0)
+    solved = Layered(task)
+    proof = prove(solved, all_pairs(solved, "all"), "all")
+    line = check_proof(task, proof)
+    assert f"{len(solved.policy_rows('all'))} directions of 399 states follow" in line
+    j, multiplier = proof["multipliers"][777][0]
+    proof["multipliers"][777][0] = [j, str(Fraction(multiplier) + Fraction(1, 10**60))]
+    assert_rejected(task, proof, "multipliers[777]")

@@ -1,0 +1,394 @@
+"""The command line as a person or a script meets it: output, exit codes, one line for bad input."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+
+import pytest
+
+from didact.cli import COMMANDS, main
+from didact.mdp import load_task
+from didact.mdp.files import task_document
+from didact.worlds import make, worlds
+
+TASK = {
+    "format": "didact.task/1",
+    "name": "two cells",
+    "n_states": 2,
+    "n_actions": 2,
+    "transitions": [[0, 0, 0, 1], [0, 1, 1, "9/10"], [0, 1, 0, 0.1]],
+    "features": [[1, 0], [0, 1]],
+    "weights": ["-1", 0.5],
+    "discount": 0.95,
+    "start": [[0, 1]],
+    "terminal": [1],
+    "feature_names": ["grey", "goal"],
+}
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch):
+    """Run the command line in this process."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main(list(arguments))
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def in_own_process(*arguments: str, **options) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "COLUMNS": "80", **options.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, env=environment, **options
+    )
+
+
+def written(tmp_path, content) -> str:
+    path = tmp_path / "task.json"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return str(path)
+
+
+def test_worlds_lists_every_world_with_its_parameters(didact):
+    answer = didact("worlds")
+    assert (answer.code, answer.err) == (0, "")
+    for name, info in worlds().items():
+        assert f"\n{name}\n    {info.summary}\n" in "\n" + answer.out
+        for parameter in info.parameters:
+            assert f"{parameter}=" in answer.out
+    assert "weights=-1,-10, discount=0.9, terminal=once" in answer.out
+    assert "rows=required" in answer.out
+    assert "object at 0x" not in answer.out
+
+
+def test_worlds_as_json_says_what_is_required(didact):
+    listed = json.loads(didact("worlds", "--json").out)
+    assert list(listed) == list(worlds())
+    assert listed["grid"]["required"] == ["rows", "weights"]
+    assert "rows" not in listed["grid"]["parameters"]
+    assert listed["six-cell"]["parameters"]["weights"] == [-1, -10]
+    assert listed["ball-sorting"]["parameters"]["starts"] is None
+    assert (listed["gymnasium"]["takes_others"], listed["chain"]["takes_others"]) == (True, False)
+
+
+def test_what_worlds_lists_can_be_typed(didact):
+    """Every default that is printed is read back as the same world."""
+    listing = didact("worlds").out.split("\n\n")
+    for block in listing[:-1]:
+        name, _, *lines = block.splitlines()
+        if name in ("grid", "gymnasium"):
+            continue
+        settings = " ".join(line.strip() for line in lines).split(", ")
+        typed = [part for setting in settings for part in ("-p", setting)]
+        plain, spelled = didact("show", name, "--json"), didact("show", name, "--json", *typed)
+        assert (spelled.code, spelled.out) == (0, plain.out), name
+
+
+def test_show_draws_the_six_cells(didact):
+    answer = didact("show", "six-cell")
+    assert (answer.code, answer.err) == (0, "")
+    *lines, last = answer.out.splitlines()
+    assert lines == [
+        "six-cell",
+        "  6 states, 4 actions, 2 features, discount 0.9, deterministic",
+        "",
+        "  w ◎  g ←  w ↓",
+        "  w ↑  w ←  w ←",
+        "",
+        "  reward by feature:   w  white: -1   g  grey: -10",
+        "  arrows: all optimal actions; ◎ ends; every state is a start",
+    ]
+    assert last.startswith("  values right to ")
+    assert last.endswith("e-13, which settles every comparison")
+
+
+def test_show_as_json_is_what_is_drawn(didact):
+    shown = json.loads(didact("show", "six-cell", "--json").out)
+    assert shown["optimal"] == [[], [2], [1], [0], [2], [2]]
+    assert shown["values"] == pytest.approx([-1, -10.9, -4.0951, -1.9, -2.71, -3.439])
+    assert (shown["n_states"], shown["n_actions"], shown["n_features"]) == (6, 4, 2)
+    assert (shown["name"], shown["discount"], shown["weights"]) == ("six-cell", 0.9, [-1, -10])
+    assert shown["proved"] is True
+    assert 0 < shown["error_bound"] < 1e-11
+
+
+def test_the_seed_names_the_world(didact):
+    one, same, other = (
+        didact("show", "random-grid", "--json", "--seed", seed).out for seed in ("1", "1", "2")
+    )
+    assert one == same != other
+    assert one == didact("show", "random-grid", "--json", "-p", "seed=1").out
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (["size=3"], 9),
+        (["size=2x5"], 10),
+        (["size=4", "walls=0.25"], 12),
+        (["size=3", "n-features=2"], 9),
+    ],
+)
+def test_parameters_are_read_as_typed(didact, settings, expected):
+    typed = [part for setting in settings for part in ("-p", setting)]
+    assert json.loads(didact("show", "random-grid", "--json", *typed).out)["n_states"] == expected
+
+
+def test_lists_and_decimals_keep_their_exact_values(didact, tmp_path):
+    path = str(tmp_path / "saved.json")
+    didact("show", "six-cell", "-p", "weights=-1,-0.3", "-p", "discount=9/10", "--save", path)
+    task = load_task(path)
+    assert [str(w) for w in task.true_weights.fractions()] == ["-1", "-3/10"]
+    assert str(task.mdp.exact_discount) == "9/10"
+
+
+def test_a_saved_world_is_shown_the_same(didact, tmp_path):
+    path = str(tmp_path / "saved.json")
+    saved = didact("show", "random-grid", "-p", "size=4", "--save", path)
+    assert saved.out.endswith(f"\n  saved as {path}\n")
+    again = didact("show", path)
+    assert again.out + f"  saved as {path}\n" == saved.out
+    assert task_document(load_task(path)) == task_document(make("random-grid", size=4))
+    quiet = didact("show", "six-cell", "--json", "--save", path)
+    assert json.loads(quiet.out)["n_states"] == 6
+
+
+def test_a_task_file_is_shown(didact, tmp_path):
+    answer = didact("show", written(tmp_path, TASK))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines()[:6] == [
+        "two cells",
+        "  2 states, 2 actions, 2 features, discount 0.95, stochastic",
+        "",
+        "    state   value  optimal actions",
+        "    0      -0.633  1",
+        "    1       0.500  ◎",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("world", "parameters", "n_states"),
+    [
+        ("FrozenLake-v1", [], 16),
+        ("FrozenLake-v1", ["-p", "map_name=8x8", "-p", "is_slippery=false"], 64),
+        ("CliffWalking-v0", [], 38),
+        ("Taxi-v3", ["-p", "discount=0.9"], 404),
+    ],
+)
+def test_gymnasium_ids_are_worlds(didact, world, parameters, n_states):
+    answer = didact("show", world, "--json", *parameters)
+    assert answer.code == 0
+    assert json.loads(answer.out)["n_states"] == n_states
+
+
+@pytest.mark.parametrize("arithmetic", ["auto", "float", "exact"])
+def test_arithmetic_is_chosen_and_told(didact, arithmetic):
+    answer = didact("show", "chain", "--arithmetic", arithmetic)
+    ending = {
+        "auto": "1 close comparison settled in exact arithmetic",
+        "float": "1 close comparison left open and drawn as optimal",
+        "exact": "all comparisons decided in exact arithmetic",
+    }
+    assert answer.out.rstrip().endswith(ending[arithmetic])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "No such command 'nope'. Try 'didact --help'."),
+        (["show"], "Missing argument 'WORLD'. Try 'didact show --help'."),
+        (["show", "six-cell", "--nope"], "No such option"),
+        (["show", "six-cel"], "(did you mean 'six-cell'?)"),
+        (["show", "random-grid", "--seed", "-1"], "-1 is not in the range"),
+        (["show", "random-grid", "--seed", "1", "-p", "seed=1"], "seed must be given once"),
+        (["show", "random-grid", "-p", "size"], "must read NAME=VALUE; it is 'size'"),
+        (["show", "random-grid", "-p", "=3"], "must read NAME=VALUE; it is '=3'"),
+        (["show", "random-grid", "-p", "size=3", "-p", "size=4"], "given twice"),
+        (["show", "random-grid", "-p", "n_features=3", "-p", "n-features=4"], "given twice"),
+        (["show", "random-grid", "-p", "sise=3"], "no parameter 'sise' (did you mean 'size'?)"),
+        (["show", "random-grid", "-p", "size=--3"], "size must be a whole number"),
+        (["show", "random-grid", "-p", f"size={'9' * 5000}x3"], "size must be a whole number"),
+        (["show", "random-grid", "-p", "size=99999"], "size must be at most"),
+        (["show", "random-grid", "-p", "discount=1"], "less than 1; it is 1"),
+        (["show", "random-grid", "-p", "discount=nan"], "discount must be a finite number"),
+        (["show", "grid"], "world 'grid' needs the parameter 'rows'; give it"),
+        (["show", "chain", "-p", "weights=1,2"], "one entry for each of the 3 features"),
+        (["show", "six-cell", "--arithmetic", "guess"], "is not one of 'auto', 'float', 'exact'"),
+        (["show", "missing.json"], "missing.json: cannot be read: No such file or directory"),
+        (["show", "./missing"], "./missing: cannot be read: No such file or directory"),
+        (["show", "."], ".: cannot be read: Is a directory"),
+        (["show", "Nope-v9"], "has no environment 'Nope-v9'"),
+        (["show", "Blackjack-v1"], "Blackjack-v1 has no table P"),
+        (["show", "Taxi-v4", "-p", "fickle_passenger=true"], "fickle_passenger=False"),
+        (["show", "FrozenLake-v1", "--seed", "3"], "gymnasium.make('FrozenLake-v1') failed"),
+        (["show", "six-cell", "--save", "no/such/folder.json"], "cannot be written"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(didact, arguments, message):
+    answer = didact(*arguments)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1, answer.err
+    assert answer.err.endswith("\n")
+    assert message in answer.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x89PNG\r\n\x1a\n\xff", "must be a JSON text file in UTF-8; it is binary"),
+        ("", "must be JSON; line 1, column 1"),
+        ("[1, 2]", "must hold one JSON object with format 'didact.task/1'"),
+        ("[" * 100_000, "must not be nested so deeply"),
+        ('{"format": "didact.task/1", "format": "didact.task/1"}', "it stands twice"),
+        ('{"format": NaN}', "numbers must be finite; NaN is not"),
+        ({**TASK, "format": "didact.task/9"}, "it is 'didact.task/9'"),
+        ({**TASK, "color": "red"}, "'color' is not part of didact.task/1; remove it"),
+        ({**TASK, "discount": 1}, "discount must be at least 0 and less than 1; it is 1"),
+        ({**TASK, "n_states": 10**12}, "n_states * n_actions must be at most"),
+        (
+            {**TASK, "transitions": [[0, 0, 0, 1], [0, 1, 1, 0.9]]},
+            "transitions[0, 1] must be a distribution over next states; it sums to 0.9",
+        ),
+        ({**TASK, "start": [[1, 1]]}, "start must reach at least one state that is not terminal"),
+        ({**TASK, "weights": ["-1", "1e999"]}, "must be smaller than 1e308"),
+    ],
+)
+def test_a_bad_file_is_one_line_that_names_it(didact, tmp_path, content, message):
+    path = written(tmp_path, content)
+    answer = didact("show", path)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith(f"didact: {path}: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+
+
+def test_a_file_takes_no_parameters(didact, tmp_path):
+    answer = didact("show", written(tmp_path, TASK), "-p", "size=3")
+    assert answer.code == 2
+    assert "is a file, which takes no parameters; leave 'size' out" in answer.err
+
+
+def test_a_failed_command_saves_nothing(didact, tmp_path):
+    path = tmp_path / "saved.json"
+    assert didact("show", "chain", "-p", "length=2", "--save", str(path)).code == 2
+    assert not path.exists()
+
+
+def test_no_arguments_and_help_are_the_same_page(didact):
+    alone, asked = didact(), didact("--help")
+    assert alone == asked == didact("-h")
+    assert alone.code == 0
+    for command in COMMANDS:
+        assert f"\n  {command} " in alone.out
+        assert didact(command, "--help").out.startswith(f"Usage: didact {command} ")
+
+
+def test_a_bug_is_a_traceback(didact, monkeypatch):
+    monkeypatch.setattr("didact.app.show.solve", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        didact("show", "six-cell")
+
+
+def test_an_interrupt_is_one_line_and_130(didact, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("didact.app.show.solve", interrupted)
+    answer = didact("show", "six-cell")
+    assert (answer.code, answer.err.strip()) == (130, "didact: interrupted")
+
+
+def test_python_m_didact_is_the_same_command(didact):
+    for module in ("didact", "didact.cli"):
+        answer = in_own_process("-m", module, "show", "chain", text=True, encoding="utf-8")
+        assert (answer.returncode, answer.stdout) == (0, didact("show", "chain").out)
+    answer = in_own_process("-m", "didact", "show", "nothing", text=True)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_a_reader_that_stops_reading_is_no_error():
+    command = [sys.executable, "-m", "didact", "show", "random-grid", "-p", "size=60", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["worlds"], ["show", "chain"], ["--help"]])
+def test_an_output_that_cannot_be_written_is_one_line(arguments):
+    with open("/dev/full", "w") as full:
+        answer = subprocess.run(
+            [sys.executable, "-m", "didact", *arguments], stdout=full, stderr=subprocess.PIPE
+        )
+    assert answer.returncode == 1
+    assert answer.stderr == b"didact: the output cannot be written: No space left on device\n"
+
+
+def test_an_output_without_arrows_gets_plain_signs():
+    answer = in_own_process(
+        "-m", "didact", "show", "ball-sorting", "-p", "starts=9", env={"PYTHONIOENCODING": "ascii"}
+    )
+    assert answer.returncode == 0
+    drawn = answer.stdout.decode("ascii").splitlines()
+    assert drawn[3] == "  b O  a <  a*<  a >  a >  c O"
+    assert "?" not in "".join(drawn)
+
+
+def test_names_in_json_survive_any_encoding(tmp_path):
+    path = written(tmp_path, {**TASK, "name": "größe"})
+    for encoding in ("ascii", "utf-8"):
+        answer = in_own_process(
+            "-m", "didact", "show", path, "--json", env={"PYTHONIOENCODING": encoding}
+        )
+        assert json.loads(answer.stdout.decode(encoding))["name"] == "größe"
+
+
+def test_colours_come_with_a_terminal_only():
+    plain = in_own_process("-m", "didact", "show", "six-cell")
+    coloured = in_own_process(
+        "-m", "didact", "show", "six-cell", env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    )
+    assert b"\x1b[" not in plain.stdout
+    assert b"\x1b[" in coloured.stdout
+
+
+def test_help_and_small_worlds_load_no_compiler():
+    code = (
+        "import sys, didact.cli\n"
+        "try: didact.cli.main({arguments!r})\n"
+        "except SystemExit: print(*(m for m in {heavy!r} if m in sys.modules), file=sys.stderr)"
+    )
+    for arguments, heavy in [
+        (["--help"], ["numpy", "scipy", "numba", "flint", "gymnasium", "rich"]),
+        (["show", "--help"], ["numpy", "scipy", "numba", "flint", "gymnasium", "rich"]),
+        (["worlds"], ["numba", "gymnasium"]),
+        (["show", "random-grid"], ["numba", "gymnasium"]),
+    ]:
+        answer = in_own_process("-c", code.format(arguments=arguments, heavy=heavy), text=True)
+        assert answer.stderr.strip() == "", arguments

@@ -1,0 +1,103 @@
+"""What the pages show is true: Python examples run, commands print what stands below them."""
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BOUND = re.compile(r"right to \S+e-\d+")
+"""Error bounds hold on every machine, but the last bits of sums differ, and with them the bound."""
+
+UNTESTED = ("$ make test", "$ make check", "$ make bench", "$ pip ", "$ python docs/")
+"""What takes minutes, changes the machine, or prints other numbers on another one."""
+
+
+def blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    """Line number and text of each block in the language."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, match.start(2)), match[2])
+        for match in BLOCK.finditer(text)
+        if match[1] == language
+    ]
+
+
+def commands() -> list:
+    """Every `$ command` of the pages with the lines that stand below it."""
+    found = []
+    for page in PAGES:
+        for line, text in blocks(page, "console"):
+            for part in re.split(r"^(?=\$ )", text, flags=re.MULTILINE):
+                if part.strip() and not part.startswith(UNTESTED):
+                    command, _, output = part.partition("\n")
+                    place = f"{page.name}:{line + 1} {command}"
+                    found.append(pytest.param(command[2:], output, id=place))
+    return found
+
+
+def printed(command: str, folder: Path) -> str:
+    """What a command prints, errors too; `make demo` is what the Makefile says it is."""
+    if command == "make demo":
+        recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.M)[1]
+        steps = [line.strip().lstrip("@").replace("$(BIN)/", "") for line in recipe.splitlines()]
+        return "".join("\n" if step == "echo" else printed(step, folder) for step in steps)
+    program, *arguments = shlex.split(command)
+    assert program == "didact", f"no test knows how to run {command!r}"
+    answer = subprocess.run(
+        [sys.executable, "-m", "didact", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+    )
+    return answer.stdout.decode("utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_print_what_they_show(page):
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    names: dict[str, object] = {}
+    for line, text in blocks(page, "python"):
+        assert ">>> " in text, f"{page.name}:{line}: an example that is not run may be wrong"
+        example = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
+        report: list[str] = []
+        runner.run(example, out=report.append, clear_globs=False)
+        names = example.globs
+        assert not runner.summarize(verbose=False).failed, "".join(report)
+
+
+@pytest.mark.parametrize(("command", "output"), commands())
+def test_commands_print_what_stands_below_them(command, output, folder):
+    if "two-cells.json" in command:
+        (folder / "two-cells.json").write_text(blocks(ROOT / "docs" / "files.md", "json")[0][1])
+    shown = printed(command, folder)
+    wanted, got = (BOUND.sub("right to a bound", text) for text in (output, shown))
+    assert doctest.OutputChecker().check_output(wanted, got, doctest.ELLIPSIS), shown
+
+
+def test_there_is_something_to_test():
+    assert len(commands()) >= 3
+    assert sum(len(blocks(page, "python")) for page in PAGES) >= 5
+    assert blocks(ROOT / "README.md", "python")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
