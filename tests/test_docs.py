@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from didact.worlds import registry
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -64,7 +66,9 @@ def printed(command: str, folder: Path) -> str:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    """A folder of its own, and a registry that forgets what the page registers."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_known", dict(registry._known))
     return tmp_path
 
 
@@ -101,3 +105,25 @@ def test_there_is_something_to_test():
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def notation() -> list[tuple[str, str]]:
+    """Code and file of each row of the table of symbols that names a file."""
+    text = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")]
+    named = [(row[1], row[3].strip(" `")) for row in rows if len(row) == 4]
+    return [(code, file) for code, file in named if file.endswith(".py")]
+
+
+@pytest.mark.parametrize(("code", "file"), notation())
+def test_what_the_notation_names_exists(code, file):
+    source = (ROOT / "src" / "didact" / file).read_text(encoding="utf-8")
+    names = re.findall(r"`([\w.]+)`", code)
+    assert names
+    for name in names:
+        for part in name.split("."):
+            assert re.search(rf"\b{part}\b", source), f"{file} does not name {part}"
+
+
+def test_the_notation_has_rows():
+    assert len(notation()) > 15

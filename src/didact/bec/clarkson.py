@@ -28,6 +28,7 @@ from didact.bec.nnls import (
     DRIFT,
     EXCLUDED,
     FREE,
+    USED,
     NearestPoint,
     descend,
     nearest_in_cone,
@@ -298,7 +299,8 @@ def find_extreme(
             counters[0] += 1
     kept = 0
     for facet in range(counters[0]):
-        forget(counters, support, state)
+        if state[facet] == USED:
+            forget(counters, support, state)
         state[facet] = EXCLUDED
         # fmt: off
         distance, verdict = measure(

@@ -136,8 +136,7 @@ def project_target(
     """Start a solve for targets[at : at + k] from the support of the last one."""
     for j in range(k):
         residual[j] = targets[at + j]
-    for c in range(size):
-        coordinates[c] = take_out(basis, c * k, residual, k)
+    take_out(basis, size, k, residual, coordinates, 0)
 
 
 @kernel
@@ -175,8 +174,9 @@ def descend(
         if ended:
             break
         if length <= SMALL_RESIDUAL:
+            take_out(basis, size, k, residual, trial, 0)
             for c in range(size):
-                coordinates[c] += take_out(basis, c * k, residual, k)
+                coordinates[c] += trial[c]
         steepest = steepest_generator(generators, stride, n, k, residual, slopes, state)
         ended = steepest < 0 or slopes[steepest] <= NO_SLOPE * length
         if ended:
@@ -236,8 +236,9 @@ def append(
         triangle[new + j] = 0.0
     length = 0.0
     for _ in range(2):
+        take_out(basis, size, k, candidate, basis, new)
         for c in range(size):
-            triangle[new + c] += take_out(basis, c * k, candidate, k)
+            triangle[new + c] += basis[new + c]
         length = norm(candidate, k)
         if length > ENOUGH_LEFT:
             break
@@ -377,15 +378,22 @@ def recompute_residual(
 
 
 @kernel
-def take_out(basis: Any, at: int, vector: Any, k: int) -> float:
-    """Make a vector orthogonal to the unit vector basis[at : at + k]; what it had along it."""
-    at = max(at, 0)
-    inner = 0.0
-    for j in range(k):
-        inner += basis[at + j] * vector[j]
-    for j in range(k):
-        vector[j] -= inner * basis[at + j]
-    return inner
+def take_out(basis: Any, size: int, k: int, vector: Any, inner: Any, at: int) -> None:
+    """Make a vector orthogonal to the first vectors of a basis; inner[at + c] is what it had of c.
+
+    Inner products come first, all with the same vector, so that none waits for another.
+    """
+    for c in range(size):
+        here = max(c * k, 0)
+        total = 0.0
+        for j in range(k):
+            total += basis[here + j] * vector[j]
+        inner[at + c] = total
+    for c in range(size):
+        here = max(c * k, 0)
+        amount = inner[at + c]
+        for j in range(k):
+            vector[j] -= amount * basis[here + j]
 
 
 @kernel

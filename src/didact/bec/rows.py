@@ -21,12 +21,11 @@ from didact.errors import InvalidModel, InvalidParameter
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats
 from didact.planning import (
+    ExactSuccessorFeatures,
     Plan,
-    exact_successor_features,
-    float_successor_features,
+    SuccessorFeatures,
     reachable_states,
 )
-from didact.planning.successor import ExactSuccessorFeatures, SuccessorFeatures
 
 Scope = Literal["reachable", "all"]
 Indices = NDArray[np.int64]
@@ -62,16 +61,25 @@ class Rows:
         state, action, other = self.statements[int(np.argmax(self.number == row))]
         return int(state), int(action), int(other)
 
-    def stated_by(self, pairs: Iterable[tuple[int, int]]) -> Indices:
-        """The rows that showing these (state, action) pairs states, ascending."""
-        shown = set(pairs)
-        hit = np.fromiter(
-            ((int(s), int(a)) in shown for s, a in self.statements[:, :2]),
-            dtype=np.bool_,
-            count=len(self.statements),
-        )
+    def stated_by(self, shown: NDArray[np.bool_]) -> Indices:
+        """The rows that showing pairs (S, A) states, ascending."""
+        hit = shown[self.statements[:, 0], self.statements[:, 1]]
         found = np.unique(self.number[hit])
-        return found[found >= 0]
+        return np.asarray(found[found >= 0])
+
+    def shown_part(self, shown: NDArray[np.bool_]) -> Rows:
+        """The catalogue of the shown pairs (S, A) alone, rows numbered anew in the same order."""
+        hit = shown[self.statements[:, 0], self.statements[:, 1]]
+        kept = self.stated_by(shown)
+        renamed = np.full(self.n_rows + 1, -1, dtype=np.int64)
+        renamed[kept] = np.arange(kept.size)
+        return Rows(
+            self.normals[kept],
+            None if self.exact is None else tuple(self.exact[row] for row in kept),
+            self.statements[hit],
+            renamed[self.number[hit]],
+            self.error_bound,
+        )
 
 
 def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
@@ -81,16 +89,6 @@ def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
     if scope == "all":
         return ~mdp.terminal
     raise InvalidParameter(f"scope must be 'reachable' or 'all'; it is {scope!r:.40}")
-
-
-def policy_rows(mdp: MDP, plan: Plan, *, scope: Scope = "reachable", exact: bool = True) -> Rows:
-    """All rows of the plan's policy: every optimal action against every other (Theorem 1)."""
-    counts: ExactSuccessorFeatures | SuccessorFeatures
-    if exact:
-        counts = exact_successor_features(mdp, plan)
-    else:
-        counts = float_successor_features(mdp, plan.policy)
-    return rows_from_counts(counts, plan.optimal & scope_states(mdp, scope)[:, None])
 
 
 def rows_from_counts(

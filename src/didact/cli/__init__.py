@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -31,6 +32,14 @@ class LazyGroup(click.Group):
         command = import_module(f"didact.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a reader that stops reading is no error (Click would exit with 1)."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _drop_output()
+            return 0
 
 
 @click.group(
@@ -67,9 +76,6 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(" ".join(error.format_message().split()) + hint, 2)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
-    except BrokenPipeError:
-        _drop_output()
-        sys.exit(0)
     except OSError as error:
         if error.filename is not None:
             raise

@@ -83,7 +83,7 @@ def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
     if arithmetic == "auto" and n_close and mdp.n_states <= EXACT_STATES:
         open_states = np.flatnonzero(n_candidates > 1)
         roots = _successors_of(mdp, open_states.tolist(), candidates)
-        if _is_small_enough(mdp, found, roots):
+        if mdp.is_deterministic() or is_exact_affordable(mdp, _as_mask(found, mdp), roots):
             return _settled(mdp, given, found, candidates, roots, n_close)
     shape = candidates.shape
     return Plan(
@@ -135,19 +135,31 @@ def _successors_of(mdp: MDP, states: Iterable[int], candidates: NDArray[np.bool_
     return list(reached)
 
 
-def _is_small_enough(mdp: MDP, found: FloatPlan, roots: list[int]) -> bool:
-    """Whether the exact solve of the float policy needs no large dense system."""
-    if mdp.is_deterministic():
-        return True
+def _as_mask(found: FloatPlan, mdp: MDP) -> NDArray[np.bool_]:
+    return np.asarray(found.policy[:, None] == np.arange(mdp.n_actions))
+
+
+def is_exact_affordable(
+    mdp: MDP, taken: NDArray[np.bool_], roots: Iterable[int] | None = None
+) -> bool:
+    """Whether a policy over the taken actions (S, A) needs no large dense rational system.
+
+    roots: where its values are wanted; everywhere by default.
+    """
+    if mdp.n_states > EXACT_STATES:
+        return False
     from didact.planning.rationals import components
 
     offsets, successors = mdp.transitions.offsets.tolist(), mdp.transitions.successors.tolist()
-    policy = found.policy.tolist()
     rows: list[list[tuple[int, Any]]] = []
-    for state in range(mdp.n_states):
-        row = state * mdp.n_actions + policy[state]
-        rows.append([(t, None) for t in successors[offsets[row] : offsets[row + 1]]])
-    return all(len(c) <= EXACT_COMPONENT for c in components(rows, roots))
+    for state, chosen in enumerate(taken):
+        ranges = [
+            range(offsets[row], offsets[row + 1])
+            for row in (state * mdp.n_actions + np.flatnonzero(chosen)).tolist()
+        ]
+        rows.append([(successors[i], None) for entries in ranges for i in entries])
+    found = components(rows, range(mdp.n_states) if roots is None else roots)
+    return all(len(component) <= EXACT_COMPONENT for component in found)
 
 
 def _settled(

@@ -1,0 +1,1 @@
+"""Behavioural equivalence classes: rows, cones, facets, proofs, volumes, similarity, words."""

@@ -1,0 +1,104 @@
+"""Behavioural equivalence classes of a task: of its optimal policy, and of demonstrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.bec.cone import Cone, cone_of
+from didact.bec.rows import (
+    Rows,
+    Scope,
+    demonstrated_pairs,
+    rows_from_counts,
+    scope_states,
+)
+from didact.errors import InvalidParameter
+from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.planning import (
+    ExactSuccessorFeatures,
+    Plan,
+    exact_successor_features,
+    float_successor_features,
+    solve,
+)
+from didact.planning.solve import Arithmetic, is_exact_affordable
+
+EXACT_ENTRIES = 100_000
+"""`auto` works exactly up to so many states times features."""
+
+
+@dataclass(frozen=True, eq=False)
+class EquivalenceClass:
+    """The class of the optimal policy: its plan, all its rows, their cone, and exact counts."""
+
+    task: Task
+    plan: Plan
+    rows: Rows
+    cone: Cone
+    scope: Scope
+    counts: ExactSuccessorFeatures | None
+
+    @property
+    def arithmetic(self) -> str:
+        """'exact' or 'float'."""
+        return self.rows.arithmetic
+
+
+def equivalence_class(
+    task: Task,
+    *,
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    plan: Plan | None = None,
+) -> EquivalenceClass:
+    """BEC(pi*) of a task (Theorem 1), over the states in scope.
+
+    `auto` works in exact arithmetic while that is affordable, else in floats.
+    """
+    if arithmetic not in ("auto", "float", "exact"):
+        raise InvalidParameter(
+            f"arithmetic must be 'auto', 'float' or 'exact'; it is {arithmetic!r:.40}"
+        )
+    found = solve(task.mdp, task.true_weights, arithmetic=arithmetic) if plan is None else plan
+    exact = arithmetic == "exact" or (arithmetic == "auto" and is_affordable(task, found))
+    shown = found.optimal & scope_states(task.mdp, scope)[:, None]
+    counts = exact_successor_features(task.mdp, found) if exact else None
+    rows = rows_from_counts(counts or float_successor_features(task.mdp, found.policy), shown)
+    cone = cone_of(rows, task.true_weights)
+    assert cone.contains(task.true_weights) == "inside" or not cone.is_proved, (
+        "the true weights must lie inside their own class"
+    )
+    return EquivalenceClass(task, found, rows, cone, scope, counts)
+
+
+def is_affordable(task: Task, plan: Plan) -> bool:
+    """Whether exact rows are at hand soon: a proved plan and no large rational systems."""
+    small = task.mdp.n_states * task.mdp.n_features <= EXACT_ENTRIES
+    return small and plan.is_proved and is_exact_affordable(task.mdp, plan.optimal)
+
+
+def demonstration_class(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Cone:
+    """BEC(D | pi*): the cone of what optimal demonstrations show (Corollary 1).
+
+    Demonstrations must show optimal actions of states in scope.
+    """
+    shown = as_demonstrations(demonstrations, known.task.mdp)
+    return cone_of(demonstration_rows(known, shown), known.task.true_weights)
+
+
+def demonstration_rows(known: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Rows:
+    """The part of the catalogue that demonstrations state, with its own row numbers."""
+    mdp = known.task.mdp
+    pairs = demonstrated_pairs(mdp, shown, known.plan)
+    outside = pairs.any(axis=1) & ~scope_states(mdp, known.scope)
+    if outside.any():
+        state = int(np.flatnonzero(outside)[0])
+        raise InvalidParameter(
+            f"demonstrations must stay in scope {known.scope!r}; state {mdp.state_name(state)} "
+            "cannot be reached from the start. Use scope='all'"
+        )
+    return known.rows.shown_part(pairs)

@@ -1,0 +1,259 @@
+"""The behavioural equivalence class as a cone: equalities, facets, and what decided them.
+
+The class is {w : n.w >= 0 for all rows n}. Its dual C = cone(rows) has a lineality space L, spanned
+by the rows that are equalities, and the facets of the class are the extreme rays of C/L. With
+equalities the rows of one facet are a class: they differ by elements of L only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.certificates import exact_cone
+from didact.bec.clarkson import IS_EQUALITY, find_facets
+from didact.bec.directions import TOLERANCE
+from didact.bec.linear import Inside, Multipliers, Row, decide, dot
+from didact.bec.rows import Rows, as_row
+from didact.errors import InvalidModel, Unsupported
+from didact.numerics.exact import Floats, Numbers
+
+Position = Literal["inside", "boundary", "outside"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cone:
+    """A class of weights, exact with evidence or numerical with its smallest margin.
+
+    equalities: rows that hold with equality. facets: classes of rows, one for each facet, in order
+    of first appearance. lineality: basis of the equalities' span. rank: of all rows.
+    unidentifiable: basis of the directions of w that no row can fix.
+    multipliers, opposites, witnesses: the evidence of `exact_cone`; empty in float arithmetic.
+    margin, largest_residual, n_unknown: of `find_facets`; margin is None in exact arithmetic.
+    """
+
+    rows: Rows
+    true_weights: Numbers
+    equalities: tuple[int, ...]
+    facets: tuple[tuple[int, ...], ...]
+    lineality: NDArray[Any]
+    rank: int
+    unidentifiable: NDArray[Any]
+    multipliers: Mapping[int, Multipliers] = field(default_factory=dict)
+    opposites: Mapping[int, Multipliers] = field(default_factory=dict)
+    witnesses: tuple[Row, ...] = ()
+    n_exact_lp: int = 0
+    margin: float | None = None
+    largest_residual: float = 0.0
+    n_unknown: int = 0
+
+    @property
+    def arithmetic(self) -> str:
+        """'exact', or 'float': numerical, not proved."""
+        return self.rows.arithmetic
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether every verdict on a row has an exact certificate."""
+        return self.arithmetic == "exact"
+
+    @property
+    def n_facets(self) -> int:
+        """How many facets there are; equalities do not count."""
+        return len(self.facets)
+
+    def facet_rows(self) -> list[int]:
+        """The first row of each facet."""
+        return [members[0] for members in self.facets]
+
+    def contains(self, weights: Any) -> Position:
+        """Where weights lie: 'inside' the relative interior, on the 'boundary', or 'outside'.
+
+        Inside, the optimal actions are the true ones in every state, so the loss is zero; on the
+        boundary some action ties that should not.
+        """
+        read = Numbers.read(weights, "weights")
+        if read.floats.shape != self.true_weights.floats.shape:
+            raise InvalidModel(
+                f"weights must have {self.true_weights.floats.size} entries; "
+                f"the shape is {read.floats.shape}"
+            )
+        if self.rows.exact is None:
+            return self._contains_float(read.floats)
+        point = as_row(read.fractions())
+        if any(dot(self.rows.exact[row], point) != 0 for row in self.equalities):
+            return "outside"
+        slacks = [dot(self.rows.exact[row], point) for row in self.facet_rows()]
+        if min(slacks, default=1) < 0:
+            return "outside"
+        return "boundary" if 0 in slacks else "inside"
+
+    def _contains_float(self, point: Floats) -> Position:
+        length = float(np.linalg.norm(point)) or 1.0
+        slacks = self.rows.normals @ (point / length)
+        if (np.abs(slacks[list(self.equalities)]) > TOLERANCE).any():
+            return "outside"
+        smallest = min((float(slacks[row]) for row in self.facet_rows()), default=1.0)
+        if smallest < -TOLERANCE:
+            return "outside"
+        return "boundary" if smallest <= TOLERANCE else "inside"
+
+    def center(self) -> Floats:
+        """The unit weights farthest inside: the largest smallest n.w over unit facet normals n.
+
+        Facet normals are taken in the subspace of the equalities. Refuses when there is no point
+        strictly inside all facets.
+        """
+        return max_margin_point(self)
+
+    def is_subset(self, other: Cone) -> bool:
+        """Whether every weight of this class is in the other: other's rows follow from ours."""
+        return all(self._implies(row) for row in other._defining_rows())
+
+    def equals(self, other: Cone) -> bool:
+        """Whether both classes hold the same weights, decided by certificates both ways."""
+        return self.is_subset(other) and other.is_subset(self)
+
+    def _defining_rows(self) -> list[Row]:
+        exact = self._require_exact()
+        return [exact[row] for row in (*self.equalities, *self.facet_rows())]
+
+    def _implies(self, row: Row) -> bool:
+        return isinstance(decide(self._defining_rows(), row), Inside)
+
+    def _require_exact(self) -> tuple[Row, ...]:
+        if self.rows.exact is None:
+            raise Unsupported(
+                "this needs exact rows, and this class was computed in floats; "
+                "build it with arithmetic='exact'"
+            )
+        return self.rows.exact
+
+
+def cone_of(rows: Rows, true_weights: Numbers) -> Cone:
+    """The cone of all rows of a catalogue; the true weights must satisfy every row."""
+    if rows.exact is None:
+        return _float_cone(rows, true_weights)
+    return _exact_cone(rows, rows.exact, true_weights)
+
+
+def _exact_cone(rows: Rows, exact: tuple[Row, ...], true_weights: Numbers) -> Cone:
+    k = true_weights.floats.size
+    if not exact:
+        return Cone(rows, true_weights, (), (), _matrix((), k), 0, _matrix(_units(k), k))
+    found = exact_cone(exact, true_weights.fractions())
+    return Cone(
+        rows,
+        true_weights,
+        found.equalities,
+        found.facets,
+        _matrix(found.lineality, k),
+        found.rank,
+        _matrix(found.unidentifiable, k),
+        found.multipliers,
+        found.opposites,
+        found.witnesses,
+        found.n_exact_lp,
+    )
+
+
+def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
+    k = true_weights.floats.size
+    if not rows.n_rows:
+        return Cone(rows, true_weights, (), (), np.zeros((0, k)), 0, np.eye(k), margin=np.inf)
+    found = find_facets(rows.normals, true_weights.floats)
+    members: list[list[int]] = [[] for _ in found.facets]
+    for row in np.flatnonzero(found.facet_of >= 0).tolist():
+        members[found.facet_of[row]].append(row)
+    _, singular, directions = np.linalg.svd(_gram(rows.normals))
+    rank = int((singular > TOLERANCE**2 * singular[0]).sum())
+    return Cone(
+        rows,
+        true_weights,
+        tuple(np.flatnonzero(found.facet_of == IS_EQUALITY).tolist()),
+        tuple(tuple(m) for m in members),
+        found.lineality,
+        rank,
+        directions[rank:],
+        margin=found.margin,
+        largest_residual=found.largest_residual,
+        n_unknown=found.n_unknown,
+    )
+
+
+def _gram(normals: Floats) -> Floats:
+    return np.asarray(normals.T @ normals)
+
+
+def _matrix(rows: Sequence[Row], k: int) -> NDArray[Any]:
+    array = np.empty((len(rows), k), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = row
+    return array
+
+
+def _units(k: int) -> list[Row]:
+    return [tuple(int(i == j) for j in range(k)) for i in range(k)]
+
+
+def max_margin_point(cone: Cone) -> Floats:
+    """The least vector with n.w >= 1 for every facet's unit normal, scaled to length one.
+
+    Lawson and Hanson's least distance programming: one NNLS. In exact arithmetic the answer is
+    checked in rationals.
+    """
+    from scipy.optimize import nnls
+
+    normals = _quotient_normals(cone)
+    if not len(normals):
+        return _any_point(cone)
+    system = np.vstack([normals.T, np.ones(len(normals))])
+    target = np.zeros(len(system))
+    target[-1] = 1.0
+    multipliers, _ = nnls(system, target)
+    residual = system @ multipliers - target
+    if not residual[-1] < 0:
+        raise _no_margin()
+    point = -residual[:-1] / residual[-1]
+    point = -point if (normals @ point).min() < 0 else point
+    unit = np.asarray(point / np.linalg.norm(point))
+    if not (normals @ unit).min() > TOLERANCE:
+        raise _no_margin()
+    return unit
+
+
+def _any_point(cone: Cone) -> Floats:
+    """Without facets every weight that satisfies the equalities is inside: take the true ones."""
+    weights = cone.true_weights.floats
+    length = float(np.linalg.norm(weights))
+    return np.asarray(weights / length) if length else weights
+
+
+def _no_margin() -> Unsupported:
+    return Unsupported(
+        "the class has no interior point with a positive margin in floats; "
+        "its facets meet at angles below 1e-9"
+    )
+
+
+def _quotient_normals(cone: Cone) -> Floats:
+    """Unit facet normals, projected on the complement of the equalities."""
+    normals = cone.rows.normals[cone.facet_rows()]
+    if len(cone.lineality) == 0 or not len(normals):
+        return normals
+    floats = np.array([[float(x) for x in row] for row in _scaled(cone.lineality)])
+    basis = np.linalg.qr(floats.T)[0]
+    projected = normals - (normals @ basis) @ basis.T
+    return np.asarray(projected / np.linalg.norm(projected, axis=1, keepdims=True))
+
+
+def _scaled(rows: NDArray[Any]) -> list[list[Any]]:
+    """Rows divided by their largest entry, so that long integers become floats safely."""
+    return [
+        [Fraction(x) / max(abs(Fraction(y)) for y in row) for x in row] for row in rows.tolist()
+    ]

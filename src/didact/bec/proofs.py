@@ -1,0 +1,126 @@
+"""Proofs that demonstrations teach a class, or leave it open: `didact.proof/1`, plain JSON.
+
+A proof carries what is hard to find and easy to check: the optimal sets, the successor features as
+fractions, and for every direction of the policy's rows its Farkas multipliers over shown rows, or
+else one reward that fits everything shown and is wrong. `didact.proofcheck` checks it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from didact.bec.classes import EquivalenceClass, demonstration_rows
+from didact.bec.linear import Inside, Multipliers, Row, decide, dot, primitive
+from didact.errors import Unsupported
+from didact.mdp import Demonstration, as_demonstrations
+from didact.planning import ExactSuccessorFeatures
+
+PROOF_FORMAT = "didact.proof/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What demonstrations teach, decided.
+
+    teaches: whether their class is the policy's class. witness: where it is not, weights (as
+    integers) that fit all demonstrations, and `missing`, the statement (state, action, other
+    action) that they break. document: the `didact.proof/1` object.
+    """
+
+    teaches: bool
+    witness: Row | None
+    missing: tuple[int, int, int] | None
+    document: dict[str, Any]
+
+
+def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
+    """Decide exactly whether demonstrations pin the class down, with the proof of either answer."""
+    if known.rows.exact is None or known.counts is None:
+        raise Unsupported(
+            "a proof needs exact arithmetic, and this class was computed in floats; "
+            "build it with arithmetic='exact'"
+        )
+    shown = as_demonstrations(demonstrations, known.task.mdp)
+    part = demonstration_rows(known, shown)
+    assert part.exact is not None
+    certificates: list[Multipliers] = []
+    needed = _implied(part.exact, known.rows.exact)
+    for row, verdict in zip(known.rows.exact, needed, strict=False):
+        if not isinstance(verdict, Multipliers):
+            return _open(known, shown, part.exact, row, verdict)
+        certificates.append(verdict)
+    document = _common(known, shown, "teaches")
+    generators = sorted({index for proof in certificates for index in proof.indices})
+    place = {row: i for i, row in enumerate(generators)}
+    statements = [part.statement_of(row) for row in generators]
+    scales = [_scale(known.counts, *statement) for statement in statements]
+    document["generators"] = [list(statement) for statement in statements]
+    document["multipliers"] = [
+        [
+            [place[i], str(share / scales[place[i]])]
+            for i, share in zip(proof.indices, proof.fractions, strict=True)
+        ]
+        for proof in certificates
+    ]
+    return Proof(True, None, None, document)
+
+
+def _scale(counts: ExactSuccessorFeatures, state: int, action: int, other: int) -> Fraction:
+    """How long mu(s, a) - mu(s, b) is in primitive integer vectors of its direction."""
+    normal = counts.pairs[state, action] - counts.pairs[state, other]
+    at = next(i for i, entry in enumerate(normal) if entry)
+    return Fraction(int(normal[at].p), int(normal[at].q)) / primitive(normal)[at]
+
+
+def _implied(generators: tuple[Row, ...], targets: tuple[Row, ...]) -> Iterable[Multipliers | Row]:
+    """For each target its multipliers over the generators; a witness ends the sequence."""
+    own = {row: i for i, row in enumerate(generators)}
+    for target in targets:
+        if target in own:
+            yield Multipliers((own[target],), (1,), 1)
+            continue
+        verdict = decide(generators, target)
+        if not isinstance(verdict, Inside):
+            yield verdict.witness
+            return
+        yield verdict.multipliers
+
+
+def _open(
+    known: EquivalenceClass,
+    shown: tuple[Demonstration, ...],
+    generators: tuple[Row, ...],
+    row: Row,
+    witness: Row,
+) -> Proof:
+    assert known.rows.exact is not None
+    assert dot(row, witness) < 0
+    assert all(dot(g, witness) >= 0 for g in generators)
+    missing = known.rows.statement_of(known.rows.exact.index(row))
+    document = _common(known, shown, "open")
+    document["weights"] = [str(w) for w in witness]
+    document["row"] = list(missing)
+    return Proof(False, witness, missing, document)
+
+
+def _common(
+    known: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str
+) -> dict[str, Any]:
+    """What every proof carries: the policy, its counts, and what was shown."""
+    mdp = known.task.mdp
+    assert known.counts is not None
+    return {
+        "format": PROOF_FORMAT,
+        "claim": claim,
+        "scope": known.scope,
+        "optimal": [known.plan.optimal_actions(state) for state in range(mdp.n_states)],
+        "counts": [[_text(count) for count in row] for row in known.counts.states],
+        "demonstrations": [[list(pair) for pair in d] for d in shown],
+    }
+
+
+def _text(count: Any) -> str:
+    return str(Fraction(int(count.p), int(count.q)))
