@@ -21,7 +21,6 @@ _ROOM_OF = {
     "gridworld": "didact.worlds",
     "make": "didact.worlds",
     "register_world": "didact.worlds",
-    "worlds": "didact.worlds",
     "Evaluation": "didact.planning",
     "Plan": "didact.planning",
     "evaluate": "didact.planning",
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from didact.worlds import gridworld as gridworld
     from didact.worlds import make as make
     from didact.worlds import register_world as register_world
-    from didact.worlds import worlds as worlds
 
 
 def __getattr__(name: str) -> Any:

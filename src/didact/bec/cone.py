@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 from didact.bec.certificates import exact_cone
 from didact.bec.clarkson import IS_EQUALITY, find_facets
 from didact.bec.directions import TOLERANCE
-from didact.bec.linear import Inside, Multipliers, Row, decide, dot
+from didact.bec.linear import (
+    Inside,
+    Multipliers,
+    Row,
+    decide,
+    dot,
+    null_basis,
+    primitive,
+    row_reduced,
+)
+from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
 from didact.numerics.exact import Floats, Numbers
@@ -85,10 +95,12 @@ class Cone:
             )
         if self.rows.exact is None:
             return self._contains_float(read.floats)
-        point = as_row(read.fractions())
-        if any(dot(self.rows.exact[row], point) != 0 for row in self.equalities):
+        return self._contains_exact(self.rows.exact, as_row(read.fractions()))
+
+    def _contains_exact(self, exact: tuple[Row, ...], point: Row) -> Position:
+        if any(dot(exact[row], point) != 0 for row in self.equalities):
             return "outside"
-        slacks = [dot(self.rows.exact[row], point) for row in self.facet_rows()]
+        slacks = [dot(exact[row], point) for row in self.facet_rows()]
         if min(slacks, default=1) < 0:
             return "outside"
         return "boundary" if 0 in slacks else "inside"
@@ -111,8 +123,20 @@ class Cone:
         """
         return max_margin_point(self)
 
+    def exact_center(self) -> tuple[Fraction, ...]:
+        """Weights next to the center that are inside exactly; the largest is 1 or -1.
+
+        Floats hardly ever satisfy an equality, so with equalities the center is only nearly inside.
+        """
+        return exact_point_near(self, self.center())
+
     def is_subset(self, other: Cone) -> bool:
         """Whether every weight of this class is in the other: other's rows follow from ours."""
+        if other.true_weights.floats.shape != self.true_weights.floats.shape:
+            raise InvalidModel(
+                f"classes must be of weights with as many entries; these have "
+                f"{self.true_weights.floats.size} and {other.true_weights.floats.size}"
+            )
         return all(self._implies(row) for row in other._defining_rows())
 
     def equals(self, other: Cone) -> bool:
@@ -170,8 +194,9 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     members: list[list[int]] = [[] for _ in found.facets]
     for row in np.flatnonzero(found.facet_of >= 0).tolist():
         members[found.facet_of[row]].append(row)
-    _, singular, directions = np.linalg.svd(_gram(rows.normals))
-    rank = int((singular > TOLERANCE**2 * singular[0]).sum())
+    spanning = np.vstack([found.lineality, rows.normals[found.facets]])
+    _, singular, directions = np.linalg.svd(np.linalg.qr(spanning, mode="r"))
+    rank = int((singular > TOLERANCE * singular[0]).sum())
     return Cone(
         rows,
         true_weights,
@@ -184,10 +209,6 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
         largest_residual=found.largest_residual,
         n_unknown=found.n_unknown,
     )
-
-
-def _gram(normals: Floats) -> Floats:
-    return np.asarray(normals.T @ normals)
 
 
 def _matrix(rows: Sequence[Row], k: int) -> NDArray[Any]:
@@ -204,27 +225,37 @@ def _units(k: int) -> list[Row]:
 def max_margin_point(cone: Cone) -> Floats:
     """The least vector with n.w >= 1 for every facet's unit normal, scaled to length one.
 
-    Lawson and Hanson's least distance programming: one NNLS. In exact arithmetic the answer is
-    checked in rationals.
+    Lawson and Hanson's least distance programming: the residual of one NNLS.
     """
-    from scipy.optimize import nnls
-
     normals = _quotient_normals(cone)
     if not len(normals):
         return _any_point(cone)
-    system = np.vstack([normals.T, np.ones(len(normals))])
-    target = np.zeros(len(system))
+    generators = np.column_stack([normals, np.ones(len(normals))]) / np.sqrt(2.0)
+    target = np.zeros(generators.shape[1])
     target[-1] = 1.0
-    multipliers, _ = nnls(system, target)
-    residual = system @ multipliers - target
-    if not residual[-1] < 0:
-        raise _no_margin()
-    point = -residual[:-1] / residual[-1]
-    point = -point if (normals @ point).min() < 0 else point
-    unit = np.asarray(point / np.linalg.norm(point))
+    point = -nearest_in_cone(generators, target).residual[:-1]
+    unit = np.asarray(point / (float(np.linalg.norm(point)) or 1.0))
     if not (normals @ unit).min() > TOLERANCE:
         raise _no_margin()
     return unit
+
+
+def exact_point_near(cone: Cone, point: Floats) -> tuple[Fraction, ...]:
+    """Weights inside the class exactly, next to a point that is inside up to rounding.
+
+    The equalities are solved for their pivots; the other entries are rounded.
+    """
+    known = cone._require_exact()
+    basis, pivots = row_reduced([tuple(row) for row in cone.lineality.tolist()])
+    free = sorted(set(range(len(point))) - set(pivots))
+    exact = [Fraction(0)] * len(point)
+    for column, direction in zip(free, null_basis(basis, pivots, len(point)), strict=True):
+        share = Fraction(round(float(point[column]) * 2**40), direction[column])
+        exact = [x + share * y for x, y in zip(exact, direction, strict=True)]
+    if cone._contains_exact(known, primitive(exact)) != "inside":
+        raise _no_margin()
+    largest = max(map(abs, exact)) or 1
+    return tuple(x / largest for x in exact)
 
 
 def _any_point(cone: Cone) -> Floats:

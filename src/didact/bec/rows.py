@@ -38,13 +38,16 @@ class Rows:
     normals: (m, k) unit rows as floats. exact: the same as primitive integer vectors, or None in
     float arithmetic. statements: (n, 3) of (state, action, other action), in that order.
     number: (n,) the row of each statement, -1 where its normal is zero.
+    error_bound: the angle by which rounding may have turned a normal; 0 in exact arithmetic.
+    n_lost: statements against actions that are worse, whose normals floats cannot tell from zero.
     """
 
     normals: Floats
     exact: tuple[Row, ...] | None
     statements: Indices
     number: Indices
-    error_bound: float
+    error_bound: float = 0.0
+    n_lost: int = 0
 
     @property
     def arithmetic(self) -> str:
@@ -79,6 +82,7 @@ class Rows:
             self.statements[hit],
             renamed[self.number[hit]],
             self.error_bound,
+            self.n_lost,
         )
 
 
@@ -94,21 +98,21 @@ def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
 def rows_from_counts(
     counts: ExactSuccessorFeatures | SuccessorFeatures, shown: NDArray[np.bool_]
 ) -> Rows:
-    """Rows of the shown pairs (S, A) from successor features of pairs (S, A, k)."""
+    """Rows of the shown pairs (S, A) from successor features of pairs (S, A, k).
+
+    shown: all optimal actions of every state that counts.
+    """
     statements = _statements(shown)
     if isinstance(counts, SuccessorFeatures):
-        return _float_rows(counts, statements)
+        return _float_rows(counts, statements, shown)
     number_of: dict[Row, int] = {}
     number = np.empty(len(statements), dtype=np.int64)
     for i, (state, action, other) in enumerate(statements.tolist()):
         row = primitive(counts.pairs[state, action] - counts.pairs[state, other])
         number[i] = number_of.setdefault(row, len(number_of)) if any(row) else -1
-    return exact_catalogue(tuple(number_of), statements, number)
-
-
-def exact_catalogue(rows: tuple[Row, ...], statements: Indices, number: Indices) -> Rows:
-    """A catalogue of primitive integer rows."""
-    return Rows(unit_floats(rows), rows, statements, number, 0.0)
+    exact = tuple(number_of)
+    normals = unit_floats(exact) if exact else np.zeros((0, counts.pairs.shape[2]))
+    return Rows(normals, exact, statements, number)
 
 
 def _statements(shown: NDArray[np.bool_]) -> Indices:
@@ -121,8 +125,11 @@ def _statements(shown: NDArray[np.bool_]) -> Indices:
     return np.asarray(statements[statements[:, 1] != statements[:, 2]])
 
 
-def _float_rows(counts: SuccessorFeatures, statements: Indices) -> Rows:
-    """Differences that the error bound cannot tell from zero are zero rows."""
+def _float_rows(counts: SuccessorFeatures, statements: Indices, shown: NDArray[np.bool_]) -> Rows:
+    """Differences that the error bound cannot tell from zero are zero rows.
+
+    An action that is not shown is worse, so its row is not zero: if it looks so, it is lost.
+    """
     states, actions, others = statements.T
     raw = counts.pairs[states, actions] - counts.pairs[states, others]
     length = np.linalg.norm(raw, axis=1)
@@ -133,7 +140,9 @@ def _float_rows(counts: SuccessorFeatures, statements: Indices) -> Rows:
     number[firm] = labels
     chosen = firm[first]
     normals = raw[chosen] / length[chosen, None]
-    return Rows(normals, None, statements, number, doubt)
+    turned = float(doubt / length[firm].min(initial=np.inf))
+    n_lost = int((~shown[states, others] & (number < 0)).sum())
+    return Rows(normals, None, statements, number, turned, n_lost)
 
 
 def demonstrated_pairs(

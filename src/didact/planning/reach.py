@@ -45,7 +45,7 @@ def _closure(mdp: MDP, starts: Mask, allowed: Mask | None, n_steps: int | None) 
         rows = (frontier[:, None] * mdp.n_actions + np.arange(mdp.n_actions)).ravel()
         if allowed is not None:
             rows = rows[allowed[frontier].ravel()]
-        targets = mdp.transitions.successors[_ranges(offsets[rows], offsets[rows + 1])]
+        targets = mdp.transitions.successors[all_ranges(offsets[rows], offsets[rows + 1])]
         fresh = np.unique(targets[~reached[targets]])
         reached[fresh] = True
         frontier = fresh[~mdp.terminal[fresh]].astype(np.int64)
@@ -53,7 +53,7 @@ def _closure(mdp: MDP, starts: Mask, allowed: Mask | None, n_steps: int | None) 
     return reached
 
 
-def _ranges(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
+def all_ranges(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
     """The numbers of all ranges low[i]:high[i], one after another."""
     lengths = high - low
     ends = np.cumsum(lengths)

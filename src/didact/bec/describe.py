@@ -1,0 +1,64 @@
+"""A class in words: one sentence for every equality and every facet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from didact.bec.cone import Cone
+from didact.bec.directions import TOLERANCE
+from didact.bec.linear import independent
+from didact.bec.words import Kind, describe_half_space
+
+
+def describe(
+    cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "state"
+) -> list[str]:
+    """What the class says of the rewards of features: equalities first, then facets.
+
+    names: of the features, such as `mdp.feature_names`; numbers by default. kind: what a feature
+    counts, as for `describe_half_space`. Equalities that follow from others are left out. Where
+    several rows state the same, the one with the fewest features speaks.
+    """
+    weights = cone.true_weights.fractions()
+    return [
+        describe_half_space(_normal(cone, row), names, equality=equality, kind=kind, weights=weights)
+        for equality, rows in ((True, _telling_equalities(cone)), (False, _telling_facets(cone)))
+        for row in rows
+    ]
+
+
+def _normal(cone: Cone, row: int) -> list[Any]:
+    """The row's normal; in floats without what is rounding."""
+    if cone.rows.exact is not None:
+        return list(cone.rows.exact[row])
+    normal = cone.rows.normals[row]
+    return np.where(np.abs(normal) > TOLERANCE, normal, 0.0).tolist()
+
+
+def _n_features(cone: Cone, row: int) -> int:
+    return sum(1 for entry in _normal(cone, row) if entry)
+
+
+def _telling_facets(cone: Cone) -> list[int]:
+    """For each facet the row with the fewest features, the first of them."""
+    return [min(members, key=lambda row: _n_features(cone, row)) for members in cone.facets]
+
+
+def _telling_equalities(cone: Cone) -> list[int]:
+    """Independent equalities from which the others follow, in order, few features before many."""
+    candidates = sorted(cone.equalities, key=lambda row: _n_features(cone, row))
+    if cone.rows.exact is not None:
+        exact = [cone.rows.exact[row] for row in candidates]
+        return sorted(candidates[place] for place in independent(exact)) if exact else []
+    chosen: list[int] = []
+    across = cone.rows.normals[candidates]
+    for place, row in enumerate(candidates):
+        length = float(np.linalg.norm(across[place]))
+        if length > TOLERANCE:
+            chosen.append(row)
+            direction = across[place] / length
+            across = across - np.outer(across @ direction, direction)
+    return sorted(chosen)

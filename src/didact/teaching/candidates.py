@@ -1,0 +1,252 @@
+"""Candidate demonstrations: what a teacher who follows the optimal policy could show.
+
+One step long they are all optimal pairs of the start states. Where policy and transitions are
+deterministic there is one trajectory from each start. Otherwise trajectories are sampled, and then
+aimed at pairs that could be shown and no sample has, so that "not sampled" and "not reachable" are
+told apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidParameter
+from didact.mdp import MDP, Demonstration
+from didact.mdp.transitions import require_index
+from didact.numerics.exact import shown
+from didact.planning import Plan, reachable_pairs
+from didact.planning.floats import single_successors
+from didact.random import Seed, as_generator
+
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+ROLLOUTS = 20
+"""Sampled trajectories from each start, where the number is not given."""
+MOST_PAIRS = 50_000_000
+"""Candidates hold at most so many pairs together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Demonstrations as an array of pair numbers s*A + a, (n, H), filled up with -1."""
+
+    pairs: Indices
+    n_actions: int
+    horizon: int
+    sampled: bool
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, number: int) -> Demonstration:
+        row = self.pairs[number]
+        return Demonstration([divmod(pair, self.n_actions) for pair in row[row >= 0].tolist()])
+
+    def lengths(self) -> Indices:
+        """How many pairs each candidate shows."""
+        return np.asarray((self.pairs >= 0).sum(axis=1))
+
+    def joined(self, others: Candidates) -> Candidates:
+        """These candidates and others after them."""
+        width = max(self.pairs.shape[1], others.pairs.shape[1])
+        both = [_widened(part.pairs, width) for part in (self, others)]
+        return Candidates(np.concatenate(both), self.n_actions, self.horizon, self.sampled)
+
+
+def as_starts(mdp: MDP, starts: Iterable[int] | None) -> Indices:
+    """Start states, ascending: those given, or all of the task's that are not terminal."""
+    if starts is None:
+        return np.flatnonzero((mdp.start.floats > 0) & ~mdp.terminal)
+    chosen = sorted({require_index(s, mdp.n_states, "starts") for s in starts})
+    ending = [s for s in chosen if mdp.terminal[s]]
+    if ending:
+        raise InvalidParameter(f"starts must not be terminal; state {ending[0]} is")
+    if not chosen:
+        raise InvalidParameter("starts must name at least one state; it is empty")
+    return np.array(chosen, dtype=np.int64)
+
+
+def as_horizon(mdp: MDP, horizon: int | None) -> int:
+    """The given number of steps; else the end of the episode, or 1 / (1 - discount) steps.
+
+    Sampled episodes are cut after so many steps as there are states, or after ten times
+    1 / (1 - discount), whichever is more.
+    """
+    if horizon is None:
+        effective = effective_horizon(mdp)
+        return max(mdp.n_states, 10 * effective) if mdp.terminal.any() else effective
+    whole = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
+    if not whole or horizon < 1:
+        raise InvalidParameter(f"horizon must be a whole number from 1; it is {shown(horizon)}")
+    return int(horizon)
+
+
+def effective_horizon(mdp: MDP) -> int:
+    """1 / (1 - discount) steps, rounded up."""
+    return math.ceil(1 / (1 - mdp.exact_discount))
+
+
+def candidate_demonstrations(
+    mdp: MDP,
+    plan: Plan,
+    *,
+    starts: Indices,
+    horizon: int,
+    rollouts: int | None,
+    seed: Seed,
+) -> Candidates:
+    """All single pairs, one trajectory from each start, or `rollouts` samples from each."""
+    if rollouts is not None and (isinstance(rollouts, bool) or rollouts < 1):
+        raise InvalidParameter(f"rollouts must be a whole number from 1; it is {shown(rollouts)}")
+    if rollouts is None and horizon == 1:
+        chosen = np.argwhere(plan.optimal[starts])
+        pairs = starts[chosen[:, 0]] * mdp.n_actions + chosen[:, 1]
+        return Candidates(pairs[:, None], mdp.n_actions, 1, False)
+    if rollouts is None and _is_one_path(mdp, plan, starts):
+        return Candidates(_walk(mdp, plan, starts, horizon), mdp.n_actions, horizon, False)
+    each = ROLLOUTS if rollouts is None else int(rollouts)
+    rng = as_generator(seed, "rollouts")
+    sampled = _sample(mdp, plan, np.repeat(starts, each), horizon, rng)
+    return Candidates(_distinct(sampled), mdp.n_actions, horizon, True)
+
+
+def _is_one_path(mdp: MDP, plan: Plan, starts: Indices) -> bool:
+    """Whether policy and transitions leave no choice on the way from the starts."""
+    if not mdp.is_deterministic():
+        return False
+    begin = np.zeros(mdp.n_states, dtype=np.bool_)
+    begin[starts] = True
+    visited = reachable_pairs(mdp, plan.optimal, starts=begin)
+    return bool((visited.sum(axis=1) <= 1).all())
+
+
+def _walk(mdp: MDP, plan: Plan, starts: Indices, horizon: int) -> Indices:
+    """The trajectories of a deterministic policy; a path that never ends is cut short."""
+    action = plan.optimal.argmax(axis=1)
+    following = single_successors(mdp).reshape(mdp.n_states, -1)[np.arange(mdp.n_states), action]
+    limits = np.full(starts.size, horizon)
+    if mdp.terminal.any() and horizon >= mdp.n_states:
+        endless = ~_comes_to_an_end(mdp, following)[starts]
+        limits[endless] = np.minimum(limits[endless], effective_horizon(mdp))
+    return _unroll(mdp, starts, limits, lambda s: (action[s], following[s].astype(np.int64)))
+
+
+def _comes_to_an_end(mdp: MDP, following: NDArray[np.uint32]) -> Mask:
+    """Whether the path from each state reaches a terminal one: following, squared repeatedly."""
+    after = np.where(mdp.terminal, np.arange(mdp.n_states), following)
+    for _ in range(mdp.n_states.bit_length()):
+        after = after[after]
+    return np.asarray(mdp.terminal[after])
+
+
+def _sample(
+    mdp: MDP, plan: Plan, starts: Indices, horizon: int, rng: np.random.Generator
+) -> Indices:
+    """One sampled trajectory from each entry of `starts`, all at once."""
+    counts = plan.optimal.sum(axis=1)
+    choices = np.argsort(~plan.optimal, axis=1, kind="stable")
+    moves = mdp.transitions
+    heights = np.cumsum(moves.probabilities.floats)
+    before = np.concatenate(([0.0], heights))[moves.offsets]
+
+    def step(states: Indices) -> tuple[Indices, Indices]:
+        ranks = (rng.random(states.size) * counts[states]).astype(np.int64)
+        actions = choices[states, ranks]
+        rows = states * mdp.n_actions + actions
+        low, high = before[rows], before[rows + 1]
+        points = low + rng.random(states.size) * (high - low)
+        entries = np.searchsorted(heights, points, side="right")
+        entries = np.clip(entries, moves.offsets[rows], moves.offsets[rows + 1] - 1)
+        return actions, moves.successors[entries].astype(np.int64)
+
+    return _unroll(mdp, starts, np.full(starts.size, horizon), step)
+
+
+def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
+    """Follow `step` from all starts until the end of the episode or the limit of each."""
+    states = starts.copy()
+    active = np.arange(starts.size)
+    columns: list[Indices] = []
+    while active.size:
+        if (len(columns) + 1) * starts.size > MOST_PAIRS:
+            raise InvalidParameter(
+                f"demonstrations from {starts.size} starts hold more than {MOST_PAIRS} pairs; "
+                "give a shorter horizon or fewer starts"
+            )
+        actions, targets = step(states[active])
+        column = np.full(starts.size, -1, dtype=np.int64)
+        column[active] = states[active] * mdp.n_actions + actions
+        columns.append(column)
+        states[active] = targets
+        active = active[~mdp.terminal[targets] & (limits[active] > len(columns))]
+    return np.stack(columns, axis=1)
+
+
+def _distinct(pairs: Indices) -> Indices:
+    """Rows without repetition, in order of first appearance."""
+    keys = np.ascontiguousarray(pairs).view([("", pairs.dtype)] * pairs.shape[1]).ravel()
+    _, first = np.unique(keys, return_index=True)
+    return pairs[np.sort(first)]
+
+
+def _widened(pairs: Indices, width: int) -> Indices:
+    missing = width - pairs.shape[1]
+    return np.pad(pairs, ((0, 0), (0, missing)), constant_values=-1) if missing else pairs
+
+
+def aimed_demonstrations(
+    mdp: MDP, plan: Plan, targets: Iterable[int], *, starts: Indices, horizon: int
+) -> tuple[Candidates, list[int]]:
+    """For each target pair a shortest trajectory that shows it last, and the targets without one.
+
+    Paths take optimal actions and possible successors only, and at most `horizon` steps.
+    """
+    before = _shortest_paths(mdp, plan, starts)
+    paths, missing = [], []
+    for target in targets:
+        path = _path_to(before, target, mdp.n_actions)
+        if path is None or len(path) > horizon or not plan.optimal.ravel()[target]:
+            missing.append(int(target))
+        else:
+            paths.append(path)
+    width = max((len(path) for path in paths), default=1)
+    pairs = np.full((len(paths), width), -1, dtype=np.int64)
+    for i, path in enumerate(paths):
+        pairs[i, : len(path)] = path
+    return Candidates(pairs, mdp.n_actions, horizon, True), missing
+
+
+def _shortest_paths(mdp: MDP, plan: Plan, starts: Indices) -> dict[int, int]:
+    """For every state that optimal play can reach, the pair before it; -1 for starts."""
+    before = dict.fromkeys(starts.tolist(), -1)
+    frontier = starts.tolist()
+    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
+    while frontier:
+        reached = []
+        for state in frontier:
+            for action in plan.optimal_actions(state):
+                row = state * mdp.n_actions + action
+                for target in successors[offsets[row] : offsets[row + 1]].tolist():
+                    if target not in before:
+                        before[target] = row
+                        reached.append(target)
+        frontier = [state for state in reached if not mdp.terminal[state]]
+    return before
+
+
+def _path_to(before: Mapping[int, int], target: int, n_actions: int) -> list[int] | None:
+    path = [target]
+    state = target // n_actions
+    while state in before:
+        if before[state] < 0:
+            return path[::-1]
+        path.append(before[state])
+        state = before[state] // n_actions
+    return None

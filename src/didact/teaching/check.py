@@ -1,0 +1,168 @@
+"""Do given demonstrations teach a task? Any demonstrations, also ones that people recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.linear import Inside, decide, primitive
+from didact.bec.proofs import prove
+from didact.bec.rows import Scope
+from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.planning import evaluate
+from didact.planning.solve import Arithmetic
+from didact.teaching.candidates import Candidates
+from didact.teaching.closure import is_closed
+from didact.teaching.problem import Problem, cover_elements
+from didact.teaching.witness import row_in_words, witness_of
+
+
+@dataclass(frozen=True)
+class WrongPair:
+    """A shown action that is not optimal: by how much, and which shown pairs contradict it.
+
+    contradicted_by: shown optimal pairs whose half-spaces together say that `better` is at least
+    as good; empty where nothing else shown says so.
+    """
+
+    demonstration: int
+    step: int
+    state: int
+    action: int
+    better: int
+    gap: float
+    contradicted_by: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Whether demonstrations teach a task.
+
+    teaches: they show optimal actions only and pin the class down. wrong: the actions shown that
+    are not optimal. witness, loss, missing: weights that fit what was shown rightly and are wrong,
+    the worst loss of a learner that takes them, and a statement (state, action, other) that is
+    open. closed: claims about learners that plan for themselves hold too. proof: None in floats.
+    """
+
+    teaches: bool
+    wrong: tuple[WrongPair, ...]
+    witness: tuple[Fraction, ...] | None
+    loss: float | None
+    missing: tuple[int, int, int] | None
+    missing_words: str | None
+    closed: bool
+    n_open: int
+    n_facets: int
+    n_equalities: int
+    arithmetic: str
+    proof: Mapping[str, Any] | None
+
+
+def check(
+    task: Task,
+    demonstrations: Iterable[Any],
+    *,
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+) -> Verdict:
+    """Decide whether demonstrations teach the task, with a proof or a witness.
+
+    Demonstrations that show an action that is not optimal cannot teach it; the verdict names the
+    pairs, and judges the rest.
+    """
+    shown = as_demonstrations(demonstrations, task.mdp)
+    known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    wrong = _wrong_pairs(known, shown)
+    right = _without(shown, {(w.demonstration, w.step) for w in wrong})
+    element, n_elements = cover_elements(known)
+    nothing = Candidates(np.zeros((0, 1), dtype=np.int64), task.mdp.n_actions, 1, False)
+    problem = Problem(known, nothing, element, n_elements, [])
+    covered = problem.closure(problem.stated_elements(right))
+    proof = prove(known, right) if known.rows.exact is not None else None
+    pinned = covered == problem.everything if proof is None else proof.teaches
+    witness = None if pinned else witness_of(problem, covered, proof)
+    missing = None if pinned else _missing_row(problem, covered)
+    return Verdict(
+        teaches=pinned and not wrong,
+        wrong=wrong,
+        witness=witness,
+        loss=None
+        if witness is None
+        else evaluate(task, list(witness), plan=known.plan).worst_policy_loss,
+        missing=None if missing is None else known.rows.statement_of(missing),
+        missing_words=None if missing is None else row_in_words(known, missing),
+        closed=not wrong and is_closed(task.mdp, known.plan, right),
+        n_open=(problem.everything & ~covered).bit_count(),
+        n_facets=known.cone.n_facets,
+        n_equalities=len(known.cone.equalities),
+        arithmetic=known.arithmetic,
+        proof=None if proof is None or wrong else proof.document,
+    )
+
+
+def _missing_row(problem: Problem, covered: int) -> int:
+    element = problem.element_of_row
+    return next(r for r, e in enumerate(element.tolist()) if e >= 0 and not covered >> e & 1)
+
+
+def _wrong_pairs(known: EquivalenceClass, shown: Sequence[Demonstration]) -> tuple[WrongPair, ...]:
+    plan = known.plan
+    wrong = []
+    for i, demonstration in enumerate(shown):
+        for step, (state, action) in enumerate(demonstration):
+            if plan.optimal[state, action]:
+                continue
+            better = plan.optimal_actions(state)[0]
+            gap = float(plan.action_values[state].max() - plan.action_values[state, action])
+            against = _contradictions(known, shown, state, action, better)
+            wrong.append(WrongPair(i, step, state, action, better, gap, against))
+    return tuple(wrong)
+
+
+def _contradictions(
+    known: EquivalenceClass,
+    shown: Sequence[Demonstration],
+    state: int,
+    action: int,
+    better: int,
+) -> tuple[tuple[int, int], ...]:
+    """Shown optimal pairs that together say the opposite of `action` against `better`."""
+    if known.counts is None or known.rows.exact is None:
+        return ()
+    pairs = np.zeros(known.plan.optimal.shape, dtype=np.bool_)
+    for demonstration in shown:
+        for pair in demonstration:
+            pairs[pair] = known.plan.optimal[pair]
+    opposite = primitive(known.counts.pairs[state, better] - known.counts.pairs[state, action])
+    part = known.rows.shown_part(pairs)
+    if not any(opposite) or not part.exact:
+        return ()
+    verdict = decide(part.exact, opposite)
+    if not isinstance(verdict, Inside):
+        return ()
+    found = [part.statement_of(row)[:2] for row in verdict.multipliers.indices]
+    return tuple(dict.fromkeys(found))
+
+
+def _without(
+    shown: Sequence[Demonstration], wrong: set[tuple[int, int]]
+) -> tuple[Demonstration, ...]:
+    """The demonstrations cut into the parts between wrong pairs."""
+    parts = []
+    for i, demonstration in enumerate(shown):
+        run: list[tuple[int, int]] = []
+        for step, pair in enumerate(demonstration):
+            if (i, step) in wrong:
+                if run:
+                    parts.append(Demonstration(run))
+                run = []
+            else:
+                run.append(pair)
+        if run:
+            parts.append(Demonstration(run))
+    return tuple(parts)

@@ -1,0 +1,74 @@
+"""Closed lessons: what a learner that plans for itself needs beyond the half-spaces.
+
+The class of demonstrations takes the teacher's way of going on for granted; a learner goes on in
+its own way. When a lesson shows all optimal actions of every state that it shows, and every
+possible successor is shown or terminal, then every reward that makes the lesson optimal lies in
+the class of the demonstrations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.mdp import MDP, Demonstration
+from didact.planning import Plan
+from didact.planning.reach import all_ranges
+from didact.teaching.candidates import Indices, aimed_demonstrations
+
+
+def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> Indices:
+    """The optimal pairs, as s*A + a, that closure asks for and the demonstrations do not show."""
+    shown = np.zeros((mdp.n_states, mdp.n_actions), dtype=np.bool_)
+    for demonstration in demonstrations:
+        for pair in demonstration:
+            shown[pair] = True
+    needed = _closure_states(mdp, plan, shown.any(axis=1))
+    return np.flatnonzero((plan.optimal & needed[:, None] & ~shown).ravel())
+
+
+def _closure_states(mdp: MDP, plan: Plan, states: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The states that optimal play from the given states can come to, themselves included."""
+    reached = states.copy()
+    frontier = np.flatnonzero(reached)
+    offsets = mdp.transitions.offsets
+    while frontier.size:
+        rows = frontier[:, None] * mdp.n_actions + np.arange(mdp.n_actions)
+        taken = rows.ravel()[plan.optimal[frontier].ravel()]
+        targets = mdp.transitions.successors[all_ranges(offsets[taken], offsets[taken + 1])]
+        frontier = np.unique(targets[~reached[targets]]).astype(np.int64)
+        reached[frontier] = True
+        frontier = frontier[~mdp.terminal[frontier]]
+    return reached & ~mdp.terminal
+
+
+def is_closed(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> bool:
+    """Whether a lesson shows all that closure asks for."""
+    return not missing_pairs(mdp, plan, demonstrations).size
+
+
+def close(
+    mdp: MDP,
+    plan: Plan,
+    demonstrations: Sequence[Demonstration],
+    *,
+    starts: Indices,
+    horizon: int,
+) -> list[Demonstration]:
+    """Further demonstrations that close a lesson, each a shortest way to a missing pair.
+
+    Pairs that cannot be shown from the starts within the horizon stay missing.
+    """
+    added: list[Demonstration] = []
+    missing = missing_pairs(mdp, plan, demonstrations)
+    aimed, _ = aimed_demonstrations(mdp, plan, missing, starts=starts, horizon=horizon)
+    seen: set[int] = set()
+    for i in np.argsort(-aimed.lengths(), kind="stable").tolist():
+        row = aimed.pairs[i]
+        pairs = set(row[row >= 0].tolist())
+        if not pairs & set(missing.tolist()) <= seen:
+            added.append(aimed[i])
+            seen |= pairs
+    return added

@@ -1,0 +1,192 @@
+"""A lesson: demonstrations in the order to show them, and what is known about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from didact.errors import InvalidFile, InvalidParameter
+from didact.mdp import Demonstration
+from didact.mdp.files import write_number
+from didact.mdp.jsonfiles import read_json, write_json
+from didact.numerics.exact import read_number, shown
+
+LESSON_FORMAT = "didact.lesson/1"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A facet or equality that no demonstration covers: who would state it, and why it is open.
+
+    reason: 'budget' (left out), 'not sampled' (some demonstration could show it), or 'not
+    reachable' (none can from these starts within the horizon).
+    """
+
+    state: int
+    action: int
+    other: int
+    reason: str
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Demonstrations that teach a task, or as much of it as they can.
+
+    status: 'complete' when they pin the class down, else 'partial'. gains: how many facets (and
+    equality rows) each newly covers. closed: whether claims about learners that plan for
+    themselves hold too. uncovered, witness, loss: for a partial lesson what is open, weights that
+    fit every demonstration and are wrong, and the worst loss of a learner that takes them.
+    proof: the `didact.proof/1` object, or None in float arithmetic: numerical, not proved.
+    """
+
+    task_name: str
+    status: str
+    demonstrations: tuple[Demonstration, ...]
+    gains: tuple[int, ...]
+    cost: int | Fraction
+    closed: bool
+    n_facets: int
+    n_equalities: int
+    uncovered: tuple[Missing, ...]
+    witness: tuple[Fraction, ...] | None
+    loss: float | None
+    proof: Mapping[str, Any] | None
+    settings: Mapping[str, Any]
+    volumes: tuple[float, ...] | None = None
+    _later: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the lesson pins the class down."""
+        return self.status == "complete"
+
+    @property
+    def n_pairs(self) -> int:
+        """How many (state, action) pairs are shown, repeats counted."""
+        return sum(len(demonstration) for demonstration in self.demonstrations)
+
+    @property
+    def lower_bound(self) -> int | Fraction | None:
+        """No complete lesson from the same candidates costs less; None where none is known."""
+        found: int | Fraction | None = self._when_asked("lower_bound")
+        return found
+
+    @property
+    def guarantee(self) -> Fraction | None:
+        """Greedy costs at most so many times the cheapest: H(d); None where it does not apply."""
+        found: Fraction | None = self._when_asked("guarantee")
+        return found
+
+    @property
+    def facets(self) -> tuple[Mapping[str, Any], ...]:
+        """Every facet and equality: normal, statement, words, and who covers it first."""
+        found: tuple[Mapping[str, Any], ...] = self._when_asked("facets")
+        return found
+
+    def why(self, number: int) -> str:
+        """In words: what demonstration `number` rules out that those before it did not."""
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        if not whole or not 0 <= number < len(self.demonstrations):
+            raise InvalidParameter(
+                f"the lesson has demonstrations 0 to {len(self.demonstrations) - 1}; "
+                f"there is no {shown(number)}"
+            )
+        sentences = [f["words"] for f in self.facets if f["covered_by"] == number]
+        if not sentences:
+            return "Nothing new: it completes the lesson for learners that plan for themselves."
+        return "It shows that " + "; that ".join(sentences) + "."
+
+    def _when_asked(self, name: str) -> Any:
+        value = self._later.get(name)
+        if isinstance(value, Callable):  # type: ignore[arg-type]
+            value = self._later[name] = value()
+        return value
+
+    def document(self) -> dict[str, Any]:
+        """The `didact.lesson/1` object."""
+        return {
+            "format": LESSON_FORMAT,
+            "task": self.task_name,
+            "status": self.status,
+            "demonstrations": [[list(pair) for pair in d] for d in self.demonstrations],
+            "n_demonstrations": len(self.demonstrations),
+            "n_pairs": self.n_pairs,
+            "gains": list(self.gains),
+            "cost": _number(self.cost),
+            "lower_bound": _number(self.lower_bound),
+            "guarantee": _number(self.guarantee),
+            "closed": self.closed,
+            "n_facets": self.n_facets,
+            "n_equalities": self.n_equalities,
+            "facets": [dict(facet) for facet in self.facets],
+            "uncovered": [vars(missing) for missing in self.uncovered],
+            "witness": None if self.witness is None else [_number(w) for w in self.witness],
+            "loss": self.loss,
+            "volumes": None if self.volumes is None else list(self.volumes),
+            "settings": dict(self.settings),
+            "proof": None if self.proof is None else dict(self.proof),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.lesson/1` file; with the task's file it is all the checker needs."""
+        write_json(self.document(), path)
+
+
+def load_lesson(path: str | os.PathLike[str]) -> Lesson:
+    """The lesson in a `didact.lesson/1` file."""
+    document = read_json(path)
+    place = os.fspath(path)
+    if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:
+        raise InvalidFile(f"{place}: must hold one JSON object with format {LESSON_FORMAT!r}")
+    try:
+        return _from_document(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidFile(
+            f"{place}: is not a whole {LESSON_FORMAT} file: {type(error).__name__}: {error}"
+        ) from None
+
+
+def _from_document(document: Mapping[str, Any]) -> Lesson:
+    witness, loss, volumes = document["witness"], document["loss"], document["volumes"]
+    return Lesson(
+        task_name=str(document["task"]),
+        status=_as_status(document["status"]),
+        demonstrations=tuple(Demonstration(d) for d in document["demonstrations"]),
+        gains=tuple(int(gain) for gain in document["gains"]),
+        cost=_read(document["cost"]),
+        closed=bool(document["closed"]),
+        n_facets=int(document["n_facets"]),
+        n_equalities=int(document["n_equalities"]),
+        uncovered=tuple(Missing(**missing) for missing in document["uncovered"]),
+        witness=None if witness is None else tuple(read_number(w, "witness") for w in witness),
+        loss=None if loss is None else float(loss),
+        proof=document["proof"],
+        settings=dict(document["settings"]),
+        volumes=None if volumes is None else tuple(float(volume) for volume in volumes),
+        _later={
+            "lower_bound": _read(document["lower_bound"]),
+            "guarantee": _read(document["guarantee"]),
+            "facets": tuple(document["facets"]),
+        },
+    )
+
+
+def _as_status(status: Any) -> str:
+    if status not in ("complete", "partial"):
+        raise ValueError(f"status must be 'complete' or 'partial', not {shown(status)}")
+    return str(status)
+
+
+def _number(value: int | Fraction | None) -> int | float | str | None:
+    return None if value is None else write_number(Fraction(value))
+
+
+def _read(value: Any) -> Any:
+    if value is None:
+        return None
+    exact = read_number(value, "number")
+    return exact.numerator if exact.denominator == 1 else exact

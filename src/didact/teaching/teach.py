@@ -1,0 +1,372 @@
+"""Teach a task: find the class, the candidates, let a teacher pick, and say what is known of it.
+
+A teacher is a function of a `Problem` and a generator that returns candidate numbers in the order
+to show them, or `Picks` with its own gains and bounds. Whatever it returns is checked here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from importlib import metadata
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.proofs import prove
+from didact.bec.rows import Scope
+from didact.errors import InvalidParameter
+from didact.mdp import Demonstration, Task
+from didact.numerics.exact import shown
+from didact.planning import evaluate
+from didact.planning.solve import Arithmetic
+from didact.random import Seed, as_generator
+from didact.teaching.candidates import (
+    Candidates,
+    aimed_demonstrations,
+    as_horizon,
+    as_starts,
+    candidate_demonstrations,
+)
+from didact.teaching.closure import close, is_closed
+from didact.teaching.exact import exact_minimum
+from didact.teaching.lesson import Lesson, Missing
+from didact.teaching.minimum import harmonic, lp_bound
+from didact.teaching.problem import Cost, Problem, candidate_costs, cover_elements
+from didact.teaching.sampled import random_demonstrations
+from didact.teaching.scot import Picks, greedy_cover
+from didact.teaching.uvm import minimise_uncertainty
+from didact.teaching.witness import row_in_words, witness_of
+
+Teacher = Callable[..., Any]
+Function = TypeVar("Function", bound=Teacher)
+
+ENTRY_POINTS = "didact.teachers"
+
+
+def scot(problem: Problem, rng: np.random.Generator) -> Picks:
+    """Greedy cover of the facets (Algorithm 1)."""
+    return greedy_cover(problem)
+
+
+_teachers: dict[str, Teacher] = {
+    "scot": scot,
+    "scot-redundant": scot,
+    "exact": exact_minimum,
+    "uvm": minimise_uncertainty,
+    "random": random_demonstrations,
+}
+
+
+def register_teacher(name: str) -> Callable[[Function], Function]:
+    """Make the decorated function the teacher `name`; it stays an ordinary function."""
+    if not isinstance(name, str) or not name:
+        raise InvalidParameter(f"a teacher's name must be text; it is {shown(name)}")
+
+    def register(function: Function) -> Function:
+        earlier = _teachers.get(name)
+        if earlier is not None and earlier.__module__.startswith("didact."):
+            raise InvalidParameter(f"the teacher {name!r} is built in; choose another name")
+        _teachers[name] = function
+        return function
+
+    return register
+
+
+def teachers() -> Mapping[str, Teacher]:
+    """Every teacher by name: the built-in, the registered, the installed (entry points)."""
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        if entry.name not in _teachers:
+            _teachers[entry.name] = entry.load()
+    return MappingProxyType(dict(_teachers))
+
+
+def teach(
+    task: Task,
+    *,
+    teacher: str = "scot",
+    horizon: int | None = None,
+    cost: Cost = "demonstrations",
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    rollouts: int | None = None,
+    starts: Iterable[int] | None = None,
+    budget: int | None = None,
+    closed: bool = False,
+    seed: Seed = 0,
+    **options: Any,
+) -> Lesson:
+    """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
+
+    horizon: steps of a demonstration; by default to the end of the episode where the task has
+    terminal states, else 1 / (1 - discount). cost: 'demonstrations', 'pairs', a function or a
+    table by start. rollouts: sample so many trajectories from each start. budget: at most so many
+    demonstrations. closed: extend the lesson to closure. options go to the teacher.
+    """
+    method = _find_teacher(teacher, options)
+    if budget is not None and (isinstance(budget, bool) or budget < 1):
+        raise InvalidParameter(f"budget must be a whole number from 1; it is {shown(budget)}")
+    known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
+    candidates = candidate_demonstrations(
+        task.mdp, known.plan, starts=begin, horizon=steps, rollouts=rollouts, seed=seed
+    )
+    elements = cover_elements(known, redundant=teacher == "scot-redundant")
+    problem = _aimed(known, candidates, elements, begin, sampled_only=rollouts is not None)
+    problem = Problem(
+        known,
+        problem.candidates,
+        *elements,
+        candidate_costs(problem.candidates, cost),
+        budget,
+        options,
+    )
+    picks = _as_picks(method(problem, as_generator(seed, teacher), **options), problem, teacher)
+    settings = {
+        "teacher": teacher,
+        "horizon": horizon,
+        "cost": cost if isinstance(cost, str) else "given",
+        "scope": scope,
+        "arithmetic": known.arithmetic,
+        "rollouts": rollouts,
+        "starts": None if starts is None else begin.tolist(),
+        "budget": budget,
+        "closed": closed,
+        "seed": seed if isinstance(seed, int) else None,
+        **options,
+    }
+    added: list[Demonstration] = []
+    shown_first = [problem.candidates[number] for number in picks.numbers]
+    if closed:
+        added = close(task.mdp, known.plan, shown_first, starts=begin, horizon=steps)
+    return _lesson(problem, picks, [*shown_first, *added], begin, settings, cost)
+
+
+def _find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
+    known = teachers()
+    if name not in known:
+        raise InvalidParameter(f"no teacher is called {shown(name)}; there are {', '.join(known)}")
+    accepted = list(inspect.signature(known[name]).parameters.values())[2:]
+    names = [p.name for p in accepted if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    if len(names) == len(accepted):
+        for option in options:
+            if option not in names:
+                raise InvalidParameter(
+                    f"teacher {name!r} has no option {option!r}; "
+                    f"it takes {', '.join(names) or 'none'}"
+                )
+    return known[name]
+
+
+def _aimed(
+    known: EquivalenceClass,
+    candidates: Candidates,
+    elements: tuple[Any, int],
+    starts: Any,
+    *,
+    sampled_only: bool,
+) -> Problem:
+    """The problem with trajectories aimed at what could be shown and no sample shows."""
+    problem = Problem(known, candidates, *elements, [1] * len(candidates))
+    if not candidates.sampled or sampled_only:
+        return problem
+    seen = 0
+    for mask in problem.masks.values():
+        seen |= mask
+    targets = _pairs_for(problem, problem.everything & ~seen)
+    aimed, _ = aimed_demonstrations(
+        known.task.mdp,
+        known.plan,
+        targets,
+        starts=starts,
+        horizon=candidates.horizon,
+    )
+    if not len(aimed):
+        return problem
+    joined = candidates.joined(aimed)
+    return Problem(known, joined, *elements, [1] * len(joined))
+
+
+def _pairs_for(problem: Problem, elements: int) -> list[int]:
+    """All pairs that state one of the elements, as s*A + a, ascending."""
+    rows = problem.known.rows
+    element = np.where(rows.number >= 0, problem.element_of_row[rows.number], -1)
+    wanted = [i for i in range(problem.n_elements) if elements >> i & 1]
+    hit = rows.statements[np.isin(element, wanted)]
+    return np.unique(hit[:, 0] * problem.candidates.n_actions + hit[:, 1]).tolist()
+
+
+def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
+    """What a teacher returned, checked: numbers of candidates, each once, within the budget."""
+    numbers = returned.numbers if isinstance(returned, Picks) else returned
+    if not isinstance(numbers, Sequence) or isinstance(numbers, str):
+        raise InvalidParameter(
+            f"teacher {teacher!r} must return candidate numbers; it returned {shown(returned)}"
+        )
+    for i, number in enumerate(numbers):
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or not 0 <= number < len(problem.candidates):
+            raise InvalidParameter(
+                f"teacher {teacher!r} must return candidate numbers from 0 to "
+                f"{len(problem.candidates) - 1}; pick {i} is {shown(number)}"
+            )
+    if len(set(numbers)) != len(numbers):
+        raise InvalidParameter(f"teacher {teacher!r} must pick each candidate once; it did not")
+    if problem.budget is not None and len(numbers) > problem.budget:
+        raise InvalidParameter(
+            f"teacher {teacher!r} must keep to the budget of {problem.budget}; "
+            f"it picked {len(numbers)}"
+        )
+    if isinstance(returned, Picks) and returned.gains:
+        return returned
+    extra = returned if isinstance(returned, Picks) else Picks((), ())
+    return Picks(
+        tuple(int(n) for n in numbers),
+        gains_of(problem, [int(n) for n in numbers]),
+        extra.lower_bound,
+        extra.volumes,
+    )
+
+
+def gains_of(problem: Problem, numbers: Sequence[int]) -> tuple[int, ...]:
+    """How many elements each pick newly covers."""
+    covered, gains = 0, []
+    for number in numbers:
+        after = problem.closure(covered | problem.masks.get(number, 0))
+        gains.append((after & ~covered).bit_count())
+        covered = after
+    return tuple(gains)
+
+
+def _lesson(
+    problem: Problem,
+    picks: Picks,
+    demonstrations: list[Demonstration],
+    starts: Any,
+    settings: Mapping[str, Any],
+    cost: Cost,
+) -> Lesson:
+    known, task = problem.known, problem.known.task
+    covered = problem.closure(problem.stated_elements(demonstrations))
+    proof = prove(known, demonstrations) if known.rows.exact is not None else None
+    complete = covered == problem.everything if proof is None else proof.teaches
+    witness = None if complete else witness_of(problem, covered, proof)
+    loss = None if witness is None else evaluate(task, list(witness), plan=known.plan)
+    gains = picks.gains + (0,) * (len(demonstrations) - len(picks.gains))
+    extra = demonstrations[len(picks.numbers) :]
+    total = sum((problem.costs[n] for n in picks.numbers), 0) + _cost_of(extra, cost, problem)
+    return Lesson(
+        task_name=task.name,
+        status="complete" if complete else "partial",
+        demonstrations=tuple(demonstrations),
+        gains=gains,
+        cost=total,
+        closed=is_closed(task.mdp, known.plan, demonstrations),
+        n_facets=known.cone.n_facets,
+        n_equalities=len(known.cone.equalities),
+        uncovered=_uncovered(problem, covered, starts) if not complete else (),
+        witness=witness,
+        loss=None if loss is None else loss.worst_policy_loss,
+        proof=None if proof is None else proof.document,
+        settings=settings,
+        volumes=picks.volumes,
+        _later={
+            "lower_bound": lambda: _lower_bound(problem, picks),
+            "guarantee": lambda: _guarantee(problem),
+            "facets": lambda: _facets(problem, demonstrations),
+        },
+    )
+
+
+def _cost_of(extra: Sequence[Demonstration], cost: Cost, problem: Problem) -> int | Fraction:
+    """What demonstrations added for closure cost."""
+    if not extra:
+        return 0
+    n_actions = problem.candidates.n_actions
+    width = max(len(d) for d in extra)
+    pairs = np.full((len(extra), width), -1, dtype=np.int64)
+    for i, demonstration in enumerate(extra):
+        pairs[i, : len(demonstration)] = [s * n_actions + a for s, a in demonstration]
+    return sum(candidate_costs(Candidates(pairs, n_actions, width, False), cost), 0)
+
+
+def _uncovered(problem: Problem, covered: int, starts: Any) -> tuple[Missing, ...]:
+    """What stays open, and why: over budget, not sampled, or not reachable."""
+    known = problem.known
+    mdp = known.task.mdp
+    open_elements = problem.everything & ~covered
+    offered = 0
+    for mask in problem.masks.values():
+        offered |= mask
+    targets = _pairs_for(problem, open_elements)
+    _, unreachable = aimed_demonstrations(
+        mdp, known.plan, targets, starts=starts, horizon=problem.candidates.horizon
+    )
+    beyond = set(unreachable)
+    missing = []
+    for number in range(problem.n_elements):
+        if not open_elements >> number & 1:
+            continue
+        row = int(np.argmax(problem.element_of_row == number))
+        pairs = set(_pairs_for(problem, 1 << number))
+        if offered >> number & 1:
+            reason = "budget"
+        else:
+            reason = "not reachable" if pairs <= beyond else "not sampled"
+        missing.append(Missing(*known.rows.statement_of(row), reason, row_in_words(known, row)))
+    return tuple(missing)
+
+
+def _lower_bound(problem: Problem, picks: Picks) -> int | Fraction | None:
+    """The teacher's own bound, else that of the linear relaxation over the facets."""
+    if picks.lower_bound is not None:
+        return picks.lower_bound
+    n_facets = problem.known.cone.n_facets
+    elements = [
+        [number for number, mask in problem.masks.items() if mask >> facet & 1]
+        for facet in range(n_facets)
+    ]
+    if not all(elements):
+        return None
+    return lp_bound(elements, problem.costs)
+
+
+def _guarantee(problem: Problem) -> Fraction | None:
+    """H(d), d the most facets that one candidate covers; it holds without equalities."""
+    if problem.known.cone.equalities or not problem.masks:
+        return None
+    return harmonic(max(mask.bit_count() for mask in problem.masks.values()))
+
+
+def _facets(
+    problem: Problem, demonstrations: Sequence[Demonstration]
+) -> tuple[Mapping[str, Any], ...]:
+    """Every facet and equality, with the first demonstration that covers it."""
+    known = problem.known
+    element, n_elements = cover_elements(known)
+    plain = Problem(known, problem.candidates, element, n_elements, problem.costs)
+    first: dict[int, int] = {}
+    covered = 0
+    for number, demonstration in enumerate(demonstrations):
+        covered = plain.closure(covered | plain.stated_elements([demonstration]))
+        for bit in range(n_elements):
+            if covered >> bit & 1:
+                first.setdefault(bit, number)
+    described = []
+    for bit in range(n_elements):
+        row = int(np.argmax(element == bit))
+        exact = known.rows.exact
+        normal = known.rows.normals[row].tolist() if exact is None else list(map(str, exact[row]))
+        described.append(
+            {
+                "normal": normal,
+                "equality": row in known.cone.equalities,
+                "statement": list(known.rows.statement_of(row)),
+                "words": row_in_words(known, row),
+                "covered_by": first.get(bit),
+            }
+        )
+    return tuple(described)

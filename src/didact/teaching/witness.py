@@ -1,0 +1,44 @@
+"""What stays open: weights that fit everything shown and are wrong, and rows in words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass
+from didact.bec.nnls import nearest_in_cone
+from didact.bec.proofs import Proof
+from didact.bec.words import describe_half_space
+from didact.teaching.problem import Problem
+
+
+def witness_of(problem: Problem, covered: int, proof: Proof | None) -> tuple[Fraction, ...]:
+    """Weights that fit all covered elements and are wrong, the largest of them 1 or -1.
+
+    From the proof where there is one, else away from the nearest point of the covered cone.
+    """
+    if proof is not None:
+        assert proof.witness is not None
+        largest = max(abs(x) for x in proof.witness)
+        return tuple(Fraction(x, largest) for x in proof.witness)
+    rows, element = problem.known.rows, problem.element_of_row
+    is_shown = np.array([e >= 0 and covered >> e & 1 for e in element.tolist()], dtype=np.bool_)
+    open_row = int(np.flatnonzero((element >= 0) & ~is_shown)[0])
+    nearest = nearest_in_cone(rows.normals[is_shown], rows.normals[open_row])
+    away = -nearest.residual / np.abs(nearest.residual).max()
+    return tuple(Fraction(repr(float(x))) for x in away)
+
+
+def row_in_words(known: EquivalenceClass, row: int) -> str:
+    """What a row says about the features, in plain English."""
+    rows, mdp = known.rows, known.task.mdp
+    normal: Any = rows.normals[row].tolist() if rows.exact is None else rows.exact[row]
+    return describe_half_space(
+        normal,
+        [mdp.feature_name(i) for i in range(mdp.n_features)],
+        equality=row in known.cone.equalities,
+        kind="feature" if mdp.has_action_features else "state",
+        weights=known.task.true_weights.fractions(),
+    )
