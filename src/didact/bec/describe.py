@@ -13,9 +13,7 @@ from didact.bec.linear import independent
 from didact.bec.words import Kind, describe_half_space
 
 
-def describe(
-    cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "state"
-) -> list[str]:
+def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "state") -> list[str]:
     """What the class says of the rewards of features: equalities first, then facets.
 
     names: of the features, such as `mdp.feature_names`; numbers by default. kind: what a feature
@@ -24,7 +22,9 @@ def describe(
     """
     weights = cone.true_weights.fractions()
     return [
-        describe_half_space(_normal(cone, row), names, equality=equality, kind=kind, weights=weights)
+        describe_half_space(
+            _normal(cone, row), names, equality=equality, kind=kind, weights=weights
+        )
         for equality, rows in ((True, _telling_equalities(cone)), (False, _telling_facets(cone)))
         for row in rows
     ]

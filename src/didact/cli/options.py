@@ -69,3 +69,55 @@ def _can_carry(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def with_world_seed(world: str, given: dict[str, Any], seed: int | None) -> dict[str, Any]:
+    """The parameters, with the seed where the world takes one."""
+    from didact.worlds import worlds
+
+    known = worlds().get(world)
+    if seed is None or known is None or "seed" not in known.parameters:
+        return given
+    return with_seed(given, seed)
+
+
+def as_states(text: str | None) -> list[int] | None:
+    """State numbers from '0,3,7'."""
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidParameter(f"--starts must read 0,3,7; it is {text!r:.60}") from None
+
+
+def as_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Teacher options; decimals become floats there."""
+    return {name: _as_decimal(value) for name, value in given.items()}
+
+
+def _as_decimal(value: Any) -> Any:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def play(task: Any, demonstrations: Any) -> None:
+    """Show the first demonstrations step by step, where a person watches a terminal."""
+    if not sys.stdout.isatty() or task.layout is None:
+        return
+    import time
+
+    from rich.console import Console
+    from rich.live import Live
+
+    from didact.report.lessons import frames
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    moving = [d for d in demonstrations if len(d) > 1][:3]
+    for demonstration in moving:
+        with Live(console=console, transient=True, auto_refresh=False) as live:
+            for frame in frames(task, demonstration, console.width):
+                live.update(frame, refresh=True)
+                time.sleep(min(0.25, 3.0 / len(demonstration)))

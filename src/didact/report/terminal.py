@@ -41,16 +41,16 @@ def draw_task(task: Task, plan: Plan, *, width: int = 80) -> RenderableType:
     if arrows is None:
         picture = _table(task, plan, width)
     else:
-        picture = Group(*_grid(task, plan, arrows, width))
+        picture = Group(*draw_grid(task, plan.optimal, arrows, width))
     return Group(
         Text(shown_name(task.name, 70), style="bold"),
-        _indented(_facts(task.mdp)),
+        indented(_facts(task.mdp)),
         "",
         picture,
         "",
         *_rewards(task, is_grid=arrows is not None, width=width),
-        _indented(_key(task, is_grid=arrows is not None)),
-        _indented(_evidence(plan)),
+        indented(_key(task, is_grid=arrows is not None)),
+        indented(_evidence(plan)),
     )
 
 
@@ -76,7 +76,8 @@ def counted(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
-def _indented(text: str | Text) -> Padding:
+def indented(text: str | Text) -> Padding:
+    """Text set in from the left."""
     return Padding(Text(text) if isinstance(text, str) else text, (0, 0, 0, INDENT), expand=False)
 
 
@@ -91,12 +92,13 @@ def _facts(mdp: MDP) -> str:
     return ", ".join(parts)
 
 
-def _grid(task: Task, plan: Plan, arrows: Sequence[str], width: int) -> list[Text]:
+def draw_grid(task: Task, taken: Any, arrows: Sequence[str], width: int) -> list[Text]:
+    """The grid line by line, with an arrow for each action taken (S, A)."""
     assert task.layout is not None
     rows, columns = task.layout["rows"], task.layout["columns"]
     cells = task.layout.get("cells")
     state_at = range(rows * columns) if cells is None else _by_cell(cells, rows * columns)
-    cell_width = 3 + max(2, int(plan.optimal.sum(axis=1).max()))
+    cell_width = 3 + max(2, int(taken.sum(axis=1).max()))
     shown_rows = min(rows, MOST_ROWS)
     shown_columns = min(columns, max(1, (width - INDENT) // cell_width))
     letters, starts = feature_letters(task.mdp), _marked_starts(task.mdp)
@@ -108,8 +110,8 @@ def _grid(task: Task, plan: Plan, arrows: Sequence[str], width: int) -> list[Tex
             if state < 0:
                 line.append("█" * cell_width, style="grey23")
                 continue
-            taken = "".join(arrows[action] for action in plan.optimal_actions(state))
-            inside = "◎" if task.mdp.terminal[state] else taken
+            drawn = "".join(arrows[action] for action in np.flatnonzero(taken[state]))
+            inside = "◎" if task.mdp.terminal[state] else drawn
             mark = "•" if starts[state] else " "
             line.append_text(_cell(task.mdp, state, letters, f"{mark}{inside}", cell_width))
         lines.append(line)
@@ -180,7 +182,7 @@ def _table(task: Task, plan: Plan, width: int) -> RenderableType:
     if n_shown == mdp.n_states:
         return drawn
     rest = counted(mdp.n_states - n_shown, "more state")
-    return Group(drawn, _indented(f"  ({rest})"))
+    return Group(drawn, indented(f"  ({rest})"))
 
 
 def _listed_actions(mdp: MDP, plan: Plan, state: int) -> str:

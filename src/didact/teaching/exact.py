@@ -8,6 +8,7 @@ cover, close in on the optimum from below, and the last bound is the proof.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def exact_minimum(
         if offered >> facet & 1
     ]
     offsets, members = problem.stated
-    stated = [members[a:b] for a, b in zip(offsets, offsets[1:], strict=False)]
+    stated = [members[a:b] for a, b in pairwise(offsets.tolist())]
     try:
         found = cheapest_cover(
             len(problem.candidates),

@@ -1,0 +1,55 @@
+"""`didact check`: do these demonstrations teach this world?"""
+
+from __future__ import annotations
+
+import click
+
+from didact.cli import options
+
+
+@click.command("check")
+@click.argument("world")
+@click.argument("demonstrations", type=click.Path(dir_okay=False))
+@options.parameters
+@click.option("--seed", type=click.IntRange(0), help="The seed of a random world.")
+@click.option(
+    "--scope", type=click.Choice(["reachable", "all"]), default="reachable", show_default=True,
+    help="Whose behaviour counts: states reachable from the start, or all.",
+)  # fmt: skip
+@click.option("--proof", is_flag=True, help="Run the independent checker on the proof too.")
+@options.as_json
+def command(
+    world: str,
+    demonstrations: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    scope: str,
+    proof: bool,
+    as_json: bool,
+) -> int:
+    """Say whether the DEMONSTRATIONS in a file teach WORLD.
+
+    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Exit
+    code 0: they teach it; 3: they do not; 4: the proof failed.
+    """
+    from didact.app.source import read_parameters
+    from didact.app.teach import ProofFailed, check_source
+    from didact.cli.progress import waiting
+
+    parameters = options.with_world_seed(world, read_parameters(settings), seed)
+    try:
+        with waiting(f"checking {demonstrations}"):
+            checked = check_source(world, demonstrations, parameters, proof=proof, scope=scope)
+    except ProofFailed as error:
+        click.echo(f"didact: {error}", err=True)
+        return 4
+    if as_json:
+        options.print_json(checked.document())
+        return checked.exit_code
+    from didact.report.lessons import verdict_lines
+
+    for line in verdict_lines(
+        checked.task, checked.verdict, checked.n_demonstrations, checked.verified
+    ):
+        click.echo(line)
+    return checked.exit_code
