@@ -594,6 +594,10 @@ def test_scope_is_what_the_starts_reach():
     assert_rejected(task, {**proof, "scope": "all"}, "multipliers must be a list of")
     outside = {**proof, "demonstrations": [[[5, solved.optimal[5][0]]]]}
     assert_rejected(task, outside, "demonstrations[0][0]")
+    whole = prove(solved, [], "all")
+    assert whole["claim"] == "open"
+    assert message_of(task, whole) is None
+    assert_rejected(task, {**whole, "scope": "reachable"}, "row: [", "is not optimal in scope")
     task["start"] = [[1, 1], [5, "1e-10"]]
     assert_rejected(task, proof, "multipliers must be a list of")
 

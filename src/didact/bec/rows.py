@@ -39,6 +39,7 @@ class Rows:
     float arithmetic. statements: (n, 3) of (state, action, other action), in that order.
     number: (n,) the row of each statement, -1 where its normal is zero.
     error_bound: the angle by which rounding may have turned a normal; 0 in exact arithmetic.
+    spread: the largest angle between normals that were taken for one row.
     n_lost: statements against actions that are worse, whose normals floats cannot tell from zero.
     """
 
@@ -47,6 +48,7 @@ class Rows:
     statements: Indices
     number: Indices
     error_bound: float = 0.0
+    spread: float = 0.0
     n_lost: int = 0
 
     @property
@@ -82,6 +84,7 @@ class Rows:
             self.statements[hit],
             renamed[self.number[hit]],
             self.error_bound,
+            self.spread,
             self.n_lost,
         )
 
@@ -135,14 +138,21 @@ def _float_rows(counts: SuccessorFeatures, statements: Indices, shown: NDArray[n
     length = np.linalg.norm(raw, axis=1)
     doubt = 2 * counts.error_bound * np.sqrt(raw.shape[1])
     firm = np.flatnonzero(length > max(4 * doubt, 1e-9 * float(length.max(initial=0.0))))
+    units = raw[firm] / length[firm, None]
+    labels, first = label_directions(units)
     number = np.full(len(statements), -1, dtype=np.int64)
-    labels, first = label_directions(raw[firm])
     number[firm] = labels
-    chosen = firm[first]
-    normals = raw[chosen] / length[chosen, None]
-    turned = float(doubt / length[firm].min(initial=np.inf))
-    n_lost = int((~shown[states, others] & (number < 0)).sum())
-    return Rows(normals, None, statements, number, turned, n_lost)
+    normals = units[first]
+    units -= normals[labels]
+    return Rows(
+        normals,
+        None,
+        statements,
+        number,
+        error_bound=float(doubt / length[firm].min(initial=np.inf)),
+        spread=float(np.linalg.norm(units, axis=1).max(initial=0.0)),
+        n_lost=int((~shown[states, others] & (number < 0)).sum()),
+    )
 
 
 def demonstrated_pairs(

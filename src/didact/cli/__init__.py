@@ -1,7 +1,7 @@
 """The command line: thin commands over the use cases in `didact.app`.
 
-Exit codes: 0 done, 1 the output cannot be written, 2 bad input, 130 interrupted. A traceback is
-always a bug.
+Exit codes: 0 done, 1 the output cannot be written, 2 bad input, 3 not taught, 4 a proof failed,
+130 interrupted. A traceback is always a bug.
 """
 
 from __future__ import annotations

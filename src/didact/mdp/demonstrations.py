@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from didact.errors import InvalidModel
@@ -65,5 +66,19 @@ def as_demonstrations(given: Iterable[Any], mdp: MDP) -> tuple[Demonstration, ..
                 raise InvalidModel(
                     f"{place}: state {state} is terminal, so no action is taken there; remove it"
                 )
+        _require_possible(demonstration, mdp, f"demonstrations[{i}]")
         checked.append(demonstration)
     return tuple(checked)
+
+
+def _require_possible(demonstration: Demonstration, mdp: MDP, place: str) -> None:
+    """Each state must be a possible outcome of the pair before it."""
+    moves = mdp.transitions
+    for step, ((state, action), (following, _)) in enumerate(pairwise(demonstration)):
+        row = state * mdp.n_actions + action
+        targets = moves.successors[moves.offsets[row] : moves.offsets[row + 1]]
+        if following not in targets:
+            raise InvalidModel(
+                f"{place}[{step + 1}]: state {following} cannot follow state {state} with action "
+                f"{action}; begin another demonstration there"
+            )

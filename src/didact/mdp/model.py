@@ -83,6 +83,13 @@ class MDP:
         return self.transitions.n_actions
 
     @property
+    def n_going(self) -> int:
+        """How many states are not terminal."""
+        if "n_going" not in self._derived:
+            self._derived["n_going"] = int((~self.terminal).sum())
+        return int(self._derived["n_going"])
+
+    @property
     def n_features(self) -> int:
         """k."""
         return int(self.features.floats.shape[-1])

@@ -76,12 +76,11 @@ def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
         )
     found = _float_plan(mdp, given.floats, needed=arithmetic != "exact")
     candidates = _candidates(mdp, found, everything=arithmetic == "exact")
-    n_candidates = candidates.sum(axis=1)
-    n_close = int((n_candidates - 1)[n_candidates > 1].sum())
+    n_close = int(np.count_nonzero(candidates)) - mdp.n_going
     if arithmetic == "exact":
         return _settled(mdp, given, found, candidates, range(mdp.n_states), n_close)
     if arithmetic == "auto" and n_close and mdp.n_states <= EXACT_STATES:
-        open_states = np.flatnonzero(n_candidates > 1)
+        open_states = np.flatnonzero(candidates.sum(axis=1) > 1)
         roots = _successors_of(mdp, open_states.tolist(), candidates)
         if mdp.is_deterministic() or is_exact_affordable(mdp, _as_mask(found, mdp), roots):
             return _settled(mdp, given, found, candidates, roots, n_close)
@@ -118,7 +117,7 @@ def _candidates(mdp: MDP, found: FloatPlan, *, everything: bool) -> NDArray[np.b
         mask = np.ones(choices.shape, dtype=np.bool_)
     else:
         mask = choices >= choices.max(axis=1, keepdims=True) - 2 * found.error_bound
-    if mdp.terminal.any():
+    if mdp.n_going < mdp.n_states:
         mask &= ~mdp.terminal[:, None]
     return mask
 
@@ -187,7 +186,7 @@ def _settled(
     policy = [[int(a)] for a in found.policy]
     choices = [np.flatnonzero(row).tolist() for row in candidates]
     roots = list(roots)
-    least = 1 if candidates.sum() == mdp.n_actions * (~mdp.terminal).sum() else 2
+    least = 1 if candidates.sum() == mdp.n_actions * mdp.n_going else 2
     while True:
         solved = evaluate_exactly(model, policy, paid, roots)
         values = [None if v is None else v[0] for v in solved]
@@ -238,7 +237,7 @@ def _exact_plan(
                 action_values[state] = floats[state]
     for (state, action), value in exact_q.items():
         action_values[state, action] = int(value.p) / int(value.q)
-    whole = len(exact_q) == int((~mdp.terminal).sum()) * mdp.n_actions and None not in known
+    whole = len(exact_q) == mdp.n_going * mdp.n_actions and None not in known
     return Plan(
         floats,
         action_values,

@@ -110,7 +110,7 @@ def draw_grid(task: Task, taken: Any, arrows: Sequence[str], width: int) -> list
             if state < 0:
                 line.append("█" * cell_width, style="grey23")
                 continue
-            drawn = "".join(arrows[action] for action in np.flatnonzero(taken[state]))
+            drawn = "".join(arrows[action] for action in np.flatnonzero(taken[state]).tolist())
             inside = "◎" if task.mdp.terminal[state] else drawn
             mark = "•" if starts[state] else " "
             line.append_text(_cell(task.mdp, state, letters, f"{mark}{inside}", cell_width))

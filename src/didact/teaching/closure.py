@@ -25,7 +25,7 @@ def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration])
     for demonstration in demonstrations:
         for pair in demonstration:
             shown[pair] = True
-    needed = _closure_states(mdp, plan, shown.any(axis=1))
+    needed = _closure_states(mdp, plan, np.asarray(shown.any(axis=1)))
     return np.flatnonzero((plan.optimal & needed[:, None] & ~shown).ravel())
 
 
@@ -61,14 +61,28 @@ def close(
 
     Pairs that cannot be shown from the starts within the horizon stay missing.
     """
+    missing = set(missing_pairs(mdp, plan, demonstrations).tolist())
     added: list[Demonstration] = []
-    missing = missing_pairs(mdp, plan, demonstrations)
-    aimed, _ = aimed_demonstrations(mdp, plan, missing, starts=starts, horizon=horizon)
-    seen: set[int] = set()
+    aimed, _ = aimed_demonstrations(mdp, plan, sorted(missing), starts=starts, horizon=horizon)
     for i in np.argsort(-aimed.lengths(), kind="stable").tolist():
-        row = aimed.pairs[i]
-        pairs = set(row[row >= 0].tolist())
-        if not pairs & set(missing.tolist()) <= seen:
-            added.append(aimed[i])
-            seen |= pairs
+        path = aimed.pairs[i][aimed.pairs[i] >= 0].tolist()
+        if path[-1] in missing:
+            path = _continued(mdp, plan, path, missing, horizon)
+            missing.difference_update(path)
+            added.append(Demonstration([divmod(pair, mdp.n_actions) for pair in path]))
     return added
+
+
+def _continued(mdp: MDP, plan: Plan, path: list[int], missing: set[int], horizon: int) -> list[int]:
+    """The path, followed on through missing pairs as long as one comes next."""
+    left = missing.difference(path)
+    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
+    while len(path) < horizon:
+        targets = successors[offsets[path[-1]] : offsets[path[-1] + 1]].tolist()
+        options = [t * mdp.n_actions + a for t in targets for a in plan.optimal_actions(t)]
+        following = next((pair for pair in options if pair in left), None)
+        if following is None:
+            break
+        path.append(following)
+        left.discard(following)
+    return path

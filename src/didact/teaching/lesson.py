@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -102,7 +102,7 @@ class Lesson:
 
     def _when_asked(self, name: str) -> Any:
         value = self._later.get(name)
-        if isinstance(value, Callable):  # type: ignore[arg-type]
+        if callable(value):
             value = self._later[name] = value()
         return value
 

@@ -196,7 +196,8 @@ def _pairs_for(problem: Problem, elements: int) -> list[int]:
     element = np.where(rows.number >= 0, problem.element_of_row[rows.number], -1)
     wanted = [i for i in range(problem.n_elements) if elements >> i & 1]
     hit = rows.statements[np.isin(element, wanted)]
-    return np.unique(hit[:, 0] * problem.candidates.n_actions + hit[:, 1]).tolist()
+    pairs: list[int] = np.unique(hit[:, 0] * problem.candidates.n_actions + hit[:, 1]).tolist()
+    return pairs
 
 
 def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:

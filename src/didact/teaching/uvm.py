@@ -7,6 +7,8 @@ the lesson is complete is decided by the proof, not by the volume.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from didact.teaching.problem import Problem
@@ -19,7 +21,7 @@ def minimise_uncertainty(
     rng: np.random.Generator,
     n_samples: int = 100_000,
     threshold: float = 0.0,
-    region: str = "box",
+    region: Literal["box", "sphere"] = "box",
 ) -> Picks:
     """The appendix's algorithm with n_samples points of the box [-1,1]^k or of the sphere."""
     offsets, members = problem.stated

@@ -4,9 +4,9 @@ G(D) is the share of n points, uniform in the box [-1, 1]^k or on the sphere, th
 stated by the picked candidates. Each step picks the candidate that leaves the smallest G.
 
 A point is inside a row when r.w >= 0, with the products added from the first coordinate to the last
-in double precision. A row and its negative therefore split the points exactly: picks that state both
-leave nothing, and G = 0 says that all is known although a whole hyperplane of weights remains. That
-false certainty is the algorithm's, and it is kept.
+in double precision. A row and its negative split the points exactly: picks that state both leave
+nothing, and G = 0 says that all is known although a whole hyperplane of weights remains. That false
+certainty is the algorithm's, and it is kept.
 
 Only points that are still alive are looked at, and a candidate's last known gain bounds its gain
 from above (fewer points are left to remove), so most candidates are not looked at again. The points
@@ -227,7 +227,8 @@ def count_removed(candidates: _Candidates, points: Floats, count: int) -> Indice
         count * (n_rows * k + len(candidates.members)),
         *(points.ravel(), points.shape[1], count, k, candidates.normals.ravel(), n_rows),
         *(candidates.offsets, candidates.members, len(candidates), tile),
-        *(np.empty(tile), np.empty((n_rows + 1) * tile, dtype=np.bool_), removed),
+        *(np.empty(tile), np.empty(tile, dtype=np.bool_)),
+        *(np.empty(n_rows * tile, dtype=np.bool_), removed),
     )
     return removed
 
@@ -255,19 +256,17 @@ def mark_outside(
     row: int,
     values: Any,
     outside: Any,
-    at: int,
 ) -> None:
-    """outside[at + i]: whether the row is negative at point start + i; coordinate j at j*stride."""
-    factor = normals[row * k]
+    """outside[i]: whether the row is negative at point start + i; coordinate j at j * stride."""
     for i in range(width):
-        values[i] = factor * points[start + i]
-    for j in range(1, k):
+        values[i] = 0.0
+    for j in range(k):
         factor = normals[row * k + j]
-        base = j * stride + start
+        column = points[j * stride + start : j * stride + start + width]
         for i in range(width):
-            values[i] += factor * points[base + i]
+            values[i] += factor * column[i]
     for i in range(width):
-        outside[at + i] = values[i] < 0.0
+        outside[i] = values[i] < 0.0
 
 
 @kernel
@@ -283,25 +282,27 @@ def count_outside(
     n_candidates: int,
     tile: int,
     values: Any,
+    union: Any,
     outside: Any,
     removed: Any,
 ) -> None:
-    """Add to `removed` how many points each candidate excludes; the last tile is scratch."""
-    union = n_rows * tile
+    """Add to `removed` how many points each candidate excludes; rows are tested once a tile."""
     for start in range(0, count, tile):
         width = min(tile, count - start)
         for row in range(n_rows):
-            mark_outside(points, stride, start, width, k, normals, row, values, outside, row * tile)
+            mark_outside(points, stride, start, width, k, normals, row, values, union)
+            outside[row * tile : row * tile + width] = union[:width]
         for candidate in range(n_candidates):
             for i in range(width):
-                outside[union + i] = False
+                union[i] = False
             for member in range(offsets[candidate], offsets[candidate + 1]):
-                base = members[member] * tile
+                row = members[member]
+                flags = outside[row * tile : row * tile + width]
                 for i in range(width):
-                    outside[union + i] |= outside[base + i]
+                    union[i] |= flags[i]
             total = 0
             for i in range(width):
-                total += outside[union + i]
+                total += union[i]
             removed[candidate] += total
 
 
@@ -315,8 +316,8 @@ def move_inside(
     n_rows: int,
     tile: int,
     values: Any,
-    outside: Any,
     union: Any,
+    outside: Any,
 ) -> int:
     """Move the points that no row excludes to the front, in order; how many they are."""
     kept = 0
@@ -325,7 +326,7 @@ def move_inside(
         for i in range(width):
             union[i] = False
         for row in range(n_rows):
-            mark_outside(points, stride, start, width, k, normals, row, values, outside, 0)
+            mark_outside(points, stride, start, width, k, normals, row, values, outside)
             for i in range(width):
                 union[i] |= outside[i]
         for i in range(width):
@@ -372,7 +373,8 @@ def _as_indices(values: ArrayLike, name: str) -> Indices:
 def _without_overflow(rows: Floats) -> Floats:
     """Each row times a power of two, so that its largest entry is near 1; signs stay."""
     exponents = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1]
-    return np.ldexp(rows, -exponents[:, None])
+    scaled: Floats = np.ldexp(rows, -exponents[:, None])
+    return scaled
 
 
 def _require_settings(region: str, n_samples: int, threshold: float, budget: int | None) -> None:
