@@ -20,9 +20,7 @@ oracle: setup
 	@$(BIN)/python -c "import cdd.gmp" 2>/dev/null || $(BIN)/python -m pip install --quiet pycddlib==3.0.2
 
 demo: setup
-	@$(BIN)/didact show six-cell
-	@echo
-	@$(BIN)/didact show random-grid --seed 0
+	@$(BIN)/python examples/demo.py demo
 
 test: setup
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"

@@ -29,6 +29,16 @@ _ROOM_OF = {
     "rollout": "didact.planning",
     "solve": "didact.planning",
     "successor_features": "didact.planning",
+    "EquivalenceClass": "didact.bec",
+    "describe": "didact.bec",
+    "equivalence_class": "didact.bec",
+    "prove": "didact.bec",
+    "Lesson": "didact.teaching",
+    "Verdict": "didact.teaching",
+    "check": "didact.teaching",
+    "load_lesson": "didact.teaching",
+    "register_teacher": "didact.teaching",
+    "teach": "didact.teaching",
     "DidactError": "didact.errors",
     "InvalidInput": "didact.errors",
 }
@@ -36,6 +46,10 @@ _ROOM_OF = {
 __all__ = sorted(_ROOM_OF)
 
 if TYPE_CHECKING:
+    from didact.bec import EquivalenceClass as EquivalenceClass
+    from didact.bec import describe as describe
+    from didact.bec import equivalence_class as equivalence_class
+    from didact.bec import prove as prove
     from didact.errors import DidactError as DidactError
     from didact.errors import InvalidInput as InvalidInput
     from didact.mdp import MDP as MDP
@@ -52,6 +66,12 @@ if TYPE_CHECKING:
     from didact.planning import rollout as rollout
     from didact.planning import solve as solve
     from didact.planning import successor_features as successor_features
+    from didact.teaching import Lesson as Lesson
+    from didact.teaching import Verdict as Verdict
+    from didact.teaching import check as check
+    from didact.teaching import load_lesson as load_lesson
+    from didact.teaching import register_teacher as register_teacher
+    from didact.teaching import teach as teach
     from didact.worlds import from_gymnasium as from_gymnasium
     from didact.worlds import gridworld as gridworld
     from didact.worlds import make as make

@@ -1,1 +1,21 @@
 """Behavioural equivalence classes: rows, cones, facets, proofs, volumes, similarity, words."""
+
+from didact.bec.classes import EquivalenceClass, demonstration_class, equivalence_class
+from didact.bec.cone import Cone
+from didact.bec.describe import describe
+from didact.bec.proofs import Proof, prove
+from didact.bec.similarity import angular_similarity
+from didact.bec.volume import cone_volume, sample_inside
+
+__all__ = [
+    "Cone",
+    "EquivalenceClass",
+    "Proof",
+    "angular_similarity",
+    "cone_volume",
+    "demonstration_class",
+    "describe",
+    "equivalence_class",
+    "prove",
+    "sample_inside",
+]

@@ -34,8 +34,7 @@ def _normal(cone: Cone, row: int) -> list[Any]:
     """The row's normal; in floats without what is rounding."""
     if cone.rows.exact is not None:
         return list(cone.rows.exact[row])
-    normal = cone.rows.normals[row]
-    return np.where(np.abs(normal) > TOLERANCE, normal, 0.0).tolist()
+    return [x if abs(x) > TOLERANCE else 0.0 for x in cone.rows.normals[row].tolist()]
 
 
 def _n_features(cone: Cone, row: int) -> int:

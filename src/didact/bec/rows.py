@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.directions import label_directions
+from didact.bec.directions import label_units
 from didact.bec.linear import Row, primitive, unit_floats
 from didact.errors import InvalidModel, InvalidParameter
 from didact.mdp import MDP, Demonstration
@@ -139,7 +139,7 @@ def _float_rows(counts: SuccessorFeatures, statements: Indices, shown: NDArray[n
     doubt = 2 * counts.error_bound * np.sqrt(raw.shape[1])
     firm = np.flatnonzero(length > max(4 * doubt, 1e-9 * float(length.max(initial=0.0))))
     units = raw[firm] / length[firm, None]
-    labels, first = label_directions(units)
+    labels, first = label_units(units)
     number = np.full(len(statements), -1, dtype=np.int64)
     number[firm] = labels
     normals = units[first]

@@ -69,6 +69,7 @@ def check(
     *,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
+    known: EquivalenceClass | None = None,
 ) -> Verdict:
     """Decide whether demonstrations teach the task, with a proof or a witness.
 
@@ -76,7 +77,8 @@ def check(
     pairs, and judges the rest.
     """
     shown = as_demonstrations(demonstrations, task.mdp)
-    known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    if known is None:
+        known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     wrong = _wrong_pairs(known, shown)
     right = _without(shown, {(w.demonstration, w.step) for w in wrong})
     element, n_elements = cover_elements(known)

@@ -97,6 +97,7 @@ def teach(
     budget: int | None = None,
     closed: bool = False,
     seed: Seed = 0,
+    known: EquivalenceClass | None = None,
     **options: Any,
 ) -> Lesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
@@ -104,12 +105,14 @@ def teach(
     horizon: steps of a demonstration; by default to the end of the episode where the task has
     terminal states, else 1 / (1 - discount). cost: 'demonstrations', 'pairs', a function or a
     table by start. rollouts: sample so many trajectories from each start. budget: at most so many
-    demonstrations. closed: extend the lesson to closure. options go to the teacher.
+    demonstrations. closed: extend the lesson to closure. known: the task's class, when it is at
+    hand; it then decides scope and arithmetic. options go to the teacher.
     """
     method = _find_teacher(teacher, options)
     if budget is not None and (isinstance(budget, bool) or budget < 1):
         raise InvalidParameter(f"budget must be a whole number from 1; it is {shown(budget)}")
-    known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    if known is None:
+        known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
     candidates = candidate_demonstrations(
         task.mdp, known.plan, starts=begin, horizon=steps, rollouts=rollouts, seed=seed
@@ -129,7 +132,7 @@ def teach(
         "teacher": teacher,
         "horizon": horizon,
         "cost": cost if isinstance(cost, str) else "given",
-        "scope": scope,
+        "scope": known.scope,
         "arithmetic": known.arithmetic,
         "rollouts": rollouts,
         "starts": None if starts is None else begin.tolist(),
@@ -146,7 +149,7 @@ def teach(
 
 
 def _find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
-    known = teachers()
+    known = _teachers if name in _teachers else teachers()
     if name not in known:
         raise InvalidParameter(f"no teacher is called {shown(name)}; there are {', '.join(known)}")
     accepted = list(inspect.signature(known[name]).parameters.values())[2:]

@@ -260,7 +260,18 @@ def mark_outside(
     """outside[i]: whether the row is negative at point start + i; coordinate j at j * stride."""
     for i in range(width):
         values[i] = 0.0
-    for j in range(k):
+    fours = k - k % 4
+    for j in range(0, fours, 4):
+        at = j * stride + start
+        a, b = normals[row * k + j], normals[row * k + j + 1]
+        c, d = normals[row * k + j + 2], normals[row * k + j + 3]
+        w = points[at : at + width]
+        x = points[at + stride : at + stride + width]
+        y = points[at + 2 * stride : at + 2 * stride + width]
+        z = points[at + 3 * stride : at + 3 * stride + width]
+        for i in range(width):
+            values[i] = values[i] + a * w[i] + b * x[i] + c * y[i] + d * z[i]
+    for j in range(fours, k):
         factor = normals[row * k + j]
         column = points[j * stride + start : j * stride + start + width]
         for i in range(width):
