@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-TABLES = ("planning", "start_up")
+TABLES = ("planning", "redundancy", "start_up")
 
 
 def main() -> None:

@@ -22,6 +22,9 @@ BOUND = re.compile(r"right to \S+e-\d+")
 UNTESTED = ("$ make test", "$ make check", "$ make bench", "$ pip ", "$ python docs/")
 """What takes minutes, changes the machine, or prints other numbers on another one."""
 
+SLOW = ("$ python examples/rounding_noise.py",)
+"""What runs with the slow tests only."""
+
 
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
     """Line number and text of each block in the language."""
@@ -33,16 +36,14 @@ def blocks(page: Path, language: str) -> list[tuple[int, str]]:
     ]
 
 
-def commands() -> list:
-    """Every `$ command` of the pages with the lines that stand below it."""
+def commands(page: Path) -> list[tuple[str, str, str]]:
+    """Every `$ command` of a page that is tested: place, command, the lines that stand below it."""
     found = []
-    for page in PAGES:
-        for line, text in blocks(page, "console"):
-            for part in re.split(r"^(?=\$ )", text, flags=re.MULTILINE):
-                if part.strip() and not part.startswith(UNTESTED):
-                    command, _, output = part.partition("\n")
-                    place = f"{page.name}:{line + 1} {command}"
-                    found.append(pytest.param(command[2:], output, id=place))
+    for line, text in blocks(page, "console"):
+        for part in re.split(r"^(?=\$ )", text, flags=re.MULTILINE):
+            if part.strip() and not part.startswith(UNTESTED):
+                command, _, output = part.partition("\n")
+                found.append((f"{page.name}:{line + 1} {command}", command[2:], output))
     return found
 
 
@@ -51,11 +52,20 @@ def printed(command: str, folder: Path) -> str:
     if command == "make demo":
         recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.M)[1]
         steps = [line.strip().lstrip("@").replace("$(BIN)/", "") for line in recipe.splitlines()]
-        return "".join("\n" if step == "echo" else printed(step, folder) for step in steps)
+        return "".join(printed(step, folder) for step in steps)
     program, *arguments = shlex.split(command)
-    assert program == "didact", f"no test knows how to run {command!r}"
+    if program == "echo":
+        *words, sign, file = arguments
+        assert sign == ">", f"no test knows how to run {command!r}"
+        (folder / file).write_text(" ".join(words) + "\n")
+        return ""
+    assert program in ("didact", "python"), f"no test knows how to run {command!r}"
+    if program == "didact":
+        arguments = ["-m", "didact", *arguments]
+    elif arguments[0].startswith("examples/"):
+        arguments[0] = str(ROOT / arguments[0])
     answer = subprocess.run(
-        [sys.executable, "-m", "didact", *arguments],
+        [sys.executable, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,
@@ -86,17 +96,36 @@ def test_python_examples_print_what_they_show(page):
         assert not runner.summarize(verbose=False).failed, "".join(report)
 
 
-@pytest.mark.parametrize(("command", "output"), commands())
-def test_commands_print_what_stands_below_them(command, output, folder):
-    if "two-cells.json" in command:
-        (folder / "two-cells.json").write_text(blocks(ROOT / "docs" / "files.md", "json")[0][1])
-    shown = printed(command, folder)
-    wanted, got = (BOUND.sub("right to a bound", text) for text in (output, shown))
-    assert doctest.OutputChecker().check_output(wanted, got, doctest.ELLIPSIS), shown
+def compare(place: str, command: str, output: str, folder: Path) -> None:
+    """A command prints what stands below it; spaces at the ends of lines do not count."""
+    texts = [BOUND.sub("right to a bound", text) for text in (output, printed(command, folder))]
+    wanted, got = (re.sub(r" +$", "", text, flags=re.MULTILINE) for text in texts)
+    assert doctest.OutputChecker().check_output(wanted, got, doctest.ELLIPSIS), f"{place}\n{got}"
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda page: page.name)
+def test_commands_print_what_stands_below_them(page, folder):
+    """The commands of a page run one after the other in one folder, as a reader runs them."""
+    if page.name == "files.md":
+        (folder / "two-cells.json").write_text(blocks(page, "json")[0][1])
+    for place, command, output in commands(page):
+        if not f"$ {command}".startswith(SLOW):
+            compare(place, command, output, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_slow_commands_print_what_stands_below_them(page, folder):
+    for place, command, output in commands(page):
+        if f"$ {command}".startswith(SLOW):
+            compare(place, command, output, folder)
 
 
 def test_there_is_something_to_test():
-    assert len(commands()) >= 3
+    everything = [command for page in PAGES for _, command, _ in commands(page)]
+    assert len(everything) >= 8
+    assert "make demo" in everything
+    assert any(f"$ {command}".startswith(SLOW) for command in everything)
     assert sum(len(blocks(page, "python")) for page in PAGES) >= 5
     assert blocks(ROOT / "README.md", "python")
 

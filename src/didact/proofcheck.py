@@ -1,8 +1,7 @@
 """An independent check of a lesson's proof: `python -m didact.proofcheck task.json lesson.json`.
 
-It solves, searches and rounds nothing: each step substitutes what the proof says. mu(s) are counts
-of the policy uniform over its optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], and
-rows are the differences mu(s, a) - mu(s, b) of an optimal and any action in a state in scope.
+Every step substitutes, none solves or rounds. mu(s) are the counts of the policy uniform over its
+optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b).
 Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong.
 """
 
@@ -20,7 +19,7 @@ from typing import Any
 
 MAX_SIZE, MAX_DIGITS, ROUNDING = 10**6, 10**5, Fraction(1, 10**9)
 NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:/(0*[1-9]\d*))?", re.ASCII)
-UNIQUE: Any = {"object_pairs_hook": lambda pairs: len(dict(pairs)) == len(pairs) and dict(pairs)}
+UNIQUE: Any = {"object_pairs_hook": lambda x: dict(x) if len(dict(x)) == len(x) else {}}
 
 
 class ProofError(Exception):
@@ -43,9 +42,8 @@ def load(source: Any, *formats: str, then: Any = dict) -> Any:
     """What a JSON object in one of the formats says; its decimals stay text."""
     try:
         text = json.dumps(source) if isinstance(source, dict) else Path(source).read_text("utf-8")
-        document = json.loads(text, parse_float=str, **UNIQUE)
-        fits = isinstance(document, dict) and document.get("format") in formats
-        need(fits, "it has another format, or repeats a key")
+        document = dict(json.loads(text, parse_float=str, **UNIQUE))
+        need(document.get("format") in formats, "it has another format, or repeats a key")
         return then(document)
     except (OSError, TypeError, ValueError, RecursionError, ProofError) as error:
         raise ProofError(f"cannot read a {' or '.join(formats)} file: {error}") from error
@@ -80,7 +78,8 @@ class Check:
         self.name = show(file.get("name", "the task"))
         discount = read(file.get("discount"), Fraction, "discount")
         need(0 <= discount < 1, f"discount must be in [0, 1), not {show(discount)}")
-        terminal = set(read(file.get("terminal", []), [n], "terminal"))
+        ended = file.get("terminal")
+        terminal = {*read([] if ended is None else ended, [n], "terminal")}
         self.live = [s for s in range(n) if s not in terminal]
         uniform = [[s, f"1/{len(self.live)}"] for s in self.live]
         start = uniform if file.get("start") in (None, "uniform") else file["start"]
@@ -97,26 +96,29 @@ class Check:
         need(m and len(self.chances) == len(self.live) * m + 1, "transitions or start are missing")
         need(self.chances[n, 0].keys() - terminal, "start lies in terminal states only")
         self.features = phi if by_action else [[x] * m for x in phi]
+        same = all(x == self.features[s][0] for s in terminal for x in self.features[s])
+        need(same, "features of a terminal state must not depend on the action")
 
     def policy(self, proof: dict[str, Any]) -> None:
         """1. mu(s) is the mean of mu(s, a) over the listed actions, or phi(s) in a terminal state;
         2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
         self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, "optimal")
         counts = read(proof.get("counts"), (self.k,) * self.n, "counts")
-        self.unit = lcm(*(x.denominator for mu in counts for x in mu))  # keeps fractions short
-        whole = [[int(x * self.unit) for x in mu] for mu in counts]
-        self.table = [[[x * self.unit for x in phi] for phi in state] for state in self.features]
+        self.unit = unit = lcm(
+            *(x.denominator for mu in counts for x in mu)
+        )  # keeps fractions short
+        whole = [[int(x * unit) for x in mu] for mu in counts]
+        self.table = [[[x * unit for x in phi] for phi in state] for state in self.features]
         for s, a in ((s, a) for s in self.live for a in range(self.m)):
             for i in range(len(self.k)):
                 self.table[s][a][i] += sum(c * whole[t][i] for t, c in self.chances[s, a].items())
         for s, listed in enumerate(self.optimal):
             for i, x in enumerate(counts[s]):
-                values = [self.table[s][a][i] for a in listed or range(self.m)]
-                mean = sum(values) / len(values) / self.unit
+                mean = sum(self.table[s][a][i] for a in listed or [0]) / (len(listed) or 1) / unit
                 said = f"the Bellman equation gives {show(mean)}, the proof says {show(x)}"
                 need(mean == x, f"counts[{s}][{i}]: {said}")
         for s, listed in enumerate(self.optimal):
-            values = [sum(map(mul, self.weights, mu)) / self.unit for mu in self.table[s]]
+            values = [sum(map(mul, self.weights, mu)) / unit for mu in self.table[s]]
             worth = max(values)
             best = [a for a, x in enumerate(values) if x == worth and (s, a) in self.chances]
             need(listed == best, f"optimal[{s}] must be {best}, worth {show(worth)}, not {listed}")

@@ -675,6 +675,7 @@ def test_probabilities_are_divided_by_a_sum_near_one_and_repeated_rows_add_up():
         ({"weights": ["1e99999", 1]}, "weights[0] must be a number"),
         ({"weights": ["1" * 200_000, 1]}, "weights[0] must be a number"),
         ({"weights": ["1/0", 1]}, "weights[0] must be a number"),
+        ({"weights": ["\u0661", 1]}, "weights[0] must be a number"),
         ({"discount": 1}, "discount must be in [0, 1)"),
         ({"discount": "-0.1"}, "discount must be in [0, 1)"),
         ({"discount": float("nan")}, "discount must be a number"),
@@ -699,6 +700,7 @@ def test_probabilities_are_divided_by_a_sum_near_one_and_repeated_rows_add_up():
         ({"features": [[0, 0]] * 5}, "features must be a list of 6"),
         ({"features": [[[0, 0]] * 3] * 6}, "features[0] must be a list of 4"),
         ({"features": None}, "features must be a list of 6"),
+        ({"features": [[[a, 0] for a in range(4)]] * 6}, "features of a terminal state"),
         ({"format": "didact.task/2"}, "another format"),
     ],
 )
@@ -768,6 +770,29 @@ def test_malformed_files_end_in_one_line(grid, tmp_path, text):
         with pytest.raises(ProofError) as caught:
             check_proof(first, second)
         assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_repeated_key_is_refused(grid, tmp_path):
+    """Whichever of the two values a reader keeps, the file does not say one thing."""
+    task, proof = grid
+    for document in (proof, lesson_of(proof)):
+        text = json.dumps(document)
+        for key in ('"claim": "teaches", ', '"scope": "all", '):
+            assert_rejected(task, write(tmp_path, "a.json", text.replace('"opt', key + '"opt', 1)))
+        assert message_of(task, write(tmp_path, "b.json", text)) is None
+    text = json.dumps(task)
+    assert_rejected(write(tmp_path, "c.json", text.replace("{", '{"n_states": 6, ', 1)), proof)
+
+
+def test_states_need_not_end(grid):
+    """terminal may be left out or null when no state is."""
+    task = copy.deepcopy(grid[0])
+    task["transitions"] += [[0, a, 0, 1] for a in range(4)]
+    solved = Solved({**task, "terminal": []})
+    proof = prove(solved, all_pairs(solved, "all"), "all")
+    lines = {check_proof({**task, "terminal": ends}, proof) for ends in ([], None)}
+    task.pop("terminal")
+    assert lines == {check_proof(task, proof)}
 
 
 def test_a_deep_list_anywhere_in_a_proof_is_one_line(grid, tmp_path):

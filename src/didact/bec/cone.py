@@ -106,8 +106,8 @@ class Cone:
         return "boundary" if 0 in slacks else "inside"
 
     def _contains_float(self, point: Floats) -> Position:
-        length = float(np.linalg.norm(point)) or 1.0
-        slacks = self.rows.normals @ (point / length)
+        scaled = point / (float(np.abs(point).max()) or 1.0)
+        slacks = self.rows.normals @ (scaled / (float(np.linalg.norm(scaled)) or 1.0))
         if (np.abs(slacks[list(self.equalities)]) > TOLERANCE).any():
             return "outside"
         smallest = min((float(slacks[row]) for row in self.facet_rows()), default=1.0)
@@ -261,8 +261,8 @@ def exact_point_near(cone: Cone, point: Floats) -> tuple[Fraction, ...]:
 def _any_point(cone: Cone) -> Floats:
     """Without facets every weight that satisfies the equalities is inside: take the true ones."""
     weights = cone.true_weights.floats
-    length = float(np.linalg.norm(weights))
-    return np.asarray(weights / length) if length else weights
+    scaled = weights / (float(np.abs(weights).max()) or 1.0)
+    return np.asarray(scaled / (float(np.linalg.norm(scaled)) or 1.0))
 
 
 def _no_margin() -> Unsupported:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,8 +92,11 @@ def as_states(text: str | None) -> list[int] | None:
         raise InvalidParameter(f"--starts must read 0,3,7; it is {text!r:.60}") from None
 
 
-def as_options(given: dict[str, Any]) -> dict[str, Any]:
+def as_options(given: dict[str, Any], reserved: Iterable[str]) -> dict[str, Any]:
     """Teacher options; decimals become floats there."""
+    for name in given:
+        if name in reserved:
+            raise InvalidParameter(f"{name!r} is not an option of a teacher; `didact teach` has it")
     return {name: _as_decimal(value) for name, value in given.items()}
 
 

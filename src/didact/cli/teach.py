@@ -62,7 +62,8 @@ def command(
     from didact.cli.progress import waiting
 
     parameters = options.with_world_seed(world, read_parameters(settings), seed)
-    choices = {**given, **options.as_options(read_parameters(teacher_settings))}
+    reserved = {*given, "world", "task", "source", "parameters", "known", "starts", "seed"}
+    choices = {**given, **options.as_options(read_parameters(teacher_settings), reserved)}
     try:
         with waiting(f"teaching {world}"):
             taught = teach_source(

@@ -20,7 +20,8 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     """The verdict in one line."""
     mdp = task.mdp
     n_going = int((~mdp.terminal).sum())
-    n_starts = int(((mdp.start.floats > 0) & ~mdp.terminal).sum())
+    given = lesson.settings.get("starts")
+    n_starts = int(((mdp.start.floats > 0) & ~mdp.terminal).sum()) if given is None else len(given)
     where = (
         f"{shown_name(task.name)}: {counted(n_going, 'situation')}, {counted(n_starts, 'start')}"
     )
@@ -115,10 +116,16 @@ def _size(lesson: Lesson) -> Iterator[str]:
         if bound is not None and bound >= lesson.cost:
             least = "; no lesson of such demonstrations costs less"
         yield f"cost {_shown_bound(lesson.cost)}{least}"
-    closed = "closed: learners that plan for themselves learn it too"
-    yield closed if lesson.closed else "not closed: it speaks to learners that go on as the teacher"
+    if lesson.is_complete:
+        yield _closed(lesson.closed)
     if lesson.volumes is not None:
         yield "volume left by step: " + " ".join(f"{volume:.2g}" for volume in lesson.volumes)
+
+
+def _closed(closed: bool) -> str:
+    if closed:
+        return "closed: learners that plan for themselves learn it too"
+    return "not closed: it speaks to learners that go on as the teacher"
 
 
 def _shown_bound(value: Any) -> str:
@@ -145,10 +152,9 @@ def _open(task: Task, lesson: Lesson) -> list[RenderableType]:
     mdp = task.mdp
     parts: list[RenderableType] = ["", indented("what stays open:")]
     for missing in lesson.uncovered[:MOST_WORDS]:
-        where = (
-            f"{shown_name(mdp.action_name(missing.action))} against "
-            f"{shown_name(mdp.action_name(missing.other))} in {shown_name(mdp.state_name(missing.state))}"
-        )
+        action, other = (mdp.action_name(a) for a in (missing.action, missing.other))
+        state = shown_name(mdp.state_name(missing.state))
+        where = f"{shown_name(action)} against {shown_name(other)} in {state}"
         parts.append(indented(f"{where}: {missing.words} ({missing.reason})"))
     parts.append(indented(witness_line(task, lesson.witness, lesson.loss)))
     return parts
@@ -170,9 +176,7 @@ def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) ->
     name = f"{shown_name(task.name)}: {counted(n, 'demonstration')}"
     if verdict.teaches:
         lines = [f"{name} {'teaches' if n == 1 else 'teach'} it.{end}"]
-        lines.append("closed: learners that plan for themselves learn it too" if verdict.closed
-                     else "not closed: it speaks to learners that go on as the teacher")  # fmt: skip
-        return lines
+        return [*lines, _closed(verdict.closed)]
     lines = [f"{name} {'does' if n == 1 else 'do'} NOT teach it.{end}"]
     for pair in verdict.wrong:
         lines.append(

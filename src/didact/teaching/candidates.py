@@ -40,7 +40,7 @@ class Candidates:
     pairs: Indices
     n_actions: int
     horizon: int
-    sampled: bool
+    sampled: bool  # whether there are more within the horizon than these
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -64,6 +64,8 @@ def as_starts(mdp: MDP, starts: Iterable[int] | None) -> Indices:
     """Start states, ascending: those given, or all of the task's that are not terminal."""
     if starts is None:
         return np.flatnonzero((mdp.start.floats > 0) & ~mdp.terminal)
+    if isinstance(starts, str) or not isinstance(starts, Iterable):
+        raise InvalidParameter(f"starts must be a list of states; it is {shown(starts)}")
     chosen = sorted({require_index(s, mdp.n_states, "starts") for s in starts})
     ending = [s for s in chosen if mdp.terminal[s]]
     if ending:
@@ -71,6 +73,14 @@ def as_starts(mdp: MDP, starts: Iterable[int] | None) -> Indices:
     if not chosen:
         raise InvalidParameter("starts must name at least one state; it is empty")
     return np.array(chosen, dtype=np.int64)
+
+
+def as_count(value: Any, name: str) -> int:
+    """A whole number from 1."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < 1:
+        raise InvalidParameter(f"{name} must be a whole number from 1; it is {shown(value)}")
+    return int(value)
 
 
 def as_horizon(mdp: MDP, horizon: int | None) -> int:
@@ -82,10 +92,7 @@ def as_horizon(mdp: MDP, horizon: int | None) -> int:
     if horizon is None:
         effective = effective_horizon(mdp)
         return max(mdp.n_states, 10 * effective) if mdp.terminal.any() else effective
-    whole = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
-    if not whole or horizon < 1:
-        raise InvalidParameter(f"horizon must be a whole number from 1; it is {shown(horizon)}")
-    return int(horizon)
+    return as_count(horizon, "horizon")
 
 
 def effective_horizon(mdp: MDP) -> int:
@@ -103,15 +110,14 @@ def candidate_demonstrations(
     seed: Seed,
 ) -> Candidates:
     """All single pairs, one trajectory from each start, or `rollouts` samples from each."""
-    if rollouts is not None and (isinstance(rollouts, bool) or rollouts < 1):
-        raise InvalidParameter(f"rollouts must be a whole number from 1; it is {shown(rollouts)}")
+    each = ROLLOUTS if rollouts is None else as_count(rollouts, "rollouts")
     if rollouts is None and horizon == 1:
         chosen = np.argwhere(plan.optimal[starts])
         pairs = starts[chosen[:, 0]] * mdp.n_actions + chosen[:, 1]
         return Candidates(pairs[:, None], mdp.n_actions, 1, False)
     if rollouts is None and _is_one_path(mdp, plan, starts):
-        return Candidates(_walk(mdp, plan, starts, horizon), mdp.n_actions, horizon, False)
-    each = ROLLOUTS if rollouts is None else int(rollouts)
+        pairs, is_cut = _walk(mdp, plan, starts, horizon)
+        return Candidates(pairs, mdp.n_actions, horizon, is_cut)
     rng = as_generator(seed, "rollouts")
     sampled = _sample(mdp, plan, np.repeat(starts, each), horizon, rng)
     return Candidates(_distinct(sampled), mdp.n_actions, horizon, True)
@@ -127,15 +133,16 @@ def _is_one_path(mdp: MDP, plan: Plan, starts: Indices) -> bool:
     return bool((visited.sum(axis=1) <= 1).all())
 
 
-def _walk(mdp: MDP, plan: Plan, starts: Indices, horizon: int) -> Indices:
-    """The trajectories of a deterministic policy; a path that never ends is cut short."""
+def _walk(mdp: MDP, plan: Plan, starts: Indices, horizon: int) -> tuple[Indices, bool]:
+    """The trajectories of a deterministic policy, and whether some that never end are cut short."""
     action = plan.optimal.argmax(axis=1)
     following = single_successors(mdp).reshape(mdp.n_states, -1)[np.arange(mdp.n_states), action]
     limits = np.full(starts.size, horizon)
     if mdp.terminal.any() and horizon >= mdp.n_states:
         endless = ~_comes_to_an_end(mdp, following)[starts]
         limits[endless] = np.minimum(limits[endless], effective_horizon(mdp))
-    return _unroll(mdp, starts, limits, lambda s: (action[s], following[s].astype(np.int64)))
+    pairs = _unroll(mdp, starts, limits, lambda s: (action[s], following[s].astype(np.int64)))
+    return pairs, bool((limits < horizon).any())
 
 
 def _comes_to_an_end(mdp: MDP, following: NDArray[np.uint32]) -> Mask:
@@ -191,7 +198,8 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
 
 def _distinct(pairs: Indices) -> Indices:
     """Rows without repetition, in order of first appearance."""
-    keys = np.ascontiguousarray(pairs).view([("", pairs.dtype)] * pairs.shape[1]).ravel()
+    row = np.dtype((np.void, pairs.shape[1] * pairs.itemsize))
+    keys = np.ascontiguousarray(pairs).view(row).ravel()
     _, first = np.unique(keys, return_index=True)
     return pairs[np.sort(first)]
 

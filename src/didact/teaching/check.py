@@ -87,7 +87,7 @@ def check(
     covered = problem.closure(problem.stated_elements(right))
     proof = prove(known, right) if known.rows.exact is not None else None
     pinned = covered == problem.everything if proof is None else proof.teaches
-    witness = None if pinned else witness_of(problem, covered, proof)
+    witness = None if pinned else witness_of(problem, right, covered, proof)
     missing = None if pinned else _missing_row(problem, covered)
     return Verdict(
         teaches=pinned and not wrong,

@@ -1,20 +1,22 @@
 """The smallest or cheapest lesson, proved: an implicit hitting set.
 
-A set of demonstrations is complete when no reward fits it and is wrong. While some reward does, at
-least one demonstration that contradicts that reward must be added: such cuts, solved as a set
-cover, close in on the optimum from below, and the last bound is the proof.
+A set of demonstrations is complete when it hits every facet and its equality rows span all of
+them. While some reward fits the equality rows shown and breaks another one, at least one
+demonstration with an equality row that contradicts this reward must be added: such cuts, solved as
+a set cover, close in on the optimum from below, and the last bound is the proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from didact.bec.directions import TOLERANCE
-from didact.bec.linear import Inside, Row, decide, matrix, products
+from didact.bec.linear import Inside, decide, dot
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.numerics.exact import shown
@@ -31,40 +33,38 @@ def exact_minimum(
     What no candidate covers is left out of the demand. With a budget, or after the time limit, it
     is the best lesson known, with a certified lower bound.
     """
-    if time_limit is not None and not float(time_limit) > 0:
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and time_limit > 0):
         raise InvalidParameter(f"time_limit must be positive seconds; it is {shown(time_limit)}")
-    offered = problem.covered_by(problem.masks)
-    start = greedy_cover(_without_budget(problem, offered))
-    if problem.known.cone.equalities:
-        cut = _cone_oracle(problem, offered)
-    else:
-        cut = None
-    elements = [
-        [number for number, mask in problem.masks.items() if mask >> facet & 1]
-        for facet in range(problem.known.cone.n_facets)
-        if offered >> facet & 1
-    ]
-    offsets, members = problem.stated
-    stated = [members[a:b] for a, b in pairwise(offsets.tolist())]
+    masks, n = problem.masks, len(problem.candidates)
+    offered = problem.covered_by(masks)
     try:
         found = cheapest_cover(
-            len(problem.candidates),
-            stated,
+            n,
+            [range(masks.get(number, 0).bit_count()) for number in range(n)],
             problem.costs,
-            cut or _cover_oracle(elements),
-            elements=elements,
+            partial(_find_gap, problem, offered),
+            elements=[
+                _who_covers(problem, 1 << facet)
+                for facet in range(problem.known.cone.n_facets)
+                if offered >> facet & 1
+            ],
             time_limit=time_limit,
-            start=start.numbers,
+            start=greedy_cover(_without_budget(problem)).numbers,
         )
     except Uncoverable:
-        return start
+        return greedy_cover(problem)
     chosen = _in_greedy_order(problem, found.chosen)
-    whole = offered == problem.everything
-    return Picks(
-        chosen[: problem.budget],
-        (),
-        _as_exact(found.lower_bound) if whole else None,
-    )
+    bound = _as_exact(found.lower_bound) if offered == problem.everything else None
+    return Picks(_within_budget(problem, chosen), (), bound)
+
+
+def _within_budget(problem: Problem, chosen: tuple[int, ...]) -> tuple[int, ...]:
+    """The chosen where they fit; else their best part or the greedy picks, what covers more."""
+    if problem.budget is None or len(chosen) <= problem.budget:
+        return chosen
+    either = (chosen[: problem.budget], greedy_cover(problem).numbers)
+    return max(either, key=lambda picks: problem.covered_by(picks).bit_count())
 
 
 def _as_exact(bound: Any) -> int | Fraction:
@@ -72,61 +72,45 @@ def _as_exact(bound: Any) -> int | Fraction:
     return exact.numerator if exact.denominator == 1 else exact
 
 
-def _without_budget(problem: Problem, offered: int) -> Problem:
+def _without_budget(problem: Problem) -> Problem:
     return Problem(
         problem.known, problem.candidates, problem.element_of_row, problem.n_elements, problem.costs
     )
 
 
-def _cover_oracle(elements: list[list[int]]) -> Any:
-    """Without equalities: the candidates of a facet that is not hit yet."""
-    sets = [frozenset(element) for element in elements]
-
-    def find_gap(chosen: Any) -> Any:
-        picked = set(chosen)
-        return next((set(element) for element in sets if not element & picked), None)
-
-    return find_gap
+def _who_covers(problem: Problem, elements: int) -> set[int]:
+    """The candidates that state one of the elements."""
+    return {number for number, mask in problem.masks.items() if mask & elements}
 
 
-def _cone_oracle(problem: Problem, offered: int) -> Any:
-    """With equalities: a reward that fits the chosen and is wrong names who contradicts it."""
-    rows, cone = problem.known.rows, problem.known.cone
-    offsets, members = problem.stated
-    targets = [
-        row for bit, row in enumerate((*cone.facet_rows(), *cone.equalities)) if offered >> bit & 1
-    ]
-    exact = None if rows.exact is None else matrix(rows.exact)
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-
-    def find_gap(chosen: Any) -> Any:
-        generators = np.unique(
-            np.concatenate([members[offsets[i] : offsets[i + 1]] for i in chosen] or [members[:0]])
-        )
-        for target in targets:
-            witness = _outside(problem, generators.tolist(), target)
-            if witness is not None:
-                against = (
-                    rows.normals @ np.array(witness) < -TOLERANCE
-                    if exact is None
-                    else np.array([p < 0 for p in products(exact, witness)])
-                )
-                return set(owner[against[members]].tolist())
+def _find_gap(problem: Problem, offered: int, chosen: Sequence[int]) -> set[int] | None:
+    """Candidates of which one must be added: those that state a facet which is not hit yet, or
+    those that contradict a reward which fits the chosen equality rows and breaks an open one."""
+    left = offered & ~problem.covered_by(chosen)
+    if not left:
         return None
+    element = (left & -left).bit_length() - 1
+    if element < problem.known.cone.n_facets:
+        return _who_covers(problem, 1 << element)
+    return _who_covers(problem, _contradicting(problem, chosen, element))
 
-    return find_gap
 
-
-def _outside(problem: Problem, generators: list[int], target: int) -> Row | None:
-    """Weights that satisfy the generators and break the target row; None when it follows."""
-    rows = problem.known.rows
+def _contradicting(problem: Problem, chosen: Sequence[int], element: int) -> int:
+    """Equality rows, as bits, that are negative at weights which satisfy the chosen ones and
+    break the row of the element, which does not follow from them."""
+    covered = 0
+    for number in chosen:
+        covered |= problem.masks.get(number, 0)
+    row_of = {int(problem.element_of_row[row]): row for row in problem.known.cone.equalities}
+    rows, given = problem.known.rows, [row for bit, row in row_of.items() if covered >> bit & 1]
     if rows.exact is not None:
-        verdict = decide([rows.exact[g] for g in generators], rows.exact[target])
-        return None if isinstance(verdict, Inside) else verdict.witness
-    nearest = nearest_in_cone(rows.normals[generators], rows.normals[target])
-    if nearest.converged and nearest.distance <= TOLERANCE:
-        return None
-    return tuple((-nearest.residual / np.linalg.norm(nearest.residual)).tolist())
+        verdict = decide([rows.exact[row] for row in given], rows.exact[row_of[element]])
+        assert not isinstance(verdict, Inside)
+        exact, witness = rows.exact, verdict.witness
+        return sum(1 << bit for bit, row in row_of.items() if dot(exact[row], witness) < 0)
+    away = -nearest_in_cone(rows.normals[given], rows.normals[row_of[element]]).residual
+    slacks = rows.normals @ (away / float(np.linalg.norm(away)))
+    return sum(1 << bit for bit, row in row_of.items() if slacks[row] < -TOLERANCE)
 
 
 def _in_greedy_order(problem: Problem, chosen: Any) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -21,8 +22,9 @@ LESSON_FORMAT = "didact.lesson/1"
 class Missing:
     """A facet or equality that no demonstration covers: who would state it, and why it is open.
 
-    reason: 'budget' (left out), 'not sampled' (some demonstration could show it), or 'not
-    reachable' (none can from these starts within the horizon).
+    reason: 'budget' or 'left out' (a candidate shows it that the budget or the teacher left out),
+    'not sampled' (some demonstration could show it), or 'not reachable' (none can from these starts
+    within the horizon).
     """
 
     state: int
@@ -91,13 +93,15 @@ class Lesson:
         """In words: what demonstration `number` rules out that those before it did not."""
         whole = isinstance(number, int) and not isinstance(number, bool)
         if not whole or not 0 <= number < len(self.demonstrations):
+            there_are = f"0 to {len(self.demonstrations) - 1}" if self.demonstrations else "none"
             raise InvalidParameter(
-                f"the lesson has demonstrations 0 to {len(self.demonstrations) - 1}; "
-                f"there is no {shown(number)}"
+                f"the demonstrations of this lesson are {there_are}; there is no {shown(number)}"
             )
         sentences = [f["words"] for f in self.facets if f["covered_by"] == number]
-        if not sentences:
+        if not sentences and self.closed and self.settings.get("closed"):
             return "Nothing new: it completes the lesson for learners that plan for themselves."
+        if not sentences:
+            return "It shows none of the constraints that define the behaviour for the first time."
         return "It shows that " + "; that ".join(sentences) + "."
 
     def _when_asked(self, name: str) -> Any:
@@ -165,14 +169,23 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         witness=None if witness is None else tuple(read_number(w, "witness") for w in witness),
         loss=None if loss is None else float(loss),
         proof=document["proof"],
-        settings=dict(document["settings"]),
+        settings=_floats(dict(document["settings"])),
         volumes=None if volumes is None else tuple(float(volume) for volume in volumes),
         _later={
             "lower_bound": _read(document["lower_bound"]),
             "guarantee": _read(document["guarantee"]),
-            "facets": tuple(document["facets"]),
+            "facets": tuple(_floats(dict(facet)) for facet in document["facets"]),
         },
     )
+
+
+def _floats(value: Any) -> Any:
+    """A JSON value with its decimals as floats, as they were written."""
+    if isinstance(value, dict):
+        return {key: _floats(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_floats(entry) for entry in value]
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _as_status(status: Any) -> str:

@@ -1,17 +1,18 @@
 """The cheapest cover, proved, when only an oracle knows what a cover is: an implicit hitting set.
 
-Chosen candidates cover when no gap is left. A gap is a cut: candidates of which at least one must be
-chosen (all that contradict a reward which fits the chosen ones and is wrong). The cheapest set that
-hits all cuts known so far costs no more than any cover, so its cost is a lower bound; once it leaves
-no gap it is a cover itself, and the bound is the proof (Moreno-Centeno and Karp 2013).
+Chosen candidates cover when no gap is left. A gap is a cut: candidates of which at least one must
+be chosen (all that contradict a reward which fits the chosen ones and is wrong). The cheapest set
+that hits all cuts known so far costs no more than any cover, so its cost is a lower bound; once it
+leaves no gap it is a cover itself, and the bound is the proof (Moreno-Centeno and Karp 2013).
 
 Reductions come first and are exact: a cut that holds another cut says nothing new, a candidate that
 hits no more than another and costs no less is not needed, and the only candidate of a cut is taken.
 They settle nearly every instance, without a solver; what they leave goes to HiGHS as a MILP.
 
-Costs are exact: integers and fractions as they are, floats as the decimals they are written as. They
-become whole numbers without common divisor, so a float bound of the solver can be rounded up. HiGHS
-is trusted to a relative TOLERANCE; covers worth 500,000 units and more are proved up to 2*TOLERANCE.
+Costs are exact: integers and fractions as they are, floats as the decimals they are written as.
+They become whole numbers without common divisor, so that a bound of the solver can be rounded up.
+HiGHS is trusted to a relative TOLERANCE: where it was needed, covers that cost 500,000 such units
+and more are proved up to a relative 2 * TOLERANCE only.
 
 The same input gives the same answer (without a time limit): among covers of the same cost it is the
 one that reductions and HiGHS, which is deterministic, come to.
@@ -28,6 +29,8 @@ from fractions import Fraction
 from functools import reduce
 from operator import and_, or_
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
 from didact.numerics.exact import read_number, shown
@@ -89,10 +92,11 @@ def cheapest_cover(
     """The cheapest candidates that leave no gap, with the proof or a certified lower bound.
 
     find_gap(chosen): None when they cover, else the candidates of which one must be added (none of
-    the chosen); an empty cut raises Uncoverable. stated: the rows of each candidate; they only break
-    ties, more rows first. elements: cuts known beforehand. start: candidates to begin the first
-    cover with, else a greedy cover of the elements; it is completed whatever the time limit, in
-    seconds, and after the limit the best cover so far is returned. lower: a bound known beforehand.
+    the chosen); an empty cut raises Uncoverable. stated: the rows of each candidate, which only
+    break ties: more rows first. elements: cuts known beforehand. start: candidates to begin the
+    first cover with, else a greedy cover of the elements; that cover is completed whatever the
+    time limit, in seconds, after which the best one so far is returned. lower: a bound known
+    beforehand.
     """
     if not n_candidates == len(stated) == len(costs):
         raise InvalidParameter(
@@ -126,7 +130,7 @@ class _Search:
         lower: Cost,
     ):
         self._costs, self._unit = whole_costs(costs)
-        self._is_whole = all(isinstance(cost, int) for cost in costs)
+        self._is_whole = all(isinstance(cost, int | np.integer) for cost in costs)
         self._sizes = [len(rows) for rows in stated]
         self._find_gap = find_gap
         self._cuts = [_in_range(cut, len(costs), "elements") for cut in elements]
@@ -186,20 +190,16 @@ class _Search:
         After the deadline only what needs no solver.
         """
         core = reduced(self._cuts, self._rank)
-        bound, chosen = 0, 0
-        if core.cuts:
-            bound = packing_bound(core.cuts, core.costs)
-            remaining = deadline - time.monotonic()
-            solved: int | None = None
-            if remaining > 0:
-                solved, proved = _solve(core.cuts, core.costs, remaining)
-                self._n_solves += 1
-                bound = max(bound, proved)
-            if solved is None:
-                self._lower = max(self._lower, self._total(core.forced) + bound)
-                return None
-            chosen = solved
+        chosen: int | None = None if core.cuts else 0
+        bound = packing_bound(core.cuts, core.costs)
+        seconds = deadline - time.monotonic()
+        if core.cuts and seconds > 0:
+            self._n_solves += 1
+            chosen, proved = _solve(core.cuts, core.costs, seconds)
+            bound = max(bound, proved)
         self._lower = max(self._lower, self._total(core.forced) + bound)
+        if chosen is None:
+            return None
         return (*core.forced, *(core.names[place] for place in _bits(chosen)))
 
     def result(self) -> Minimum:
@@ -220,7 +220,8 @@ class _Search:
 class Core:
     """What reductions leave: candidates to take, and cuts over renamed candidates.
 
-    names: the candidate at each place, cheap ones first. costs: of the places. cuts: bits are places.
+    names: the candidate at each place, cheap ones first. costs: of the places. cuts: sets of places
+    as the bits of integers.
     """
 
     forced: tuple[int, ...]
@@ -230,8 +231,7 @@ class Core:
 
 
 def reduced(cuts: Sequence[Cut], rank: Callable[[int], tuple[int, int, int]]) -> Core:
-    """The cuts after exact reductions, which change neither the cheapest hitting set's cost nor
-    the value of the linear relaxation.
+    """The cuts after reductions that keep the cheapest cost and the value of the relaxation.
 
     rank: (cost, ...) of a candidate, a total order; among candidates that hit the same cuts the
     first one stands for all.
@@ -292,7 +292,6 @@ def _undominated(cuts: Sequence[int], costs: Sequence[int]) -> int:
 
 def _solve(cuts: Sequence[int], costs: Sequence[int], seconds: float) -> tuple[int | None, int]:
     """The cheapest hitting set by HiGHS, or the best one found in time, and a lower bound."""
-    import numpy as np
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     objective, scale = _objective(costs)
@@ -320,12 +319,11 @@ def _objective(costs: Sequence[int]) -> tuple[list[float], Fraction]:
 
 
 def _lowered(bound: float) -> Fraction:
-    return Fraction(bound) - Fraction(TOLERANCE) * max(1, Fraction(abs(bound)))
+    return Fraction(bound) - Fraction(TOLERANCE) * max(Fraction(1), Fraction(abs(bound)))
 
 
 def _incidence(cuts: Sequence[int], n_places: int) -> Any:
     """The (cuts, places) matrix of who hits what, sparse."""
-    import numpy as np
     from scipy.sparse import csr_array
 
     places = [list(_bits(cut)) for cut in cuts]
@@ -388,8 +386,11 @@ def _feasible_value(
     for cut, price in zip(cuts, prices, strict=True):
         for place in _bits(cut):
             loads[place] += price
-    shares = (cost / load for cost, load in zip(costs, loads, strict=True) if load > cost)
-    return min(shares, default=Fraction(1)) * sum(prices, Fraction(0))
+    share = Fraction(1)
+    for cost, load in zip(costs, loads, strict=True):
+        if share * load > cost:
+            share = cost / load
+    return share * sum(prices, Fraction(0))
 
 
 def greedy_cover(stated_elements: Sequence[int], costs: Sequence[Cost], n_elements: int) -> Greedy:
@@ -441,7 +442,7 @@ def harmonic(d: int) -> Fraction:
 
 def whole_costs(costs: Sequence[Cost]) -> tuple[list[int], Fraction]:
     """Costs as whole multiples, without common divisor, of one exact unit."""
-    exact: list[int] | list[Fraction]
+    exact: list[int | Fraction]
     if all(type(cost) is int for cost in costs):
         exact = [int(cost) for cost in costs]
     else:

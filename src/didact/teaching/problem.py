@@ -48,15 +48,19 @@ class Problem:
     @cached_property
     def masks(self) -> dict[int, int]:
         """For each candidate that covers anything, its elements as the bits of an integer."""
-        rows = self.known.rows
-        element = np.where(rows.number >= 0, self.element_of_row[rows.number], -1)
-        hit = np.flatnonzero(element >= 0)
         of_pair: dict[int, int] = {}
-        n_actions = self.candidates.n_actions
-        numbers = rows.statements[hit, 0] * n_actions + rows.statements[hit, 1]
-        for pair, bit in zip(numbers.tolist(), element[hit].tolist(), strict=True):
+        for pair, bit in zip(*(part.tolist() for part in self.stating_pairs), strict=True):
             of_pair[pair] = of_pair.get(pair, 0) | 1 << bit
         return _masks_of_candidates(self.candidates.pairs, of_pair)
+
+    @cached_property
+    def stating_pairs(self) -> tuple[Indices, Indices]:
+        """Pairs s*A + a that state an element, and the elements, one entry for each statement."""
+        rows = self.known.rows
+        element = np.append(self.element_of_row, -1)[rows.number]
+        hit = np.flatnonzero(element >= 0)
+        states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
+        return states * self.candidates.n_actions + actions, element[hit]
 
     @cached_property
     def stated(self) -> tuple[Indices, Indices]:
@@ -83,15 +87,25 @@ class Problem:
 
     def closure(self, covered: int) -> int:
         """Covered elements, and the equality rows that follow from covered ones."""
-        equalities = self.known.cone.equalities
-        first = self.n_elements - len(equalities)
-        if not equalities or covered >> first in (0, (1 << len(equalities)) - 1):
+        given = tuple(row for row, bit in self._bit_of_equality.items() if covered & bit)
+        if len(given) in (0, len(self._bit_of_equality)):
             return covered
-        given = [row for i, row in enumerate(equalities) if covered >> (first + i) & 1]
-        for i, row in enumerate(equalities):
-            if not covered >> (first + i) & 1 and self._follows(given, row):
-                covered |= 1 << (first + i)
-        return covered
+        if given not in self._implied:
+            self._implied[given] = sum(
+                bit
+                for row, bit in self._bit_of_equality.items()
+                if row not in given and self._follows(list(given), row)
+            )
+        return covered | self._implied[given]
+
+    @cached_property
+    def _bit_of_equality(self) -> dict[int, int]:
+        return {row: 1 << int(self.element_of_row[row]) for row in self.known.cone.equalities}
+
+    @cached_property
+    def _implied(self) -> dict[tuple[int, ...], int]:
+        """For equality rows already asked about, the others that follow from them."""
+        return {}
 
     def _follows(self, given: list[int], row: int) -> bool:
         rows = self.known.rows

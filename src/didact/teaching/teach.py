@@ -17,8 +17,8 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.proofs import prove
-from didact.bec.rows import Scope
-from didact.errors import InvalidParameter
+from didact.bec.rows import Scope, scope_states
+from didact.errors import DidactError, InvalidParameter
 from didact.mdp import Demonstration, Task
 from didact.numerics.exact import shown
 from didact.planning import evaluate
@@ -27,6 +27,7 @@ from didact.random import Seed, as_generator
 from didact.teaching.candidates import (
     Candidates,
     aimed_demonstrations,
+    as_count,
     as_horizon,
     as_starts,
     candidate_demonstrations,
@@ -109,11 +110,11 @@ def teach(
     hand; it then decides scope and arithmetic. options go to the teacher.
     """
     method = _find_teacher(teacher, options)
-    if budget is not None and (isinstance(budget, bool) or budget < 1):
-        raise InvalidParameter(f"budget must be a whole number from 1; it is {shown(budget)}")
+    most = None if budget is None else as_count(budget, "budget")
+    steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
+    _require_in_scope(known, begin)
     candidates = candidate_demonstrations(
         task.mdp, known.plan, starts=begin, horizon=steps, rollouts=rollouts, seed=seed
     )
@@ -124,10 +125,11 @@ def teach(
         problem.candidates,
         *elements,
         candidate_costs(problem.candidates, cost),
-        budget,
+        most,
         options,
     )
-    picks = _as_picks(method(problem, as_generator(seed, teacher), **options), problem, teacher)
+    returned = _ask(method, problem, as_generator(seed, teacher), teacher)
+    picks = _as_picks(returned, problem, teacher)
     settings = {
         "teacher": teacher,
         "horizon": horizon,
@@ -136,16 +138,32 @@ def teach(
         "arithmetic": known.arithmetic,
         "rollouts": rollouts,
         "starts": None if starts is None else begin.tolist(),
-        "budget": budget,
+        "budget": most,
         "closed": closed,
-        "seed": seed if isinstance(seed, int) else None,
-        **options,
+        "seed": int(seed) if isinstance(seed, int | np.integer) else None,
+        **{name: _as_plain(value) for name, value in options.items()},
     }
     added: list[Demonstration] = []
     shown_first = [problem.candidates[number] for number in picks.numbers]
     if closed:
         added = close(task.mdp, known.plan, shown_first, starts=begin, horizon=steps)
+        added = added if most is None else added[: most - len(shown_first)]
     return _lesson(problem, picks, [*shown_first, *added], begin, settings, cost)
+
+
+def _require_in_scope(known: EquivalenceClass, starts: Any) -> None:
+    outside = starts[~scope_states(known.task.mdp, known.scope)[starts]]
+    if outside.size:
+        raise InvalidParameter(
+            f"starts must be in scope {known.scope!r}; state {outside[0]} cannot be reached from "
+            "the task's own start. Use scope='all'"
+        )
+
+
+def _as_plain(value: Any) -> Any:
+    """An option as a lesson file can hold it."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if plain is None or isinstance(plain, bool | int | float | str) else shown(plain)
 
 
 def _find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
@@ -164,6 +182,19 @@ def _find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
     return known[name]
 
 
+def _ask(method: Teacher, problem: Problem, rng: np.random.Generator, teacher: str) -> Any:
+    """What the teacher returns; a failure of a user's own teacher is told in one line."""
+    if method.__module__.startswith("didact."):
+        return method(problem, rng, **problem.options)
+    try:
+        return method(problem, rng, **problem.options)
+    except DidactError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidParameter(f"teacher {teacher!r} failed: {reason:.200}") from error
+
+
 def _aimed(
     known: EquivalenceClass,
     candidates: Candidates,
@@ -180,6 +211,8 @@ def _aimed(
     for mask in problem.masks.values():
         seen |= mask
     targets = _pairs_for(problem, problem.everything & ~seen)
+    if not targets:
+        return problem
     aimed, _ = aimed_demonstrations(
         known.task.mdp,
         known.plan,
@@ -195,11 +228,9 @@ def _aimed(
 
 def _pairs_for(problem: Problem, elements: int) -> list[int]:
     """All pairs that state one of the elements, as s*A + a, ascending."""
-    rows = problem.known.rows
-    element = np.where(rows.number >= 0, problem.element_of_row[rows.number], -1)
+    stating, element = problem.stating_pairs
     wanted = [i for i in range(problem.n_elements) if elements >> i & 1]
-    hit = rows.statements[np.isin(element, wanted)]
-    pairs: list[int] = np.unique(hit[:, 0] * problem.candidates.n_actions + hit[:, 1]).tolist()
+    pairs: list[int] = np.unique(stating[np.isin(element, wanted)]).tolist()
     return pairs
 
 
@@ -224,25 +255,18 @@ def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
             f"teacher {teacher!r} must keep to the budget of {problem.budget}; "
             f"it picked {len(numbers)}"
         )
-    if isinstance(returned, Picks) and returned.gains:
-        return returned
     extra = returned if isinstance(returned, Picks) else Picks((), ())
-    return Picks(
-        tuple(int(n) for n in numbers),
-        gains_of(problem, [int(n) for n in numbers]),
-        extra.lower_bound,
-        extra.volumes,
-    )
+    return Picks(tuple(int(n) for n in numbers), (), extra.lower_bound, extra.volumes)
 
 
-def gains_of(problem: Problem, numbers: Sequence[int]) -> tuple[int, ...]:
-    """How many elements each pick newly covers."""
+def _gains(problem: Problem, stated: Iterable[int]) -> tuple[tuple[int, ...], int]:
+    """How many elements each demonstration newly covers, and what all of them cover."""
     covered, gains = 0, []
-    for number in numbers:
-        after = problem.closure(covered | problem.masks.get(number, 0))
+    for elements in stated:
+        after = problem.closure(covered | elements)
         gains.append((after & ~covered).bit_count())
         covered = after
-    return tuple(gains)
+    return tuple(gains), covered
 
 
 def _lesson(
@@ -254,13 +278,15 @@ def _lesson(
     cost: Cost,
 ) -> Lesson:
     known, task = problem.known, problem.known.task
-    covered = problem.closure(problem.stated_elements(demonstrations))
+    problem = _plain(problem)
+    extra = demonstrations[len(picks.numbers) :]
+    stated = [problem.masks.get(number, 0) for number in picks.numbers]
+    gains, covered = _gains(problem, [*stated, *(problem.stated_elements([d]) for d in extra)])
     proof = prove(known, demonstrations) if known.rows.exact is not None else None
     complete = covered == problem.everything if proof is None else proof.teaches
-    witness = None if complete else witness_of(problem, covered, proof)
+    witness = None if complete else witness_of(problem, demonstrations, covered, proof)
     loss = None if witness is None else evaluate(task, list(witness), plan=known.plan)
-    gains = picks.gains + (0,) * (len(demonstrations) - len(picks.gains))
-    extra = demonstrations[len(picks.numbers) :]
+    is_greedy = settings["teacher"] == "scot" and not extra
     total = sum((problem.costs[n] for n in picks.numbers), 0) + _cost_of(extra, cost, problem)
     return Lesson(
         task_name=task.name,
@@ -279,10 +305,19 @@ def _lesson(
         volumes=picks.volumes,
         _later={
             "lower_bound": lambda: _lower_bound(problem, picks),
-            "guarantee": lambda: _guarantee(problem),
+            "guarantee": lambda: _guarantee(problem) if is_greedy else None,
             "facets": lambda: _facets(problem, demonstrations),
         },
     )
+
+
+def _plain(problem: Problem) -> Problem:
+    """The problem of covering facets and equalities, whatever the teacher covered."""
+    element, n_elements = cover_elements(problem.known)
+    if np.array_equal(element, problem.element_of_row):
+        return problem
+    rest = (problem.costs, problem.budget, problem.options)
+    return Problem(problem.known, problem.candidates, element, n_elements, *rest)
 
 
 def _cost_of(extra: Sequence[Demonstration], cost: Cost, problem: Problem) -> int | Fraction:
@@ -298,13 +333,11 @@ def _cost_of(extra: Sequence[Demonstration], cost: Cost, problem: Problem) -> in
 
 
 def _uncovered(problem: Problem, covered: int, starts: Any) -> tuple[Missing, ...]:
-    """What stays open, and why: over budget, not sampled, or not reachable."""
+    """What stays open, and why: left out, not sampled, or not reachable."""
     known = problem.known
     mdp = known.task.mdp
     open_elements = problem.everything & ~covered
-    offered = 0
-    for mask in problem.masks.values():
-        offered |= mask
+    offered = problem.covered_by(problem.masks)
     targets = _pairs_for(problem, open_elements)
     _, unreachable = aimed_demonstrations(
         mdp, known.plan, targets, starts=starts, horizon=problem.candidates.horizon
@@ -317,7 +350,7 @@ def _uncovered(problem: Problem, covered: int, starts: Any) -> tuple[Missing, ..
         row = int(np.argmax(problem.element_of_row == number))
         pairs = set(_pairs_for(problem, 1 << number))
         if offered >> number & 1:
-            reason = "budget"
+            reason = "left out" if problem.budget is None else "budget"
         else:
             reason = "not reachable" if pairs <= beyond else "not sampled"
         missing.append(Missing(*known.rows.statement_of(row), reason, row_in_words(known, row)))
@@ -350,18 +383,16 @@ def _facets(
 ) -> tuple[Mapping[str, Any], ...]:
     """Every facet and equality, with the first demonstration that covers it."""
     known = problem.known
-    element, n_elements = cover_elements(known)
-    plain = Problem(known, problem.candidates, element, n_elements, problem.costs)
     first: dict[int, int] = {}
     covered = 0
     for number, demonstration in enumerate(demonstrations):
-        covered = plain.closure(covered | plain.stated_elements([demonstration]))
-        for bit in range(n_elements):
+        covered = problem.closure(covered | problem.stated_elements([demonstration]))
+        for bit in range(problem.n_elements):
             if covered >> bit & 1:
                 first.setdefault(bit, number)
     described = []
-    for bit in range(n_elements):
-        row = int(np.argmax(element == bit))
+    for bit in range(problem.n_elements):
+        row = int(np.argmax(problem.element_of_row == bit))
         exact = known.rows.exact
         normal = known.rows.normals[row].tolist() if exact is None else list(map(str, exact[row]))
         described.append(

@@ -40,9 +40,8 @@ BLOCK_NUMBERS = 2**19
 STORED_NUMBERS = 2**23
 """Coordinates of points alive that are kept between steps, 64 MiB; more are drawn anew."""
 
-_WIDEST_TILE = 512
-_NARROWEST_TILE = 32
-_TILE_FLAGS = 2**18
+TILE = 512
+"""Points tested together, so that they stay in the nearest cache; a multiple of 32."""
 
 
 @dataclass(frozen=True)
@@ -111,24 +110,62 @@ def _stop(
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """Rows that some candidate states, (m, k), and which candidate states which."""
+    """Half-spaces, and which candidate states which.
 
-    normals: Floats
+    Row r has the factors [starts[r]:starts[r + 1]] in those columns, an even number of them: zeros
+    are left out, and one is put back to make up a pair.
+    """
+
+    k: int
+    starts: Indices
+    columns: Indices
+    factors: Floats
     offsets: Indices
     members: Indices
 
     @property
-    def k(self) -> int:
-        return int(self.normals.shape[1])
+    def n_rows(self) -> int:
+        return len(self.starts) - 1
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def only(self, candidate: int) -> _Candidates:
-        """One candidate by itself."""
-        stated = self.members[self.offsets[candidate] : self.offsets[candidate + 1]]
-        order = np.arange(len(stated), dtype=np.int64)
-        return _Candidates(self.normals[stated], np.array([0, len(stated)]), order)
+    def stated_by(self, candidate: int) -> Indices:
+        return self.members[self.offsets[candidate] : self.offsets[candidate + 1]]
+
+    def count_removed(self, points: Floats, count: int) -> Indices:
+        """How many of the first `count` points, (k, size), each candidate excludes, (n,)."""
+        rows = np.arange(self.n_rows, dtype=np.int64)
+        return self._count(points, count, rows, self.offsets, self.members)
+
+    def count_removed_by(self, candidate: int, points: Floats, count: int) -> int:
+        """How many of the first `count` points, (k, size), one candidate excludes."""
+        rows = self.stated_by(candidate)
+        order = np.arange(len(rows), dtype=np.int64)
+        return int(self._count(points, count, rows, np.array([0, len(rows)]), order)[0])
+
+    def _count(
+        self, points: Floats, count: int, rows: Indices, offsets: Indices, members: Indices
+    ) -> Indices:
+        removed = np.zeros(len(offsets) - 1, dtype=np.int64)
+        count_outside.run(
+            count * (len(rows) * self.k + len(members)),
+            *(points.ravel(), points.shape[1], count, self.starts, self.columns, self.factors),
+            *(rows, len(rows), offsets, members, len(removed)),
+            *(np.empty(TILE), np.empty(len(rows) * TILE // 32, dtype=np.int64), removed),
+        )
+        return removed
+
+    def keep_inside(self, candidate: int, points: Floats, count: int) -> int:
+        """Move those of the first `count` points that a candidate leaves to the front; how many."""
+        rows = self.stated_by(candidate)
+        kept: int = move_inside.run(
+            count * (len(rows) + 1) * self.k,
+            *(points.ravel(), points.shape[1], count, self.k),
+            *(self.starts, self.columns, self.factors, rows, len(rows)),
+            *(np.empty(TILE), np.empty(TILE // 32, dtype=np.int64)),
+        )
+        return kept
 
 
 @dataclass(frozen=True)
@@ -168,7 +205,7 @@ class _Search:
 
     def best(self, picks: list[int]) -> tuple[int, int]:
         """The largest number of points alive that a candidate removes, and the first such one."""
-        if not len(self._candidates.normals):
+        if not len(self._candidates.members):
             return 0, -1
         if self._stored is None:
             self._survey(picks)
@@ -177,8 +214,8 @@ class _Search:
         while self._queue and self._queue[0][2] < len(picks):
             candidate = self._queue[0][1]
             assert self._stored is not None, "a survey leaves fresh gains only"
-            gain = count_removed(self._candidates.only(candidate), self._stored, self._n_stored)[0]
-            heapq.heapreplace(self._queue, (-int(gain), candidate, len(picks)))
+            gain = self._candidates.count_removed_by(candidate, self._stored, self._n_stored)
+            heapq.heapreplace(self._queue, (-gain, candidate, len(picks)))
         return (-self._queue[0][0], self._queue[0][1]) if self._queue else (0, -1)
 
     def _survey(self, picks: list[int]) -> None:
@@ -192,8 +229,8 @@ class _Search:
             count = block.shape[1]
             done += count
             for pick in picks:
-                count = keep_inside(self._candidates.only(pick), block, count)
-            gains += count_removed(self._candidates, block, count)
+                count = self._candidates.keep_inside(pick, block, count)
+            gains += self._candidates.count_removed(block, count)
             if store is not None and n_stored + count <= capacity:
                 store[:, n_stored : n_stored + count] = block[:, :count]
                 n_stored += count
@@ -208,8 +245,7 @@ class _Search:
     def _filter(self, picks: list[int]) -> None:
         assert self._stored is not None
         for pick in picks[self._n_filtered :]:
-            only = self._candidates.only(pick)
-            self._n_stored = keep_inside(only, self._stored, self._n_stored)
+            self._n_stored = self._candidates.keep_inside(pick, self._stored, self._n_stored)
         self._n_filtered = len(picks)
 
     def _report(self, share: float) -> None:
@@ -218,66 +254,47 @@ class _Search:
             self._progress(1.0 - 0.5**self.n_passes * (1.0 - 0.5 * share))
 
 
-def count_removed(candidates: _Candidates, points: Floats, count: int) -> Indices:
-    """How many of the first `count` points, (k, size), each candidate excludes, (n,)."""
-    n_rows, k = candidates.normals.shape
-    tile = max(_NARROWEST_TILE, min(_WIDEST_TILE, _TILE_FLAGS // max(1, n_rows)))
-    removed = np.zeros(len(candidates), dtype=np.int64)
-    count_outside.run(
-        count * (n_rows * k + len(candidates.members)),
-        *(points.ravel(), points.shape[1], count, k, candidates.normals.ravel(), n_rows),
-        *(candidates.offsets, candidates.members, len(candidates), tile),
-        *(np.empty(tile), np.empty(tile, dtype=np.bool_)),
-        *(np.empty(n_rows * tile, dtype=np.bool_), removed),
-    )
-    return removed
-
-
-def keep_inside(candidate: _Candidates, points: Floats, count: int) -> int:
-    """Move those of the first `count` points that satisfy all rows to the front; how many."""
-    n_rows, k = candidate.normals.shape
-    kept: int = move_inside.run(
-        count * (n_rows + 1) * k,
-        *(points.ravel(), points.shape[1], count, k, candidate.normals.ravel(), n_rows),
-        *(_WIDEST_TILE, np.empty(_WIDEST_TILE)),
-        *(np.empty(_WIDEST_TILE, dtype=np.bool_), np.empty(_WIDEST_TILE, dtype=np.bool_)),
-    )
-    return kept
-
-
 @kernel
 def mark_outside(
     points: Any,
     stride: int,
     start: int,
     width: int,
-    k: int,
-    normals: Any,
+    starts: Any,
+    columns: Any,
+    factors: Any,
     row: int,
     values: Any,
     outside: Any,
+    at: int,
 ) -> None:
-    """outside[i]: whether the row is negative at point start + i; coordinate j at j * stride."""
+    """Bit i of the words from outside[at] on: whether the row is negative at point start + i.
+
+    Coordinate j of the points begins at j * stride. Words have 32 bits.
+    """
     for i in range(width):
         values[i] = 0.0
-    fours = k - k % 4
-    for j in range(0, fours, 4):
-        at = j * stride + start
-        a, b = normals[row * k + j], normals[row * k + j + 1]
-        c, d = normals[row * k + j + 2], normals[row * k + j + 3]
-        w = points[at : at + width]
-        x = points[at + stride : at + stride + width]
-        y = points[at + 2 * stride : at + 2 * stride + width]
-        z = points[at + 3 * stride : at + 3 * stride + width]
+    for entry in range(starts[row], starts[row + 1], 2):
+        a, b = factors[entry], factors[entry + 1]
+        left, right = columns[entry] * stride + start, columns[entry + 1] * stride + start
+        x, y = points[left : left + width], points[right : right + width]
         for i in range(width):
-            values[i] = values[i] + a * w[i] + b * x[i] + c * y[i] + d * z[i]
-    for j in range(fours, k):
-        factor = normals[row * k + j]
-        column = points[j * stride + start : j * stride + start + width]
-        for i in range(width):
-            values[i] += factor * column[i]
-    for i in range(width):
-        outside[i] = values[i] < 0.0
+            values[i] = values[i] + a * x[i] + b * y[i]
+    for word in range((width + 31) // 32):
+        part = values[word * 32 : min(width, word * 32 + 32)]
+        bits = 0
+        for i in range(len(part)):
+            bits |= (part[i] < 0.0) << i
+        outside[at + word] |= bits
+
+
+@kernel
+def count_bits(word: int) -> int:
+    """How many of the 32 bits are set."""
+    word = word - (word >> 1 & 0x55555555)
+    word = (word & 0x33333333) + (word >> 2 & 0x33333333)
+    word = word + (word >> 4) & 0x0F0F0F0F
+    return (word * 0x01010101 & 0xFFFFFFFF) >> 24
 
 
 @kernel
@@ -285,35 +302,40 @@ def count_outside(
     points: Any,
     stride: int,
     count: int,
-    k: int,
-    normals: Any,
+    starts: Any,
+    columns: Any,
+    factors: Any,
+    rows: Any,
     n_rows: int,
     offsets: Any,
     members: Any,
     n_candidates: int,
-    tile: int,
     values: Any,
-    union: Any,
     outside: Any,
     removed: Any,
 ) -> None:
-    """Add to `removed` how many points each candidate excludes; rows are tested once a tile."""
+    """Add to `removed` how many points each candidate excludes; rows are tested once a tile.
+
+    members: positions in `rows`. values: one for each point of a tile.
+    """
+    tile = len(values)
+    n_words = tile // 32
     for start in range(0, count, tile):
         width = min(tile, count - start)
-        for row in range(n_rows):
-            mark_outside(points, stride, start, width, k, normals, row, values, union)
-            outside[row * tile : row * tile + width] = union[:width]
+        for i in range(n_rows * n_words):
+            outside[i] = 0
+        for i in range(n_rows):
+            mark_outside(
+                *(points, stride, start, width, starts, columns, factors, rows[i]),
+                *(values, outside, i * n_words),
+            )
         for candidate in range(n_candidates):
-            for i in range(width):
-                union[i] = False
-            for member in range(offsets[candidate], offsets[candidate + 1]):
-                row = members[member]
-                flags = outside[row * tile : row * tile + width]
-                for i in range(width):
-                    union[i] |= flags[i]
             total = 0
-            for i in range(width):
-                total += union[i]
+            for word in range(n_words):
+                union = 0
+                for member in range(offsets[candidate], offsets[candidate + 1]):
+                    union |= outside[members[member] * n_words + word]
+                total += count_bits(union)
             removed[candidate] += total
 
 
@@ -323,25 +345,28 @@ def move_inside(
     stride: int,
     count: int,
     k: int,
-    normals: Any,
+    starts: Any,
+    columns: Any,
+    factors: Any,
+    rows: Any,
     n_rows: int,
-    tile: int,
     values: Any,
-    union: Any,
     outside: Any,
 ) -> int:
     """Move the points that no row excludes to the front, in order; how many they are."""
+    tile = len(values)
     kept = 0
     for start in range(0, count, tile):
         width = min(tile, count - start)
+        for word in range(tile // 32):
+            outside[word] = 0
+        for i in range(n_rows):
+            mark_outside(
+                *(points, stride, start, width, starts, columns, factors, rows[i]),
+                *(values, outside, 0),
+            )
         for i in range(width):
-            union[i] = False
-        for row in range(n_rows):
-            mark_outside(points, stride, start, width, k, normals, row, values, outside)
-            for i in range(width):
-                union[i] |= outside[i]
-        for i in range(width):
-            if not union[i]:
+            if not outside[i // 32] >> i % 32 & 1:
                 for j in range(k):
                     points[j * stride + kept] = points[j * stride + start + i]
                 kept += 1
@@ -371,7 +396,24 @@ def _candidates(normals: ArrayLike, offsets: ArrayLike, members: ArrayLike) -> _
             f"members[{place}] must be a row from 0 to {len(rows) - 1}; it is {stated[place]}"
         )
     used, renamed = np.unique(stated, return_inverse=True)
-    return _Candidates(_without_overflow(rows[used]), first, renamed.astype(np.int64).ravel())
+    entries = _in_pairs(_without_overflow(rows[used]))
+    return _Candidates(rows.shape[1], *entries, first, renamed.astype(np.int64).ravel())
+
+
+def _in_pairs(rows: Floats) -> tuple[Indices, Indices, Floats]:
+    """Starts, columns and factors of the entries that are not zero, filled up to pairs by a zero.
+
+    Adding a zero changes no sum, so signs are those of the full rows.
+    """
+    counts = np.count_nonzero(rows, axis=1)
+    starts = np.concatenate(([0], np.cumsum(counts + counts % 2))).astype(np.int64)
+    columns = np.zeros(starts[-1], dtype=np.int64)
+    factors = np.zeros(starts[-1])
+    row, column = np.nonzero(rows)
+    firsts = np.concatenate(([0], np.cumsum(counts)))
+    places = starts[row] + np.arange(len(row)) - firsts[row]
+    columns[places], factors[places] = column, rows[row, column]
+    return starts, columns, factors
 
 
 def _as_indices(values: ArrayLike, name: str) -> Indices:

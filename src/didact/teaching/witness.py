@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,23 +11,28 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.proofs import Proof
+from didact.bec.rows import demonstrated_pairs
 from didact.bec.words import describe_half_space
+from didact.mdp import Demonstration
 from didact.teaching.problem import Problem
 
 
-def witness_of(problem: Problem, covered: int, proof: Proof | None) -> tuple[Fraction, ...]:
-    """Weights that fit all covered elements and are wrong, the largest of them 1 or -1.
+def witness_of(
+    problem: Problem, demonstrations: Sequence[Demonstration], covered: int, proof: Proof | None
+) -> tuple[Fraction, ...]:
+    """Weights that fit all demonstrations and are wrong, the largest of them 1 or -1.
 
-    From the proof where there is one, else away from the nearest point of the covered cone.
+    From the proof where there is one, else away from the nearest point of the cone of all rows
+    that the demonstrations state, redundant ones too.
     """
     if proof is not None:
         assert proof.witness is not None
         largest = max(abs(x) for x in proof.witness)
         return tuple(Fraction(x, largest) for x in proof.witness)
     rows, element = problem.known.rows, problem.element_of_row
-    is_shown = np.array([e >= 0 and covered >> e & 1 for e in element.tolist()], dtype=np.bool_)
-    open_row = int(np.flatnonzero((element >= 0) & ~is_shown)[0])
-    nearest = nearest_in_cone(rows.normals[is_shown], rows.normals[open_row])
+    stated = rows.stated_by(demonstrated_pairs(problem.known.task.mdp, demonstrations))
+    open_row = next(r for r, e in enumerate(element.tolist()) if e >= 0 and not covered >> e & 1)
+    nearest = nearest_in_cone(rows.normals[stated], rows.normals[open_row])
     away = -nearest.residual / np.abs(nearest.residual).max()
     return tuple(Fraction(repr(float(x))) for x in away)
 

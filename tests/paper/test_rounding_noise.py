@@ -1,0 +1,70 @@
+"""The paper's random worlds in numbers, and what a loose stop makes of them."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import didact
+
+FILE = Path(__file__).parents[2] / "examples" / "rounding_noise.py"
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = spec_from_file_location("rounding_noise", FILE)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_twenty_random_worlds_have_these_means():
+    found = []
+    for seed in range(20):
+        task = didact.make("random-grid", seed=seed)
+        known = didact.equivalence_class(task, arithmetic="exact")
+        lessons = [
+            didact.teach(task, horizon=1, teacher=teacher, known=known)
+            for teacher in ("scot", "exact", "scot-redundant")
+        ]
+        assert all(lesson.is_complete for lesson in lessons)
+        assert lessons[1].lower_bound == lessons[1].cost
+        found.append([known.cone.n_facets, *(lesson.n_pairs for lesson in lessons)])
+    assert np.mean(found, axis=0).tolist() == [16.35, 14.65, 14.65, 60.95]
+
+
+@pytest.mark.parametrize(("seed", "exact", "iterated"), [(1, 14, 16), (6, 15, 9)])
+def test_noise_lengthens_a_lesson_or_breaks_it(example, seed, exact, iterated):
+    """One noise row more to cover; or so many that real facets seem to follow from them."""
+    task = didact.make("random-grid", seed=seed)
+    known = didact.equivalence_class(task)
+    assert didact.teach(task, horizon=1, known=known).n_pairs == exact
+    noisy = example.iterated(task, known, in_place=True)
+    assert noisy["pairs, greedy"] == iterated
+    assert noisy["worlds that exclude true weights"]
+    assert noisy["greedy lessons that teach"] == (iterated > exact)
+
+
+def test_without_rounding_the_plain_program_finds_the_exact_class(example, monkeypatch):
+    """The noise is the stop's: with zeros told from noise, the same program finds what we find."""
+    monkeypatch.setattr(example, "STOP", 1e-13)
+    task = didact.make("random-grid", seed=1)
+    known = didact.equivalence_class(task)
+    plain = example.unit_differences
+
+    def without_noise(counts, optimal):
+        return plain(counts.round(9), optimal)
+
+    monkeypatch.setattr(example, "unit_differences", without_noise)
+    noisy = example.published_way(task, in_place=True)
+    assert len(noisy.kept) == known.cone.n_facets == 16
+    assert len(noisy.lesson) == 14
+    assert (noisy.normals @ task.weights > 0).all()
+
+
+def test_the_table_has_a_column_for_each_way(example, capsys):
+    example.main(1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["fractions", "in", "place", "at", "once"]
+    assert lines[3].split() == ["pairs,", "greedy", "11.00", "14.00", "12.00"]
