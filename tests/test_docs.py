@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import didact
 from didact.worlds import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BOUND = re.compile(r"right to \S+e-\d+")
 """Error bounds hold on every machine, but the last bits of sums differ, and with them the bound."""
@@ -126,7 +127,10 @@ def test_there_is_something_to_test():
     assert len(everything) >= 8
     assert "make demo" in everything
     assert any(f"$ {command}".startswith(SLOW) for command in everything)
-    assert sum(len(blocks(page, "python")) for page in PAGES) >= 5
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for language in ("python", "console", "json"):
+            assert len(blocks(page, language)) == text.count(f"\n```{language}\n"), page.name
     assert blocks(ROOT / "README.md", "python")
 
 
@@ -155,4 +159,31 @@ def test_what_the_notation_names_exists(code, file):
 
 
 def test_the_notation_has_rows():
-    assert len(notation()) > 15
+    assert len(notation()) > 30
+
+
+@pytest.mark.parametrize(("heading", "written"), [("## Lessons", "lesson"), ("## Proofs", "proof")])
+def test_files_lists_every_field_that_is_written(heading, written):
+    text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    part = text[text.index(heading) :].split("\n## ")[0]
+    listed = {
+        name
+        for line in part.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    lesson = didact.teach(didact.make("six-cell"))
+    fields = set(lesson.document())
+    if written == "proof":
+        known = didact.equivalence_class(didact.make("six-cell"))
+        fields = set(lesson.proof) | set(didact.prove(known, []).document)
+    assert listed == fields
+
+
+def test_files_that_pages_name_exist():
+    named = set()
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        named |= set(re.findall(r"`([\w./]+/\w+\.(?:py|md))`", page.read_text(encoding="utf-8")))
+    assert len(named) > 20
+    for file in sorted(named):
+        assert (ROOT / file).exists() or (ROOT / "src" / "didact" / file).exists(), file

@@ -104,9 +104,7 @@ class Check:
         2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
         self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, "optimal")
         counts = read(proof.get("counts"), (self.k,) * self.n, "counts")
-        self.unit = unit = lcm(
-            *(x.denominator for mu in counts for x in mu)
-        )  # keeps fractions short
+        self.unit = unit = lcm(*(x.denominator for mu in counts for x in mu))  # for speed only
         whole = [[int(x * unit) for x in mu] for mu in counts]
         self.table = [[[x * unit for x in phi] for phi in state] for state in self.features]
         for s, a in ((s, a) for s in self.live for a in range(self.m)):

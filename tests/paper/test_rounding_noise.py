@@ -34,9 +34,9 @@ def test_twenty_random_worlds_have_these_means():
     assert np.mean(found, axis=0).tolist() == [16.35, 14.65, 14.65, 60.95]
 
 
-@pytest.mark.parametrize(("seed", "exact", "iterated"), [(1, 14, 16), (6, 15, 9)])
+@pytest.mark.parametrize(("seed", "exact", "iterated"), [(1, 14, 16), (6, 14, 9)])
 def test_noise_lengthens_a_lesson_or_breaks_it(example, seed, exact, iterated):
-    """One noise row more to cover; or so many that real facets seem to follow from them."""
+    """Noise rows are more to cover; or there are so many that real facets seem to follow from them."""
     task = didact.make("random-grid", seed=seed)
     known = didact.equivalence_class(task)
     assert didact.teach(task, horizon=1, known=known).n_pairs == exact

@@ -184,9 +184,19 @@ def test_reductions_keep_the_optimum():
         forced = sum(costs[i] for i in core.forced)
         assert forced + inner == cheapest_by_force(n, costs, hitting(cuts))
         assert packing_bound(core.cuts, core.costs) <= inner
-        assert list(core.costs) == sorted(core.costs)
+        assert_is_irreducible(left, core.costs)
         n_left += bool(left)
     assert n_left > 10
+
+
+def assert_is_irreducible(cuts, costs):
+    assert all(len(cut) > 1 for cut in cuts)
+    assert not any(a <= b for a, b in itertools.permutations(cuts, 2))
+    places = {place for cut in cuts for place in cut}
+    hits = {place: {c for c, cut in enumerate(cuts) if place in cut} for place in places}
+    assert not any(
+        hits[a] <= hits[b] and costs[a] >= costs[b] for a, b in itertools.permutations(places, 2)
+    )
 
 
 def test_reductions_solve_what_they_should():
@@ -352,10 +362,10 @@ def test_a_solver_that_gives_up_proves_nothing(monkeypatch):
 
     monkeypatch.setattr(scipy.optimize, "milp", gives_up)
     answers, bounds = [lambda x: x], [6.2]
-    found = cheapest_cover(
+    best = cheapest_cover(
         *(15, [()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, time_limit=600
     )
-    assert (found.cost, found.lower_bound, found.proved) == (9, 7, False)
+    assert (best.cost, best.lower_bound, best.proved) == (9, 7, False)
     assert 0 < asked[-1]["time_limit"] <= 600
     for silent in (None, -math.inf):
         answers, bounds = [lambda x: None], [silent]
@@ -365,6 +375,11 @@ def test_a_solver_that_gives_up_proves_nothing(monkeypatch):
         assert hitting(triples)(found.chosen)
         assert (found.lower_bound, found.proved) == (6, False)
         assert "time_limit" not in asked[-1]
+    answers, bounds = [np.ones_like], [5.0]
+    kept = cheapest_cover(
+        *(15, [()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, start=best.chosen
+    )
+    assert (kept.chosen, kept.cost, kept.proved) == (best.chosen, 9, False)
     answers, bounds = [lambda x: 0.0 * x], [5.0000004]
     found = cheapest_cover(15, [()] * 15, [1] * 15, cover_oracle(triples), elements=triples)
     assert hitting(triples)(found.chosen)
@@ -608,10 +623,14 @@ def test_lp_bound_does_not_trust_the_solver(monkeypatch):
         (0, lambda prices: 3.0 * prices),
         (0, lambda prices: prices - np.array([9.0, 0.0, 0.0, 0.0, 0.0])),
         (0, lambda prices: -prices),
-        (4, lambda prices: 100.0 * prices),
+        (4, lambda prices: None),
     ):
         monkeypatch.setattr(scipy.optimize, "linprog", instead(status, change))
         assert 2 <= lp_bound(cycle, [1] * 5) <= Fraction(5, 2)
+    pairs = [1 << i | 1 << j for i, j in itertools.combinations(range(4), 2)]
+    negative = instead(0, lambda prices: np.array([-1.0] * 6 + [2.0]))
+    monkeypatch.setattr(scipy.optimize, "linprog", negative)
+    assert minimum._dual_value([*pairs, 0b1111], [1] * 4) <= 2
 
 
 def test_harmonic_numbers():

@@ -269,9 +269,10 @@ def test_a_point_on_the_boundary_is_inside(monkeypatch):
 
 
 def test_huge_and_tiny_rows_keep_their_signs():
-    normals = np.array([[1e308, 1e308, -1e308], [3e-308, -3e-308, 3e-308]])
+    normals = np.array([[1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]])
+    normals *= [[1.7e308], [3e-308]]
     found = minimise_volume(normals, [0, 1, 2], [0, 1], n_samples=300, rng=stream(1))
-    points = points_of(stream(1), 300, 3, "box")
+    points = points_of(stream(1), 300, 4, "box")
     signs = np.sign(normals)
     assert (found.picks, found.volumes) == literal(signs, [[0], [1]], points)
 

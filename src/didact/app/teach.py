@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.app.source import open_task
+from didact.bec.rows import Scope
 from didact.errors import DidactError
 from didact.mdp import Task, load_demonstrations
 from didact.mdp.files import task_document
@@ -57,7 +58,7 @@ def verify(task: Task, document: Mapping[str, Any]) -> str:
 
 def _as_read(document: Mapping[str, Any]) -> Any:
     """The object as it comes out of a file, decimals as text."""
-    return json.loads(json.dumps(dict(document)), parse_float=str)
+    return json.loads(json.dumps(dict(document), default=str), parse_float=str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,26 +103,29 @@ def check_source(
     parameters: Mapping[str, Any] | None = None,
     *,
     proof: bool = False,
+    scope: Scope | None = None,
     **settings: Any,
 ) -> Checked:
     """Whether the demonstrations in a file teach the task that `source` names.
 
     proof: also run the independent checker on the proof in a lesson file, or on a fresh one.
+    scope: by default that of a lesson file, else 'reachable'.
     """
     task = open_task(source, parameters)
     shown = load_demonstrations(path, task.mdp)
-    verdict = check(task, shown, **settings)
+    given = read_json(path)
+    is_lesson = isinstance(given, dict) and given.get("format") == LESSON_FORMAT
+    verdict = check(task, shown, scope=scope or _scope_of(given, is_lesson), **settings)
     verified = None
-    if proof:
-        given = read_json(path)
-        is_lesson = isinstance(given, dict) and given.get("format") == LESSON_FORMAT
-        if is_lesson and given.get("proof") is not None:
-            verified = verify(task, given)
-        elif verdict.proof is not None:
-            verified = verify(task, verdict.proof)
-        else:
-            raise ProofFailed(
-                "there is no proof to check: "
-                + ("an action shown is not optimal" if verdict.wrong else "floats prove nothing")
-            )
+    if proof and is_lesson and given.get("proof") is not None:
+        verified = verify(task, given)
+    elif proof and verdict.proof is not None:
+        verified = verify(task, verdict.proof)
+    elif proof and not verdict.wrong:
+        raise ProofFailed("there is no proof to check: floats prove nothing")
     return Checked(task, verdict, len(shown), verified)
+
+
+def _scope_of(given: Any, is_lesson: bool) -> Scope:
+    settings = given.get("settings") if is_lesson else None
+    return "all" if isinstance(settings, dict) and settings.get("scope") == "all" else "reachable"

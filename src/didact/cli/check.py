@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
 from didact.cli import options
@@ -13,8 +15,8 @@ from didact.cli import options
 @options.parameters
 @click.option("--seed", type=click.IntRange(0), help="The seed of a random world.")
 @click.option(
-    "--scope", type=click.Choice(["reachable", "all"]), default="reachable", show_default=True,
-    help="Whose behaviour counts: states reachable from the start, or all.",
+    "--scope", type=click.Choice(["reachable", "all"]),
+    help="Whose behaviour counts: states reachable from the start, or all; lessons say it.",
 )  # fmt: skip
 @click.option("--proof", is_flag=True, help="Run the independent checker on the proof too.")
 @options.as_json
@@ -23,7 +25,7 @@ def command(
     demonstrations: str,
     settings: tuple[str, ...],
     seed: int | None,
-    scope: str,
+    scope: Literal["reachable", "all"] | None,
     proof: bool,
     as_json: bool,
 ) -> int:
@@ -51,5 +53,5 @@ def command(
     for line in verdict_lines(
         checked.task, checked.verdict, checked.n_demonstrations, checked.verified
     ):
-        click.echo(line)
+        options.print_line(line)
     return checked.exit_code

@@ -50,18 +50,28 @@ def print_drawing(draw: Any) -> None:
     """What `draw(width)` gives on standard output, in colours where a terminal shows them."""
     from rich.console import Console
 
-    from didact.report.terminal import ASCII
-
     console = Console(highlight=False, markup=False, emoji=False)
     console.width = max(console.width, NARROWEST)
     drawn: RenderableType = draw(console.width)
     with console.capture() as captured:
-        console.print(drawn)
+        console.print(drawn, crop=False)
     text = "\n".join(line.rstrip() for line in captured.get().splitlines())
-    if not _can_carry(text):
-        encoding = sys.stdout.encoding
-        text = text.translate(ASCII).encode(encoding, "replace").decode(encoding)
-    click.echo(text, color=console.is_terminal)
+    click.echo(_carried(text), color=console.is_terminal)
+
+
+def print_line(text: str) -> None:
+    """One line on standard output, however long; a terminal wraps it itself."""
+    click.echo(_carried(" ".join(text.splitlines())))
+
+
+def _carried(text: str) -> str:
+    """The text in signs that standard output can carry."""
+    if _can_carry(text):
+        return text
+    from didact.report.terminal import ASCII
+
+    encoding = sys.stdout.encoding
+    return text.translate(ASCII).encode(encoding, "replace").decode(encoding)
 
 
 def _can_carry(text: str) -> bool:

@@ -34,9 +34,9 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
         verb = "is" if n == 1 else "are"
         return f"{where}: {number} {_kind(lesson)} {verb} enough.{end}"
     total = lesson.n_facets + lesson.n_equalities
-    n_open = counted(len(lesson.uncovered), "constraint")
-    what = "nothing can be shown" if n == 0 else f"{n} {_kind(lesson)} {_left(n)}"
-    return f"{where}: NOT taught: {what} {n_open} of {total} open.{end}"
+    what = "no demonstration helps:" if n == 0 else f"{n} {_kind(lesson)} {_left(n)}"
+    left = f"{len(lesson.uncovered)} of {counted(total, 'constraint')}"
+    return f"{where}: NOT taught: {what} {left} open.{end}"
 
 
 def _left(n: int) -> str:
@@ -56,28 +56,34 @@ def _kind(lesson: Lesson) -> str:
 def draw_lesson(
     task: Task, lesson: Lesson, verified: str | None, *, width: int = 80
 ) -> RenderableType:
-    """Verdict, demonstrations, what each shows, bounds, and what stays open."""
-    parts: list[RenderableType] = [Text(lesson_line(task, lesson, verified), style="bold"), ""]
-    parts += _demonstrations(task, lesson, width)
-    parts += [indented(line) for line in _size(lesson)]
-    parts += _words(lesson)
-    parts += _open(task, lesson)
-    return Group(*parts)
+    """Verdict, demonstrations, what each shows, bounds, and what stays open.
+
+    The verdict is one line, however long: print it without cropping, a terminal wraps it itself.
+    """
+    line = lesson_line(task, lesson, verified)
+    sections: list[list[RenderableType]] = [
+        [Text(line, style="bold", no_wrap=True, overflow="ignore")],
+        *_demonstrations(task, lesson, width),
+        [indented(line) for line in _size(lesson)],
+        _words(lesson),
+        _open(task, lesson),
+    ]
+    parts = [part for section in sections if section for part in (*section, "")]
+    return Group(*parts[:-1])
 
 
-def _demonstrations(task: Task, lesson: Lesson, width: int) -> list[RenderableType]:
+def _demonstrations(task: Task, lesson: Lesson, width: int) -> Iterator[list[RenderableType]]:
     shown = lesson.demonstrations
     if not shown:
-        return []
+        return
     if all(len(d) == 1 for d in shown):
-        return [*_picture(task, shown, width), ""]
-    parts: list[RenderableType] = []
+        yield _picture(task, shown, width)
+        return
     for number, demonstration in enumerate(shown[:MOST_DRAWN]):
-        parts.append(indented(f"demonstration {number + 1}, {counted(len(demonstration), 'step')}"))
-        parts += [*_picture(task, [demonstration], width), ""]
+        title = f"demonstration {number + 1}, {counted(len(demonstration), 'step')}"
+        yield [indented(title), *_picture(task, [demonstration], width)]
     if len(shown) > MOST_DRAWN:
-        parts.append(indented(f"(and {len(shown) - MOST_DRAWN} more)"))
-    return parts
+        yield [indented(f"(and {len(shown) - MOST_DRAWN} more)")]
 
 
 def _picture(task: Task, shown: Sequence[Demonstration], width: int) -> list[RenderableType]:
@@ -136,7 +142,7 @@ def _words(lesson: Lesson) -> list[RenderableType]:
     facets = lesson.facets
     if not facets:
         return []
-    parts: list[RenderableType] = ["", indented("what it says:")]
+    parts: list[RenderableType] = [indented("what it says:")]
     for facet in facets[:MOST_WORDS]:
         covered = facet["covered_by"]
         by = "open" if covered is None else f"{covered + 1}"
@@ -149,15 +155,23 @@ def _words(lesson: Lesson) -> list[RenderableType]:
 def _open(task: Task, lesson: Lesson) -> list[RenderableType]:
     if lesson.is_complete or lesson.witness is None:
         return []
-    mdp = task.mdp
-    parts: list[RenderableType] = ["", indented("what stays open:")]
+    parts: list[RenderableType] = [indented("what stays open:")]
     for missing in lesson.uncovered[:MOST_WORDS]:
-        action, other = (mdp.action_name(a) for a in (missing.action, missing.other))
-        state = shown_name(mdp.state_name(missing.state))
-        where = f"{shown_name(action)} against {shown_name(other)} in {state}"
+        where = _statement(task, missing.state, missing.action, missing.other)
         parts.append(indented(f"{where}: {missing.words} ({missing.reason})"))
     parts.append(indented(witness_line(task, lesson.witness, lesson.loss)))
     return parts
+
+
+def _pair(task: Task, state: int, action: int) -> str:
+    mdp = task.mdp
+    return f"{shown_name(mdp.action_name(action))} in {shown_name(mdp.state_name(state))}"
+
+
+def _statement(task: Task, state: int, action: int, other: int) -> str:
+    against = shown_name(task.mdp.action_name(other))
+    where = shown_name(task.mdp.state_name(state))
+    return f"{shown_name(task.mdp.action_name(action))} against {against} in {where}"
 
 
 def witness_line(task: Task, witness: Sequence[Any], loss: float | None) -> str:
@@ -171,7 +185,6 @@ def witness_line(task: Task, witness: Sequence[Any], loss: float | None) -> str:
 
 def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) -> list[str]:
     """What `check` says to people."""
-    mdp = task.mdp
     end = " Proof verified." if verified else ""
     name = f"{shown_name(task.name)}: {counted(n, 'demonstration')}"
     if verdict.teaches:
@@ -181,19 +194,15 @@ def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) ->
     for pair in verdict.wrong:
         lines.append(
             f"demonstration {pair.demonstration + 1}, step {pair.step + 1}: "
-            f"{mdp.action_name(pair.action)} in {mdp.state_name(pair.state)} is not optimal, "
-            f"{mdp.action_name(pair.better)} is better by {pair.gap:.3g}"
+            f"{_pair(task, pair.state, pair.action)} is not optimal, "
+            f"{shown_name(task.mdp.action_name(pair.better))} is better by {pair.gap:.3g}"
         )
         if pair.contradicted_by:
-            others = ", ".join(
-                f"{mdp.action_name(a)} in {mdp.state_name(s)}" for s, a in pair.contradicted_by
-            )
+            others = ", ".join(_pair(task, s, a) for s, a in pair.contradicted_by)
             lines.append(f"    it contradicts what is shown elsewhere: {others}")
     if verdict.missing is not None and verdict.witness is not None:
-        state, action, other = verdict.missing
         lines.append(
-            f"open: {mdp.action_name(action)} against {mdp.action_name(other)} in "
-            f"{mdp.state_name(state)}: {verdict.missing_words} "
+            f"open: {_statement(task, *verdict.missing)}: {verdict.missing_words} "
             f"({verdict.n_open} of {verdict.n_facets + verdict.n_equalities} constraints)"
         )
         lines.append(witness_line(task, verdict.witness, verdict.loss))

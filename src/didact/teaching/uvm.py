@@ -11,6 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from didact.errors import InvalidParameter
+from didact.numerics.exact import shown
 from didact.teaching.problem import Problem
 from didact.teaching.scot import Picks
 from didact.teaching.volume_greedy import minimise_volume
@@ -24,6 +26,8 @@ def minimise_uncertainty(
     region: Literal["box", "sphere"] = "box",
 ) -> Picks:
     """The appendix's algorithm with n_samples points of the box [-1,1]^k or of the sphere."""
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        raise InvalidParameter(f"threshold must be a number; it is {shown(threshold)}")
     offsets, members = problem.stated
     found = minimise_volume(
         problem.known.rows.normals,

@@ -1,0 +1,440 @@
+"""`didact teach` and `didact check` as a person or a script meets them."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+
+import gymnasium
+import pytest
+
+from didact.cli import main
+from didact.mdp import save_task
+from didact.teaching import load_lesson, register_teacher
+from didact.worlds import make, worlds
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def verdict(self) -> str:
+        """The first line."""
+        return self.out.splitlines()[0]
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch):
+    """Run the command line in this process."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+@pytest.fixture
+def lesson(didact, tmp_path):
+    """A complete lesson for the six cells, and where it is."""
+    path = tmp_path / "lesson.json"
+    assert didact("teach", "six-cell", "--out", path).code == 0
+    return path
+
+
+def one_line(answer: Answer, code: int, message: str) -> None:
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+    assert "Traceback" not in answer.err
+
+
+def newest(name: str) -> str:
+    """The newest version of an environment that is installed, as Taxi-v4."""
+    versions = [s.id for s in gymnasium.registry.values() if s.id.startswith(f"{name}-v")]
+    return max(versions, key=lambda found: int(found.rsplit("v", 1)[1]))
+
+
+# Teach
+
+
+def test_taxi_needs_one_demonstration(didact):
+    taxi = newest("Taxi")
+    answer = didact("teach", taxi)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.verdict == (
+        f"{taxi}: 400 situations, 300 starts: ONE demonstration of 18 steps is enough. "
+        "Proof verified."
+    )
+    assert "   18. taxi 0,0; passenger in taxi; to R: dropoff\n" in answer.out
+
+
+def test_a_lesson_is_drawn_and_told_in_words(didact):
+    answer = didact("teach", "six-cell")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines() == [
+        "six-cell: 5 situations, 5 starts: ONE demonstration of 4 steps is enough. Proof verified.",
+        "",
+        "  demonstration 1, 4 steps",
+        "  w ◎  g    w ↓",
+        "  w ↑  w ←  w ←",
+        "",
+        "  cost 1; no lesson of such demonstrations costs less",
+        "  closed: learners that plan for themselves learn it too",
+        "",
+        "  what it says:",
+        "  [   1] a step on white is never a gain",
+        "  [   1] one step on grey costs at least 2.54 times a step on white",
+    ]
+
+
+def test_starts_decide_what_can_be_taught(didact):
+    answer = didact("teach", "six-cell", "--starts", "4")
+    assert (answer.code, answer.err) == (3, "")
+    assert answer.verdict == (
+        "six-cell: 5 situations, 1 start: NOT taught: 1 demonstration of 2 steps leaves 1 of 2 "
+        "constraints open. Proof verified."
+    )
+    told = " ".join(answer.out.split())
+    assert "down against left in 2: one step on grey costs" in told
+    assert "(not reachable)" in told
+    assert re.search(r"weights that fit all of it and are wrong: .* loses up to 3\.68", told)
+    assert "learn it too" not in told
+    assert didact("teach", "six-cell", "--starts", "2,4").code == 0
+
+
+def test_a_budget_is_kept_and_what_it_costs_is_said(didact):
+    whole = didact("teach", "random-grid", "--seed", 1, "--horizon", 1)
+    assert whole.code == 0
+    assert "14 single steps are enough" in whole.verdict
+    part = didact("teach", "random-grid", "--seed", 1, "--horizon", 1, "--budget", 5)
+    assert part.code == 3
+    assert re.search(r"NOT taught: 5 single steps leave \d+ of 16 constraints open", part.verdict)
+    assert "(budget)" in part.out
+
+
+def test_floats_are_said_to_prove_nothing(didact):
+    answer = didact("teach", "six-cell", "--arithmetic", "float")
+    assert answer.code == 0
+    assert answer.verdict.endswith("is enough. Numerical, not proved.")
+
+
+def test_nothing_to_show(didact, tmp_path):
+    """One action: whatever the reward, there is nothing to choose."""
+    task = {
+        "format": "didact.task/1", "name": "rail", "n_states": 2, "n_actions": 1,
+        "transitions": [[0, 0, 1, 1], [1, 0, 0, 1]], "features": [[1], [0]], "weights": [1],
+        "discount": 0.5,
+    }  # fmt: skip
+    (tmp_path / "rail.json").write_text(json.dumps(task))
+    answer = didact("teach", tmp_path / "rail.json")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.verdict.endswith("nothing needs to be shown. Proof verified.")
+
+
+@pytest.mark.parametrize("teacher", ["scot", "scot-redundant", "exact", "uvm", "random"])
+def test_json_is_the_lesson_file(didact, tmp_path, teacher):
+    path = tmp_path / "lesson.json"
+    answer = didact("teach", "uvm-failure", "--teacher", teacher, "--json", "--out", path)
+    assert answer.err == ""
+    assert answer.out.count("\n") == 1
+    printed = json.loads(answer.out)
+    assert printed == json.loads(path.read_text())
+    assert printed["format"] == "didact.lesson/1"
+    assert answer.code == {"complete": 0, "partial": 3}[printed["status"]]
+    assert load_lesson(path).document() == printed
+
+
+def test_out_is_mentioned_and_loads(didact, tmp_path):
+    path = tmp_path / "lesson.json"
+    answer = didact("teach", "chain", "--out", path)
+    assert answer.out.endswith(f"\n  saved as {path}\n")
+    assert load_lesson(path).is_complete
+
+
+def test_options_reach_the_teacher(didact, monkeypatch):
+    path = ["teach", "random-grid", "--seed", 2, "--horizon", 1, "--json"]
+    drawn = json.loads(didact(*path, "--teacher", "random", "-t", "n=7").out)
+    assert (drawn["settings"]["n"], drawn["settings"]["seed"]) == (7, 2)
+    assert len(drawn["demonstrations"]) <= 7
+    volume = json.loads(
+        didact(*path, "--teacher", "uvm", "-t", "n_samples=1000", "-t", "threshold=0.2").out
+    )
+    assert volume["volumes"][-1] <= 0.2 < volume["volumes"][-2]
+    closed = json.loads(didact(*path, "--closed").out)
+    assert closed["closed"]
+    cheap = json.loads(didact("teach", "six-cell", "--cost", "pairs", "--json").out)
+    assert cheap["cost"] == cheap["n_pairs"]
+    sampled = json.loads(didact("teach", "chain", "--rollouts", 2, "--scope", "all", "--json").out)
+    assert sampled["settings"]["rollouts"] == 2
+    module = sys.modules["didact.teaching.teach"]
+    monkeypatch.setattr(module, "_teachers", dict(module._teachers))
+    register_teacher("mine")(lambda problem, rng: [0])
+    assert json.loads(didact(*path, "--teacher", "mine").out)["settings"]["teacher"] == "mine"
+    register_teacher("worse")(lambda problem, rng: [10**9])
+    one_line(didact(*path, "--teacher", "worse"), 2, "teacher 'worse' must return")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere"),
+        (["six-cell", "--teacher", "scott"], "no teacher is called 'scott'"),
+        (["six-cell", "--starts", "a"], "--starts must read 0,3,7; it is 'a'"),
+        (["six-cell", "--starts", ""], "--starts must read"),
+        (["six-cell", "--starts", "99"], "starts must be from 0 to 5; it is 99"),
+        (["six-cell", "--starts", "-1"], "starts must be from 0 to 5; it is -1"),
+        (["six-cell", "--starts", "0"], "starts must not be terminal; state 0 is"),
+        (["six-cell", "--budget", "0"], "budget"),
+        (["six-cell", "--horizon", "0"], "horizon"),
+        (["six-cell", "--cost", "time"], "cost"),
+        (["six-cell", "-t", "n=1"], "teacher 'scot' has no option 'n'"),
+        (["six-cell", "-t", "n"], "must read NAME=VALUE"),
+        (["six-cell", "-t", "starts=1"], "'starts' is not an option of a teacher"),
+        (["six-cell", "-t", "horizon=1"], "'horizon' is not an option of a teacher"),
+        (["six-cell", "-t", "known=1"], "'known' is not an option of a teacher"),
+        (["six-cell", "--teacher", "uvm", "-t", "threshold=low"], "threshold must be a number"),
+        (["six-cell", "--teacher", "uvm", "-t", "n_samples=-5"], "n_samples must be"),
+        (["six-cell", "--teacher", "exact", "-t", "time_limit=soon"], "time_limit must be"),
+        (["six-cell", "--teacher", "random", "-t", "n=many"], "n must be a whole number"),
+        (["six-cell", "--out", "/nowhere/at/all.json"], "cannot be written"),
+        (["six-cell", "--seed", "99999999999999999999999"], "seed"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(didact, arguments, message):
+    one_line(didact("teach", *arguments), 2, message)
+
+
+def test_an_interrupt_leaves_no_file(didact, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "lesson.json"
+    with monkeypatch.context() as patch:
+        patch.setattr("didact.mdp.jsonfiles.os.fsync", interrupted)
+        answer = didact("teach", "six-cell", "--out", path)
+        assert (answer.code, answer.out) == (130, "")
+        assert answer.err.strip() == "didact: interrupted"
+        assert list(tmp_path.iterdir()) == []
+    path.write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr("didact.mdp.jsonfiles.os.replace", interrupted)
+        assert didact("teach", "six-cell", "--out", path).code == 130
+    assert [p.name for p in tmp_path.iterdir()] == ["lesson.json"]
+    assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["teach", "chain"], ["teach", "chain", "--json"]])
+def test_an_output_that_cannot_be_written_is_one_line(arguments):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "didact", *arguments]
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
+    assert answer.returncode == 1
+    assert answer.stderr == b"didact: the output cannot be written: No space left on device\n"
+
+
+def test_any_encoding_can_carry_the_answer(tmp_path, lesson):
+    text = (tmp_path / "task.json").as_posix()
+    save_task(make("six-cell"), text)
+    task = json.loads((tmp_path / "task.json").read_text())
+    (tmp_path / "task.json").write_text(json.dumps({**task, "name": "größe"}))
+    for arguments in (["teach", text], ["check", text, str(lesson)]):
+        answer = subprocess.run(
+            [sys.executable, "-m", "didact", *arguments],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        )
+        assert (answer.returncode, answer.stderr) == (0, b"")
+        assert answer.stdout.decode("ascii").startswith("gr")
+
+
+def test_a_terminal_gets_an_animation_and_the_same_verdict():
+    """Each frame is drawn over the last; what remains is what a file would get."""
+    inner, outer = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    command = [sys.executable, "-m", "didact", "teach", "six-cell"]
+    with subprocess.Popen(command, stdout=outer, stderr=outer, env=environment) as process:
+        os.close(outer)
+        seen = b""
+        while True:
+            try:
+                part = os.read(inner, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+    os.close(inner)
+    assert process.returncode == 0
+    text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", seen).decode()
+    assert "ONE demonstration of 4 steps is enough. Proof verified." in text
+    assert seen.count("◎".encode()) >= 4
+    assert "Traceback" not in text
+
+
+# Check
+
+
+def test_a_lesson_passes_its_own_check(didact, lesson):
+    answer = didact("check", "six-cell", lesson)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines() == [
+        "six-cell: 1 demonstration teaches it.",
+        "closed: learners that plan for themselves learn it too",
+    ]
+    proved = didact("check", "six-cell", lesson, "--proof")
+    assert (proved.code, proved.verdict) == (
+        0, "six-cell: 1 demonstration teaches it. Proof verified."
+    )  # fmt: skip
+
+
+def test_demonstrations_alone_are_enough(didact, tmp_path):
+    path = tmp_path / "shown.json"
+    for content in ([[[3, 0]]], {"demonstrations": [[[3, 0]]]}):
+        path.write_text(json.dumps(content))
+        answer = didact("check", "six-cell", path, "--proof")
+        assert answer.code == 3
+        assert answer.verdict == "six-cell: 1 demonstration does NOT teach it. Proof verified."
+        assert "weights that fit all of it and are wrong" in answer.out
+    path.write_text(json.dumps([[[3, 0]], [[2, 1]]]))
+    assert didact("check", "six-cell", path).verdict == "six-cell: 2 demonstrations teach it."
+
+
+def test_a_suboptimal_action_is_named_with_what_contradicts_it(didact, tmp_path):
+    path = tmp_path / "shown.json"
+    path.write_text(json.dumps([[[2, 1], [5, 2], [4, 2], [3, 0]], [[1, 1]]]))
+    answer = didact("check", "six-cell", path, "--proof")
+    assert (answer.code, answer.err) == (3, "")
+    assert answer.out.splitlines() == [
+        "six-cell: 2 demonstrations do NOT teach it.",
+        "demonstration 2, step 1: down in 1 is not optimal, left is better by 1.54",
+        "    it contradicts what is shown elsewhere: down in 2",
+    ]
+    told = json.loads(didact("check", "six-cell", path, "--json").out)
+    assert told["teaches"] is False
+    assert told["wrong"][0]["contradicted_by"] == [[2, 1]]
+
+
+def test_check_as_json(didact, lesson):
+    answer = didact("check", "six-cell", lesson, "--json", "--proof")
+    told = json.loads(answer.out)
+    assert (answer.code, told["teaches"], told["closed"], told["n_open"]) == (0, True, True, 0)
+    assert told["verified"].startswith("proved: 1 demonstrations (4 pairs) teach")
+    assert told["proof"]["format"] == "didact.proof/1"
+
+
+def tampered(path, change) -> None:
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def set_multiplier(document) -> None:
+    document["proof"]["multipliers"][0][0][1] = "12345/7"
+
+
+def drop_a_pair(document) -> None:
+    document["demonstrations"][0].pop()
+
+
+def claim_more(document) -> None:
+    document["n_pairs"] = 1
+
+
+def change_counts(document) -> None:
+    document["proof"]["counts"][2][0] = "1"
+
+
+def claim_another_optimum(document) -> None:
+    document["proof"]["optimal"][2] = [2]
+
+
+@pytest.mark.parametrize(
+    "change", [set_multiplier, drop_a_pair, claim_more, change_counts, claim_another_optimum]
+)
+def test_a_tampered_proof_is_code_4(didact, lesson, change):
+    tampered(lesson, change)
+    one_line(didact("check", "six-cell", lesson, "--proof"), 4, "the proof failed: ")
+    one_line(didact("check", "six-cell", lesson, "--proof", "--json"), 4, "the proof failed: ")
+    assert didact("check", "six-cell", lesson).code in (0, 3)
+
+
+def test_a_lesson_of_another_world_is_code_4(didact, lesson):
+    answer = didact("check", "six-cell", lesson, "-p", "weights=-1,-11", "--proof")
+    assert answer.code == 0
+    other = didact("check", "six-cell", lesson, "-p", "discount=0.8", "--proof")
+    one_line(other, 4, "the proof failed: ")
+
+
+def test_a_partial_lesson_is_checked_with_its_proof(didact, tmp_path):
+    """It holds decimals (the loss), which the checker must be given as they stand."""
+    path = tmp_path / "lesson.json"
+    assert didact("teach", "six-cell", "--starts", 4, "--out", path).code == 3
+    answer = didact("check", "six-cell", path, "--proof")
+    assert (answer.code, answer.err) == (3, "")
+    assert answer.verdict == "six-cell: 1 demonstration does NOT teach it. Proof verified."
+
+
+def test_a_lesson_for_all_states_is_judged_as_such(didact, tmp_path):
+    path = tmp_path / "lesson.json"
+    world = ["ball-sorting", "-p", "starts=9"]
+    assert didact("teach", *world, "--scope", "all", "--out", path).code in (0, 3)
+    checked = json.loads(didact("check", *world, path, "--proof", "--json").out)
+    assert checked["proof"]["scope"] == "all"
+    narrow = didact("check", *world, path, "--scope", "reachable", "--json")
+    assert json.loads(narrow.out)["proof"]["scope"] == "reachable"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read: No such file"),
+        ("", "must be JSON"),
+        ("{", "must be JSON"),
+        ("[[[0, 1]", "must be JSON"),
+        ("3", "demonstrations"),
+        ('{"format": "didact.lesson/1"}', "demonstrations"),
+        ("[[[9, 0]]]", "demonstrations[0][0]: state must be from 0 to 5; it is 9"),
+        ("[[[2, 9]]]", "demonstrations[0][0]: action must be from 0 to 3; it is 9"),
+        ("[[[0, 1]]]", "demonstrations[0][0]: state 0 is terminal"),
+        ("[[[2, 1], [3, 0]]]", "state 3 cannot follow state 2"),
+        ("[[[2.5, 1]]]", "demonstrations[0]: pair 0: state must be a whole number"),
+        ("[[2, 1]]", "demonstrations[0]"),
+        ("[[]]", "at least one"),
+        ('[["ab"]]', "demonstrations[0]"),
+    ],
+)
+def test_bad_files_are_one_line_and_code_2(didact, tmp_path, content, message):
+    path = tmp_path / "shown.json"
+    if content is not None:
+        path.write_text(content)
+    one_line(didact("check", "six-cell", path), 2, message)
+
+
+def test_every_world_can_be_taught_from_the_command_line(didact, tmp_path):
+    """What is printed as taught is also what `check` says."""
+    for name in worlds():
+        if name in ("grid", "gymnasium"):
+            continue
+        path = tmp_path / f"{name}.json"
+        answer = didact("teach", name, "--horizon", 1, "--out", path)
+        assert answer.code in (0, 3), name
+        assert answer.err == ""
+        checked = didact("check", name, path, "--proof")
+        assert checked.code == answer.code
+        assert checked.verdict.endswith("Proof verified.")
