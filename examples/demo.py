@@ -23,7 +23,8 @@ def main(folder: Path) -> None:
     compare_with_random(console, grid, lesson)
     taxi = didact.from_gymnasium("Taxi-v4")
     ride = didact.teach(taxi)
-    console.print(lesson_line(taxi, ride, verify(taxi, ride.document())), style="bold")
+    verdict = lesson_line(taxi, ride, verify(taxi, ride.document()))
+    console.print(verdict, style="bold", soft_wrap=True)
     console.print(f"  {ride.why(0)}")
     compare_with_random(console, taxi, ride)
     for name, task, found in (("grid", grid, lesson), ("taxi", taxi, ride)):

@@ -36,7 +36,7 @@ def test_twenty_random_worlds_have_these_means():
 
 @pytest.mark.parametrize(("seed", "exact", "iterated"), [(1, 14, 16), (6, 14, 9)])
 def test_noise_lengthens_a_lesson_or_breaks_it(example, seed, exact, iterated):
-    """Noise rows are more to cover; or there are so many that real facets seem to follow from them."""
+    """Noise is more to cover; or there is so much that real facets seem to follow from it."""
     task = didact.make("random-grid", seed=seed)
     known = didact.equivalence_class(task)
     assert didact.teach(task, horizon=1, known=known).n_pairs == exact

@@ -367,6 +367,8 @@ def test_a_solver_that_gives_up_proves_nothing(monkeypatch):
     )
     assert (best.cost, best.lower_bound, best.proved) == (9, 7, False)
     assert 0 < asked[-1]["time_limit"] <= 600
+    tens = cheapest_cover(15, [()] * 15, [10] * 15, cover_oracle(triples), elements=triples)
+    assert (tens.cost, tens.lower_bound) == (90, 70)
     for silent in (None, -math.inf):
         answers, bounds = [lambda x: None], [silent]
         found = cheapest_cover(

@@ -134,11 +134,14 @@ def _float_rows(counts: SuccessorFeatures, statements: Indices, shown: NDArray[n
     An action that is not shown is worse, so its row is not zero: if it looks so, it is lost.
     """
     states, actions, others = statements.T
-    raw = counts.pairs[states, actions] - counts.pairs[states, others]
-    length = np.linalg.norm(raw, axis=1)
+    pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
+    raw = pairs.take(states * shown.shape[1] + actions, axis=0)
+    raw -= pairs.take(states * shown.shape[1] + others, axis=0)
+    length = _lengths(raw)
     doubt = 2 * counts.error_bound * np.sqrt(raw.shape[1])
     firm = np.flatnonzero(length > max(4 * doubt, 1e-9 * float(length.max(initial=0.0))))
-    units = raw[firm] / length[firm, None]
+    units = raw[firm]
+    units /= length[firm, None]
     labels, first = label_units(units)
     number = np.full(len(statements), -1, dtype=np.int64)
     number[firm] = labels
@@ -150,9 +153,13 @@ def _float_rows(counts: SuccessorFeatures, statements: Indices, shown: NDArray[n
         statements,
         number,
         error_bound=float(doubt / length[firm].min(initial=np.inf)),
-        spread=float(np.linalg.norm(units, axis=1).max(initial=0.0)),
+        spread=float(_lengths(units).max(initial=0.0)),
         n_lost=int((~shown[states, others] & (number < 0)).sum()),
     )
+
+
+def _lengths(rows: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 def demonstrated_pairs(

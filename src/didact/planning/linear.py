@@ -35,10 +35,11 @@ def discounted_sums(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
 
 def _solves(mdp: MDP, policy: Floats, payments: Floats, sums: Floats) -> bool:
     """Whether sums of one choice are the sums of the whole policy: its ties lead to equal sums."""
-    after = sums[single_successors(mdp)].reshape(mdp.n_states, mdp.n_actions, -1)
-    expected = payments + mdp.discount * np.einsum("sa,sac->sc", policy, after)
+    tied = np.flatnonzero(((policy > 0.0) & (policy < 1.0)).any(axis=1) & ~mdp.terminal)
+    after = sums[single_successors(mdp).reshape(mdp.n_states, -1)[tied]]
+    expected = payments[tied] + mdp.discount * np.einsum("sa,sac->sc", policy[tied], after)
     limit = 16 * UNIT * float(np.abs(sums).max(initial=0.0))
-    return bool(np.abs(expected - sums)[~mdp.terminal].max(initial=0.0) <= limit)
+    return bool(np.abs(expected - sums[tied]).max(initial=0.0) <= limit)
 
 
 def policy_matrix(mdp: MDP, policy: Floats) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.rows import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.planning import Plan
 from didact.planning.reach import all_ranges
@@ -21,10 +22,7 @@ from didact.teaching.candidates import Indices, aimed_demonstrations
 
 def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> Indices:
     """The optimal pairs, as s*A + a, that closure asks for and the demonstrations do not show."""
-    shown = np.zeros((mdp.n_states, mdp.n_actions), dtype=np.bool_)
-    for demonstration in demonstrations:
-        for pair in demonstration:
-            shown[pair] = True
+    shown = demonstrated_pairs(mdp, demonstrations)
     needed = _closure_states(mdp, plan, np.asarray(shown.any(axis=1)))
     return np.flatnonzero((plan.optimal & needed[:, None] & ~shown).ravel())
 
@@ -45,8 +43,15 @@ def _closure_states(mdp: MDP, plan: Plan, states: NDArray[np.bool_]) -> NDArray[
 
 
 def is_closed(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> bool:
-    """Whether a lesson shows all that closure asks for."""
-    return not missing_pairs(mdp, plan, demonstrations).size
+    """Whether a lesson shows all that closure asks for: looking one step ahead is enough."""
+    shown = {pair for demonstration in demonstrations for pair in demonstration}
+    states = {state for state, _ in shown}
+    if len(shown) < int(plan.optimal[sorted(states)].sum()):
+        return False
+    rows = np.array([s * mdp.n_actions + a for s, a in sorted(shown)], dtype=np.int64)
+    offsets = mdp.transitions.offsets
+    targets = mdp.transitions.successors[all_ranges(offsets[rows], offsets[rows + 1])]
+    return states.issuperset(targets[~mdp.terminal[targets]].tolist())
 
 
 def close(

@@ -114,7 +114,8 @@ def teach(
     steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    _require_in_scope(known, begin)
+    if starts is not None:
+        _require_in_scope(known, begin)
     candidates = candidate_demonstrations(
         task.mdp, known.plan, starts=begin, horizon=steps, rollouts=rollouts, seed=seed
     )
