@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-TABLES = ("planning", "redundancy", "start_up")
+TABLES = ("planning", "redundancy", "teaching", "start_up")
 
 
 def main() -> None:

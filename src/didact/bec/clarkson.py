@@ -32,6 +32,7 @@ from didact.bec.nnls import (
     NearestPoint,
     descend,
     nearest_in_cone,
+    norm,
     project_target,
     recompute_residual,
     workspace,
@@ -54,6 +55,8 @@ IS_REDUNDANT, IS_EQUALITY, IS_ZERO = -1, -2, -3
 _FIRM_MULTIPLIER = 1e-3
 _JOLT = 0.25
 _FIRST_ROOM = 128
+CLEARLY_MET = 1e-6
+"""A ray that meets one row so much before all others proves that row a facet."""
 _SOLVES_PER_BASIS = 64
 
 
@@ -70,7 +73,7 @@ class FloatCone:
     facet_of: Indices
     """(n,) number of the facet a row repeats modulo L, or IS_REDUNDANT, IS_EQUALITY, IS_ZERO."""
     margin: float
-    """Smallest distance of a decided facet from the cone of the others; infinite without facets."""
+    """Decided facets are at least so far from the cone of the others; infinite without facets."""
     largest_residual: float
     """Largest distance that was taken for zero: of redundant rows, and of equalities from L."""
     n_unknown: int
@@ -228,12 +231,12 @@ def _scan(rows: Floats, slack: Floats) -> _Scan:
     slack = slack + _JOLT * float(slack.min()) * (rows @ _any_direction(k))
     flat, effort = np.ascontiguousarray(rows).ravel(), 40 * n * k * k
     chosen, counters = np.zeros(n, dtype=np.int64), np.zeros(4, dtype=np.int64)
-    evidence = np.array([0.0, np.inf])
+    evidence, speeds = np.array([0.0, np.inf]), np.zeros(n)
     room, position = min(n, _FIRST_ROOM), 0
     generators, sources = np.zeros(k * room), np.zeros(room, dtype=np.int64)
     arrays = workspace(room, k)
     while True:
-        known = (generators, room, sources, counters, evidence, *arrays)
+        known = (generators, room, sources, counters, evidence, speeds, *arrays)
         position = find_extreme.run(effort, flat, n, k, slack, position, chosen, *known)
         if position == n:
             break
@@ -260,6 +263,7 @@ def find_extreme(
     sources: Any,
     counters: Any,
     evidence: Any,
+    speeds: Any,
     residual: Any,
     basis: Any,
     triangle: Any,
@@ -290,15 +294,23 @@ def find_extreme(
             if counters[0] == room:
                 return row
             found = row
+            clear = 0.0
             if verdict == OUTSIDE:
-                found = first_met(rows, n, k, slack, chosen, row, residual)
+                found, clear = first_met(rows, n, k, slack, chosen, row, residual, speeds)
             chosen[found] = 1
+            if clear > CLEARLY_MET:
+                chosen[found] = 2
+                evidence[1] = min(evidence[1], clear)
             for j in range(k):
                 generators[j * room + counters[0]] = rows[found * k + j]
             sources[counters[0]] = found
             counters[0] += 1
     kept = 0
     for facet in range(counters[0]):
+        if chosen[sources[facet]] == 2:
+            sources[kept] = sources[facet]
+            kept += 1
+            continue
         if state[facet] == USED:
             forget(counters, support, state)
         state[facet] = EXCLUDED
@@ -323,8 +335,15 @@ def find_extreme(
 
 
 @kernel
-def first_met(rows: Any, n: int, k: int, slack: Any, chosen: Any, row: int, separator: Any) -> int:
-    """The row whose half-space a ray along -separator leaves first; `row` is one it leaves."""
+def first_met(
+    rows: Any, n: int, k: int, slack: Any, chosen: Any, row: int, separator: Any, speeds: Any
+) -> tuple[int, float]:
+    """The row whose half-space a ray along -separator leaves first; `row` is one it leaves.
+
+    Where the ray leaves, at x, every other row g still has a slack of at least some d. Whatever is
+    combined of the others is then at least d / (|x| + d) away from the row that was met: if that
+    is clearly positive, the row is a facet and needs no other test. It is the second number.
+    """
     best = row
     best_slack = slack[row]
     best_speed = 0.0
@@ -335,11 +354,18 @@ def first_met(rows: Any, n: int, k: int, slack: Any, chosen: Any, row: int, sepa
         speed = 0.0
         for j in range(k):
             speed += rows[at + j] * separator[j]
+        speeds[i] = speed
         if speed * best_slack > slack[i] * best_speed and chosen[i] == 0:
             best = i
             best_slack = slack[i]
             best_speed = speed
-    return best
+    time = best_slack / best_speed
+    least = 1e300
+    for i in range(n):
+        if i != best:
+            least = min(least, slack[i] - time * speeds[i])
+    reach = 2.0 + time * norm(separator, k)
+    return best, least / (reach + least)
 
 
 @kernel

@@ -7,7 +7,7 @@ else one reward that fits everything shown and is wrong. `didact.proofcheck` che
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -47,7 +47,7 @@ def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
     part = demonstration_rows(known, shown)
     assert part.exact is not None
     certificates: list[Multipliers] = []
-    needed = _implied(part.exact, known.rows.exact)
+    needed = _implied(part.exact, known.rows.exact, known.cone.multipliers)
     for row, verdict in zip(known.rows.exact, needed, strict=False):
         if not isinstance(verdict, Multipliers):
             return _open(known, shown, part.exact, row, verdict)
@@ -75,12 +75,22 @@ def _scale(counts: ExactSuccessorFeatures, state: int, action: int, other: int) 
     return Fraction(int(normal[at].p), int(normal[at].q)) / primitive(normal)[at]
 
 
-def _implied(generators: tuple[Row, ...], targets: tuple[Row, ...]) -> Iterable[Multipliers | Row]:
-    """For each target its multipliers over the generators; a witness ends the sequence."""
+def _implied(
+    generators: tuple[Row, ...], targets: tuple[Row, ...], ready: Mapping[int, Multipliers]
+) -> Iterable[Multipliers | Row]:
+    """For each target its multipliers over the generators; a witness ends the sequence.
+
+    ready: multipliers of targets over other targets, used where all of those are generators.
+    """
     own = {row: i for i, row in enumerate(generators)}
-    for target in targets:
+    for number, target in enumerate(targets):
         if target in own:
             yield Multipliers((own[target],), (1,), 1)
+            continue
+        known = ready.get(number)
+        if known is not None and all(targets[i] in own for i in known.indices):
+            places = tuple(own[targets[i]] for i in known.indices)
+            yield Multipliers(places, known.numerators, known.denominator)
             continue
         verdict = decide(generators, target)
         if not isinstance(verdict, Inside):

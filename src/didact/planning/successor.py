@@ -63,7 +63,8 @@ def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
 def pair_counts(mdp: MDP, states: Floats) -> Floats:
     """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
     expected = mdp.transitions.matrix() @ states
-    pairs = (mdp.discount * expected).reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
+    expected *= mdp.discount
+    pairs = expected.reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
     features = mdp.features.floats
     pairs += features if features.ndim == 3 else features[:, None, :]
     return np.asarray(pairs)
