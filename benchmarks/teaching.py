@@ -117,7 +117,7 @@ def volumes() -> Iterator[list[str]]:
                 for found in known[:n_worlds]
             )
             cells = [readable(plain), f"{plain / ours:.0f}x"]
-        memory = measured("benchmarks.teaching:measure_uvm", n_samples)["gigabytes"]
+        memory = measured("measure_uvm", n_samples)["gigabytes"]
         yield [f"{n_samples:,}", readable(ours), *cells, f"{memory:.2f} GB"]
 
 
@@ -126,7 +126,7 @@ def uvm(task: didact.Task, n_samples: int, **options) -> didact.Lesson:
 
 
 def plain_uvm(rows: Rows, n_samples: int) -> int:
-    """Algorithm 2 to the letter: all points kept, every candidate tried on all of them each step."""
+    """Algorithm 2 to the letter: all points kept, all candidates tried on all of them each step."""
     points = np.random.default_rng(0).uniform(-1, 1, (n_samples, rows.normals.shape[1]))
     inside = rows.normals @ points.T >= 0
     stated: dict[tuple[int, int], list[int]] = {}
@@ -145,7 +145,7 @@ def plain_uvm(rows: Rows, n_samples: int) -> int:
 
 def millions() -> Iterator[list[str]]:
     for name, slip in (("deterministic", 0), ("slippery", "0.2")):
-        found = measured("benchmarks.teaching:measure_million", slip)
+        found = measured("measure_million", slip)
         lesson, memory = readable(found["seconds"]), f"{found['gigabytes']:.1f} GB"
         yield [name, lesson, memory, str(found["size"])]
 
@@ -163,10 +163,8 @@ def first_lessons() -> Iterator[list[str]]:
 
 def measured(function: str, argument: object) -> dict:
     """What a function of this file prints as JSON, run in a new process."""
-    code = "import sys, benchmarks.teaching as t; getattr(t, sys.argv[1])(eval(sys.argv[2]))"
-    name = function.partition(":")[2]
     done = subprocess.run(
-        [sys.executable, "-c", code, name, repr(argument)],
+        [sys.executable, "-c", f"from benchmarks.teaching import *; {function}({argument!r})"],
         stdout=subprocess.PIPE,
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
