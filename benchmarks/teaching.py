@@ -57,7 +57,7 @@ def sizes() -> Iterator[list[str]]:
     exact = mean(best_time(partial(lessons, task), at_least=0.1) for task in paper)
     plain = mean(best_time(partial(plain_scot, task), at_least=0.0) for task in paper[:5])
     yield [f"9x9, mean of {WORLDS}", *map(readable, (rough, exact, plain)), f"{plain / rough:.0f}x"]
-    for size, slip in ((30, 0), (50, 0), (100, 0), (100, "0.2")):
+    for size, slip in ((30, 0), (50, 0), (100, 0), (100, "0.2"), (300, 0), (300, "0.2")):
         task = didact.make("random-grid", size=size, n_features=8, slip=slip, seed=0)
         took = best_time(partial(lessons, task, arithmetic="float"))
         cells = ["-", "-", "-"]

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -77,9 +78,11 @@ def printed(command: str, folder: Path) -> str:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of its own, and a registry that forgets what the page registers."""
+    """A folder of its own, and registries that forget what the page registers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_known", dict(registry._known))
+    teaching = import_module("didact.teaching.teach")
+    monkeypatch.setattr(teaching, "_teachers", dict(teaching._teachers))
     return tmp_path
 
 
@@ -87,7 +90,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples_print_what_they_show(page):
     runner = doctest.DocTestRunner(optionflags=FLAGS)
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"__name__": "__main__"}
     for line, text in blocks(page, "python"):
         assert ">>> " in text, f"{page.name}:{line}: an example that is not run may be wrong"
         example = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
