@@ -138,6 +138,8 @@ def assert_sizes(problem: Problem, greedy: Lesson, exact: Lesson) -> bool:
     assert exact.status == greedy.status
     assert exact.cost <= greedy.cost
     if not known.cone.equalities:
+        by_hand = [problem.candidates[i] for i in greedy_by_hand(problem)]
+        assert list(greedy.demonstrations) == by_hand
         hit = [rows_of(known, problem.candidates[i]) for i in range(len(problem.candidates))]
         most = max((sum(bool(set(f) & rows) for f in known.cone.facets) for rows in hit), default=0)
         assert greedy.cost <= harmonic(most) * exact.cost
@@ -153,6 +155,23 @@ def assert_sizes(problem: Problem, greedy: Lesson, exact: Lesson) -> bool:
     if smallest is not None:
         assert exact.cost == smallest
     return True
+
+
+def greedy_by_hand(problem: Problem) -> list[int]:
+    """Algorithm 1 per cost; ties: more facets, then the cheaper, then the first candidate."""
+    cone = problem.known.cone
+    covers = [rows_of(problem.known, problem.candidates[i]) for i in range(len(problem.candidates))]
+    left, picks = [set(members) for members in cone.facets], []
+    while True:
+        gains = [sum(bool(facet & rows) for facet in left) for rows in covers]
+        best = min(
+            range(len(covers)),
+            key=lambda i: (-Fraction(gains[i]) / problem.costs[i], -gains[i], problem.costs[i], i),
+        )
+        if gains[best] == 0:
+            return picks
+        picks.append(best)
+        left = [facet for facet in left if not facet & covers[best]]
 
 
 def assert_candidates(oracle: Oracle, problem: Problem, options: dict) -> None:

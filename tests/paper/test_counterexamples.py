@@ -183,6 +183,29 @@ def test_more_starts_make_the_fork_teachable():
     assert {d[0][0] for d in lesson.demonstrations} == {0, 1}
 
 
+def rare_turn() -> Task:
+    """From s0 one walk in a million comes to s1; only there the second feature decides."""
+    rows = [(0, 0, 2, "999999/1000000"), (0, 0, 1, "1/1000000"), (0, 1, 3, 1)]
+    rows += [(1, 0, 3, 1), (1, 1, 4, 1)]
+    features = [[0, 0], [0, 0], [1, 0], [0, 0], [0, 1]]
+    moves = Transitions.from_rows(rows, 5, 2)
+    return Task(MDP(moves, features, "0.9", start=0, terminal=[2, 3, 4]), [1, -1])
+
+
+def test_what_no_sample_shows_is_aimed_at():
+    lesson = teach(rare_turn())
+    assert lesson.is_complete
+    assert any(d.pairs == ((0, 0), (1, 0)) for d in lesson.demonstrations)
+
+
+def test_not_sampled_and_not_reachable_are_told_apart():
+    """Samples alone, as in the paper, miss the rare turn; one step alone cannot come there."""
+    for options, reason in [({"rollouts": 5}, "not sampled"), ({"horizon": 1}, "not reachable")]:
+        lesson = teach(rare_turn(), **options)
+        assert [missing.reason for missing in lesson.uncovered] == [reason]
+        assert lesson.uncovered[0].state == 1
+
+
 # Half-spaces speak of the teacher's way of going on, learners have their own
 
 
