@@ -223,13 +223,18 @@ def _slack_off_ties(rows: Floats, point: Floats, inward: Floats) -> Floats:
 
 
 def _scan(rows: Floats, slack: Floats) -> _Scan:
-    """The extreme rays among distinct unit rows of a pointed cone; `slack` at a point inside."""
+    """The extreme rays among distinct unit rows of a pointed cone; `slack` at a point inside.
+
+    Rows deep inside come first: they are redundant or lead to facets that serve many others, which
+    halves the time where features are many.
+    """
     n, k = rows.shape
     facet_of = np.full(n, IS_REDUNDANT)
     if n == 0:
         return _Scan(facet_of, facet_of, np.inf, 0.0, 0)
     slack = slack + _JOLT * float(slack.min()) * (rows @ _any_direction(k))
-    flat, effort = np.ascontiguousarray(rows).ravel(), 40 * n * k * k
+    order = np.argsort(-slack, kind="stable")
+    slack, flat, effort = slack[order], rows[order].ravel(), 40 * n * k * k
     chosen, counters = np.zeros(n, dtype=np.int64), np.zeros(4, dtype=np.int64)
     evidence, speeds = np.array([0.0, np.inf]), np.zeros(n)
     room, position = min(n, _FIRST_ROOM), 0
@@ -245,7 +250,7 @@ def _scan(rows: Floats, slack: Floats) -> _Scan:
         sources, state = np.pad(sources, (0, pad)), np.pad(arrays[-1], (0, pad))
         room += pad
         arrays = (*arrays[:-2], np.zeros(room), state)
-    facets = np.sort(sources[: counters[0]])
+    facets = np.sort(order[sources[: counters[0]]])
     facet_of[facets] = np.arange(len(facets))
     return _Scan(facets, facet_of, float(evidence[1]), float(evidence[0]), int(counters[3]))
 
