@@ -15,7 +15,7 @@ from didact.app.warm import warm
 from didact.bec.clarkson import FloatCone, find_facets
 from didact.bec.classes import equivalence_class
 
-CASES = [(9, 8), (30, 8), (30, 50), (30, 100), (100, 8), (100, 50)]
+CASES = [(9, 8), (30, 8), (30, 50), (30, 100), (100, 8), (100, 50), (100, 100)]
 """Sides of the grid, and features."""
 
 SIDES = [9, 18, 36, 75, 150, 300]

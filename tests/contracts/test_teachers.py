@@ -373,3 +373,35 @@ def test_options_that_no_file_can_hold_are_written_as_text(registry, tmp_path):
     assert (lesson.settings["rank"], lesson.settings["share"]) == ("{1, 2}", 0.1)
     lesson.save(tmp_path / "lesson.json")
     assert load_lesson(tmp_path / "lesson.json").document() == lesson.document()
+
+
+WRONG_VALUES = (None, 3, -1, "x", [], {}, [[]], 1.5, True, "1/0", 10**400, [1], {"a": 1})
+
+
+def test_a_damaged_lesson_file_is_told_in_one_line(tmp_path):
+    """Each field replaced by each wrong value, or left out: refused, or still a whole lesson."""
+    document, path = teach(world("six-cell"), starts=[4]).document(), tmp_path / "lesson.json"
+    damaged = [
+        {k: v for k, v in document.items() if k != gone} for gone in document
+    ]  # fmt: skip
+    for name, value in document.items():
+        damaged += [{**document, name: wrong} for wrong in WRONG_VALUES]
+        if isinstance(value, list):
+            damaged += [{**document, name: [wrong]} for wrong in WRONG_VALUES]
+    for name in ("facets", "uncovered"):
+        entry = document[name][0]
+        damaged += [
+            {**document, name: [{**entry, key: wrong}]} for key in entry for wrong in WRONG_VALUES
+        ]
+    messages = []
+    for attempt in damaged:
+        path.write_text(json.dumps(attempt))
+        try:
+            lesson = load_lesson(path)
+        except InvalidInput as error:
+            messages.append(str(error))
+        else:
+            lesson.save(path)
+            assert all(lesson.why(i) for i in range(len(lesson.demonstrations)))
+    assert len(messages) > len(damaged) / 2
+    assert not any("\n" in message for message in messages)

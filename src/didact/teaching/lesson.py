@@ -148,7 +148,7 @@ def load_lesson(path: str | os.PathLike[str]) -> Lesson:
         raise InvalidFile(f"{place}: must hold one JSON object with format {LESSON_FORMAT!r}")
     try:
         return _from_document(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidFile(
             f"{place}: is not a whole {LESSON_FORMAT} file: {type(error).__name__}: {error}"
         ) from None
@@ -165,18 +165,38 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         closed=bool(document["closed"]),
         n_facets=int(document["n_facets"]),
         n_equalities=int(document["n_equalities"]),
-        uncovered=tuple(Missing(**missing) for missing in document["uncovered"]),
+        uncovered=tuple(_as_missing(missing) for missing in document["uncovered"]),
         witness=None if witness is None else tuple(read_number(w, "witness") for w in witness),
         loss=None if loss is None else float(loss),
-        proof=document["proof"],
+        proof=None if document["proof"] is None else _floats(_as_object(document["proof"])),
         settings=_floats(dict(document["settings"])),
         volumes=None if volumes is None else tuple(float(volume) for volume in volumes),
         _later={
             "lower_bound": _read(document["lower_bound"]),
             "guarantee": _read(document["guarantee"]),
-            "facets": tuple(_floats(dict(facet)) for facet in document["facets"]),
+            "facets": tuple(_as_facet(facet) for facet in document["facets"]),
         },
     )
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"an object is expected, not {shown(value)}")
+    return value
+
+
+def _as_missing(given: Any) -> Missing:
+    entries = _as_object(given)
+    state, action, other = (int(entries[name]) for name in ("state", "action", "other"))
+    return Missing(state, action, other, str(entries["reason"]), str(entries["words"]))
+
+
+def _as_facet(given: Any) -> dict[str, Any]:
+    facet: dict[str, Any] = _floats(_as_object(given))
+    known = facet["covered_by"] is None or isinstance(facet["covered_by"], int)
+    if not (known and isinstance(facet["words"], str)):
+        raise ValueError("a facet has words, and the number of a demonstration or null")
+    return facet
 
 
 def _floats(value: Any) -> Any:
