@@ -11,6 +11,7 @@ def warm() -> float:
     from didact.bec.classes import equivalence_class
     from didact.numerics import kernels
     from didact.planning import evaluate, solve, successor_features
+    from didact.teaching import teach
     from didact.worlds import make
 
     kernels.WORTH_COMPILING = 0
@@ -19,7 +20,9 @@ def warm() -> float:
         plan = solve(task.mdp, task.true_weights, arithmetic="float")
         successor_features(task.mdp, plan.optimal.argmax(axis=1))
         evaluate(task, [1.0, -1.0])
-    equivalence_class(task, arithmetic="float").cone.center()
+    known = equivalence_class(task, arithmetic="float")
+    known.cone.center()
+    teach(task, teacher="uvm", horizon=1, n_samples=1000, known=known)
     return time.perf_counter() - began
 
 

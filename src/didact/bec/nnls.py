@@ -117,14 +117,15 @@ def solve_nonnegative(
     """One cold solve: size of the support, distance, and whether it converged."""
     for j in range(k):
         residual[j] = target[j]
+    none = n - n  # a literal 0 would have every kernel below compiled twice
     # fmt: off
     size, ended = descend(
-        generators, n, n, k, 0, residual, basis, triangle, coordinates, multipliers, trial,
+        generators, n, n, k, none, residual, basis, triangle, coordinates, multipliers, trial,
         support, slopes, state,
     )
     # fmt: on
     distance, gap = recompute_residual(
-        generators, n, k, target, 0, size, residual, multipliers, support
+        generators, n, k, target, none, size, residual, multipliers, support
     )
     return size, distance, ended and gap <= DRIFT
 
@@ -136,7 +137,7 @@ def project_target(
     """Start a solve for targets[at : at + k] from the support of the last one."""
     for j in range(k):
         residual[j] = targets[at + j]
-    take_out(basis, size, k, residual, coordinates, 0)
+    take_out(basis, size, k, residual, coordinates, k - k)
 
 
 @kernel
@@ -174,7 +175,7 @@ def descend(
         if ended:
             break
         if length <= SMALL_RESIDUAL:
-            take_out(basis, size, k, residual, trial, 0)
+            take_out(basis, size, k, residual, trial, k - k)
             for c in range(size):
                 coordinates[c] += trial[c]
         steepest = steepest_generator(generators, stride, n, k, residual, slopes, state)
