@@ -14,15 +14,18 @@ def warm() -> float:
     from didact.teaching import teach
     from didact.worlds import make
 
-    kernels.WORTH_COMPILING = 0
-    for slip in (0, "0.1"):
-        task = make("random-grid", size=3, n_features=2, slip=slip)
-        plan = solve(task.mdp, task.true_weights, arithmetic="float")
-        successor_features(task.mdp, plan.optimal.argmax(axis=1))
-        evaluate(task, [1.0, -1.0])
-    known = equivalence_class(task, arithmetic="float")
-    known.cone.center()
-    teach(task, teacher="uvm", horizon=1, n_samples=1000, known=known)
+    usual, kernels.WORTH_COMPILING = kernels.WORTH_COMPILING, 0
+    try:
+        for slip in (0, "0.1"):
+            task = make("random-grid", size=3, n_features=2, slip=slip)
+            plan = solve(task.mdp, task.true_weights, arithmetic="float")
+            successor_features(task.mdp, plan.optimal.argmax(axis=1))
+            evaluate(task, [1.0, -1.0])
+        known = equivalence_class(task, arithmetic="float")
+        known.cone.center()
+        teach(task, teacher="uvm", horizon=1, n_samples=1000, known=known)
+    finally:
+        kernels.WORTH_COMPILING = usual
     return time.perf_counter() - began
 
 

@@ -35,7 +35,7 @@ def command(
     code 0: they teach it; 3: they do not; 4: the proof failed.
     """
     from didact.app.source import read_parameters
-    from didact.app.teach import ProofFailed, check_source
+    from didact.app.teach import PROOF_FAILED, ProofFailed, check_source
     from didact.cli.progress import waiting
 
     parameters = options.with_world_seed(world, read_parameters(settings), seed)
@@ -44,7 +44,7 @@ def command(
             checked = check_source(world, demonstrations, parameters, proof=proof, scope=scope)
     except ProofFailed as error:
         click.echo(f"didact: {error}", err=True)
-        return 4
+        return PROOF_FAILED
     if as_json:
         options.print_json(checked.document())
         return checked.exit_code

@@ -58,7 +58,7 @@ def command(
     as Taxi-v4. Exit code 0: taught; 3: something stays open; 4: the proof failed.
     """
     from didact.app.source import read_parameters
-    from didact.app.teach import ProofFailed, teach_source
+    from didact.app.teach import PROOF_FAILED, ProofFailed, teach_source
     from didact.cli.progress import waiting
 
     parameters = options.with_world_seed(world, read_parameters(settings), seed)
@@ -75,7 +75,7 @@ def command(
             )
     except ProofFailed as error:
         click.echo(f"didact: {error}", err=True)
-        return 4
+        return PROOF_FAILED
     if out is not None:
         taught.lesson.save(out)
     if as_json:

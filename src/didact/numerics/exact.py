@@ -101,6 +101,11 @@ def _read_decimal(value: Decimal, place: str) -> Fraction:
     return Fraction(value)
 
 
+def whole_if_whole(value: Fraction) -> int | Fraction:
+    """The same value, as an int where it is one."""
+    return value.numerator if value.denominator == 1 else value
+
+
 def as_float(value: Fraction, place: str) -> float:
     """The nearest float; refuses what would overflow, or lose digits next to 0."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MAX_BITS:

@@ -114,13 +114,14 @@ def exact_successor_features(mdp: MDP, policy: Any) -> ExactSuccessorFeatures:
 
 
 def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:
-    taken = policy.optimal if isinstance(policy, Plan) else as_policy(mdp, policy) > 0
-    if not isinstance(policy, Plan):
-        probabilities = as_policy(mdp, policy)
-        equal = np.where(taken, 1.0 / np.maximum(taken.sum(axis=1, keepdims=True), 1), 0.0)
-        if np.abs(probabilities - equal).max() > 1e-12:
-            raise InvalidParameter(
-                "exact successor features need a policy that gives equal probability to some "
-                "actions of each state; this one does not. Use arithmetic='float'"
-            )
+    if isinstance(policy, Plan):
+        return [np.flatnonzero(row).tolist() for row in policy.optimal]
+    probabilities = as_policy(mdp, policy)
+    taken = probabilities > 0
+    equal = np.where(taken, 1.0 / np.maximum(taken.sum(axis=1, keepdims=True), 1), 0.0)
+    if np.abs(probabilities - equal).max() > 1e-12:
+        raise InvalidParameter(
+            "exact successor features need a policy that gives equal probability to some "
+            "actions of each state; this one does not. Use arithmetic='float'"
+        )
     return [np.flatnonzero(row).tolist() for row in taken]

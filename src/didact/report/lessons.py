@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from didact.bec.rows import demonstrated_pairs
 from didact.mdp import Demonstration, Task
 from didact.report.terminal import action_arrows, counted, draw_grid, indented, shown_name
 from didact.teaching import Lesson, Verdict
@@ -90,11 +90,7 @@ def _picture(task: Task, shown: Sequence[Demonstration], width: int) -> list[Ren
     arrows = None if task.layout is None else action_arrows(task.mdp)
     if arrows is None:
         return _steps(task, shown)
-    taken = np.zeros((task.mdp.n_states, task.mdp.n_actions), dtype=np.bool_)
-    for demonstration in shown:
-        for pair in demonstration:
-            taken[pair] = True
-    return list(draw_grid(task, taken, arrows, width))
+    return list(draw_grid(task, demonstrated_pairs(task.mdp, shown), arrows, width))
 
 
 def _steps(task: Task, shown: Sequence[Demonstration]) -> list[RenderableType]:

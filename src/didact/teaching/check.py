@@ -12,7 +12,7 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.linear import Inside, decide, primitive
 from didact.bec.proofs import prove
-from didact.bec.rows import Scope
+from didact.bec.rows import Scope, demonstrated_pairs
 from didact.mdp import Demonstration, Task, as_demonstrations
 from didact.planning import evaluate
 from didact.planning.solve import Arithmetic
@@ -88,7 +88,7 @@ def check(
     proof = prove(known, right) if known.rows.exact is not None else None
     pinned = covered == problem.everything if proof is None else proof.teaches
     witness = None if pinned else witness_of(problem, right, covered, proof)
-    missing = None if pinned else _missing_row(problem, covered)
+    missing = None if pinned else problem.open_row(covered)
     return Verdict(
         teaches=pinned and not wrong,
         wrong=wrong,
@@ -105,11 +105,6 @@ def check(
         arithmetic=known.arithmetic,
         proof=None if proof is None or wrong else proof.document,
     )
-
-
-def _missing_row(problem: Problem, covered: int) -> int:
-    element = problem.element_of_row
-    return next(r for r, e in enumerate(element.tolist()) if e >= 0 and not covered >> e & 1)
 
 
 def _wrong_pairs(known: EquivalenceClass, shown: Sequence[Demonstration]) -> tuple[WrongPair, ...]:
@@ -136,10 +131,7 @@ def _contradictions(
     """Shown optimal pairs that together say the opposite of `action` against `better`."""
     if known.counts is None or known.rows.exact is None:
         return ()
-    pairs = np.zeros(known.plan.optimal.shape, dtype=np.bool_)
-    for demonstration in shown:
-        for pair in demonstration:
-            pairs[pair] = known.plan.optimal[pair]
+    pairs = demonstrated_pairs(known.task.mdp, shown) & known.plan.optimal
     opposite = primitive(known.counts.pairs[state, better] - known.counts.pairs[state, action])
     part = known.rows.shown_part(pairs)
     if not any(opposite) or not part.exact:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
-from didact.planning import Plan
+from didact.planning import Plan, reachable_pairs
 from didact.planning.reach import all_ranges
 from didact.teaching.candidates import Indices, aimed_demonstrations
 
@@ -23,23 +22,8 @@ from didact.teaching.candidates import Indices, aimed_demonstrations
 def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> Indices:
     """The optimal pairs, as s*A + a, that closure asks for and the demonstrations do not show."""
     shown = demonstrated_pairs(mdp, demonstrations)
-    needed = _closure_states(mdp, plan, np.asarray(shown.any(axis=1)))
-    return np.flatnonzero((plan.optimal & needed[:, None] & ~shown).ravel())
-
-
-def _closure_states(mdp: MDP, plan: Plan, states: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The states that optimal play from the given states can come to, themselves included."""
-    reached = states.copy()
-    frontier = np.flatnonzero(reached)
-    offsets = mdp.transitions.offsets
-    while frontier.size:
-        rows = frontier[:, None] * mdp.n_actions + np.arange(mdp.n_actions)
-        taken = rows.ravel()[plan.optimal[frontier].ravel()]
-        targets = mdp.transitions.successors[all_ranges(offsets[taken], offsets[taken + 1])]
-        frontier = np.unique(targets[~reached[targets]]).astype(np.int64)
-        reached[frontier] = True
-        frontier = frontier[~mdp.terminal[frontier]]
-    return reached & ~mdp.terminal
+    needed = reachable_pairs(mdp, plan.optimal, starts=np.asarray(shown.any(axis=1)))
+    return np.flatnonzero((needed & ~shown).ravel())
 
 
 def is_closed(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> bool:

@@ -19,7 +19,7 @@ from didact.bec.directions import TOLERANCE
 from didact.bec.linear import Inside, decide, dot
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.numerics.exact import shown, whole_if_whole
 from didact.teaching.minimum import Uncoverable, cheapest_cover
 from didact.teaching.problem import Problem
 from didact.teaching.scot import Picks, greedy_cover
@@ -55,7 +55,7 @@ def exact_minimum(
     except Uncoverable:
         return greedy_cover(problem)
     chosen = _in_greedy_order(problem, found.chosen)
-    bound = _as_exact(found.lower_bound) if offered == problem.everything else None
+    bound = whole_if_whole(Fraction(found.lower_bound)) if offered == problem.everything else None
     return Picks(_within_budget(problem, chosen), (), bound)
 
 
@@ -65,11 +65,6 @@ def _within_budget(problem: Problem, chosen: tuple[int, ...]) -> tuple[int, ...]
         return chosen
     either = (chosen[: problem.budget], greedy_cover(problem).numbers)
     return max(either, key=lambda picks: problem.covered_by(picks).bit_count())
-
-
-def _as_exact(bound: Any) -> int | Fraction:
-    exact = Fraction(bound)
-    return exact.numerator if exact.denominator == 1 else exact
 
 
 def _without_budget(problem: Problem) -> Problem:
@@ -98,11 +93,9 @@ def _find_gap(problem: Problem, offered: int, chosen: Sequence[int]) -> set[int]
 def _contradicting(problem: Problem, chosen: Sequence[int], element: int) -> int:
     """Equality rows, as bits, that are negative at weights which satisfy the chosen ones and
     break the row of the element, which does not follow from them."""
-    covered = 0
-    for number in chosen:
-        covered |= problem.masks.get(number, 0)
+    stated = problem.stated_by(chosen)
     row_of = {int(problem.element_of_row[row]): row for row in problem.known.cone.equalities}
-    rows, given = problem.known.rows, [row for bit, row in row_of.items() if covered >> bit & 1]
+    rows, given = problem.known.rows, [row for bit, row in row_of.items() if stated >> bit & 1]
     if rows.exact is not None:
         verdict = decide([rows.exact[row] for row in given], rows.exact[row_of[element]])
         assert not isinstance(verdict, Inside)

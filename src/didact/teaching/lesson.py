@@ -13,7 +13,7 @@ from didact.errors import InvalidFile, InvalidParameter
 from didact.mdp import Demonstration
 from didact.mdp.files import write_number
 from didact.mdp.jsonfiles import read_json, write_json
-from didact.numerics.exact import read_number, shown
+from didact.numerics.exact import read_number, shown, whole_if_whole
 
 LESSON_FORMAT = "didact.lesson/1"
 
@@ -221,5 +221,4 @@ def _number(value: int | Fraction | None) -> int | float | str | None:
 def _read(value: Any) -> Any:
     if value is None:
         return None
-    exact = read_number(value, "number")
-    return exact.numerator if exact.denominator == 1 else exact
+    return whole_if_whole(read_number(value, "number"))

@@ -21,9 +21,10 @@ from didact.bec.classes import EquivalenceClass
 from didact.bec.directions import TOLERANCE
 from didact.bec.linear import Inside, decide
 from didact.bec.nnls import nearest_in_cone
+from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidParameter
 from didact.mdp import Demonstration
-from didact.numerics.exact import read_number, shown
+from didact.numerics.exact import read_number, shown, whole_if_whole
 from didact.teaching.candidates import Candidates
 
 Indices = NDArray[np.int64]
@@ -116,18 +117,23 @@ class Problem:
 
     def covered_by(self, chosen: Iterable[int]) -> int:
         """What candidates cover together, as the bits of an integer."""
-        covered = 0
-        for number in chosen:
-            covered |= self.masks.get(number, 0)
-        return self.closure(covered)
+        return self.closure(self.stated_by(chosen))
 
-    def stated_elements(self, demonstrations: Iterable[Demonstration]) -> int:
+    def stated_by(self, chosen: Iterable[int]) -> int:
+        """What candidates state themselves, without what follows from it."""
+        stated = 0
+        for number in chosen:
+            stated |= self.masks.get(number, 0)
+        return stated
+
+    def open_row(self, covered: int) -> int:
+        """The first row whose element is not covered."""
+        element = self.element_of_row.tolist()
+        return next(row for row, e in enumerate(element) if e >= 0 and not covered >> e & 1)
+
+    def stated_elements(self, demonstrations: Sequence[Demonstration]) -> int:
         """The elements that demonstrations, candidates or not, state: bits of an integer."""
-        mdp = self.known.task.mdp
-        pairs = np.zeros((mdp.n_states, mdp.n_actions), dtype=np.bool_)
-        for demonstration in demonstrations:
-            for pair in demonstration:
-                pairs[pair] = True
+        pairs = demonstrated_pairs(self.known.task.mdp, demonstrations)
         covered = 0
         for element in self.element_of_row[self.known.rows.stated_by(pairs)].tolist():
             if element >= 0:
@@ -188,5 +194,5 @@ def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
         exact = read_number(value, f"cost of candidate {i}")
         if exact <= 0:
             raise InvalidParameter(f"costs must be positive; candidate {i} costs {shown(value)}")
-        costs.append(exact.numerator if exact.denominator == 1 else exact)
+        costs.append(whole_if_whole(exact))
     return costs

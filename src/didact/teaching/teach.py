@@ -20,7 +20,7 @@ from didact.bec.proofs import prove
 from didact.bec.rows import Scope, scope_states
 from didact.errors import DidactError, InvalidParameter
 from didact.mdp import Demonstration, Task
-from didact.numerics.exact import shown
+from didact.numerics.exact import shown, whole_if_whole
 from didact.planning import evaluate
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
@@ -120,15 +120,10 @@ def teach(
         task.mdp, known.plan, starts=begin, horizon=steps, rollouts=rollouts, seed=seed
     )
     elements = cover_elements(known, redundant=teacher == "scot-redundant")
-    problem = _aimed(known, candidates, elements, begin, sampled_only=rollouts is not None)
-    problem = Problem(
-        known,
-        problem.candidates,
-        *elements,
-        candidate_costs(problem.candidates, cost),
-        most,
-        options,
-    )
+    if candidates.sampled and rollouts is None:
+        candidates = _with_aimed(known, candidates, elements, begin)
+    costs = candidate_costs(candidates, cost)
+    problem = Problem(known, candidates, *elements, costs, most, options)
     returned = _ask(method, problem, as_generator(seed, teacher), teacher)
     picks = _as_picks(returned, problem, teacher)
     settings = {
@@ -196,35 +191,18 @@ def _ask(method: Teacher, problem: Problem, rng: np.random.Generator, teacher: s
         raise InvalidParameter(f"teacher {teacher!r} failed: {reason:.200}") from error
 
 
-def _aimed(
-    known: EquivalenceClass,
-    candidates: Candidates,
-    elements: tuple[Any, int],
-    starts: Any,
-    *,
-    sampled_only: bool,
-) -> Problem:
-    """The problem with trajectories aimed at what could be shown and no sample shows."""
-    problem = Problem(known, candidates, *elements, [1] * len(candidates))
-    if not candidates.sampled or sampled_only:
-        return problem
-    seen = 0
-    for mask in problem.masks.values():
-        seen |= mask
-    targets = _pairs_for(problem, problem.everything & ~seen)
+def _with_aimed(
+    known: EquivalenceClass, candidates: Candidates, elements: tuple[Any, int], starts: Any
+) -> Candidates:
+    """The candidates and trajectories aimed at what could be shown and no sample shows."""
+    problem = Problem(known, candidates, *elements, ())
+    targets = _pairs_for(problem, problem.everything & ~problem.stated_by(problem.masks))
     if not targets:
-        return problem
+        return candidates
     aimed, _ = aimed_demonstrations(
-        known.task.mdp,
-        known.plan,
-        targets,
-        starts=starts,
-        horizon=candidates.horizon,
+        known.task.mdp, known.plan, targets, starts=starts, horizon=candidates.horizon
     )
-    if not len(aimed):
-        return problem
-    joined = candidates.joined(aimed)
-    return Problem(known, joined, *elements, [1] * len(joined))
+    return candidates.joined(aimed) if len(aimed) else candidates
 
 
 def _pairs_for(problem: Problem, elements: int) -> list[int]:
@@ -369,8 +347,7 @@ def _lower_bound(problem: Problem, picks: Picks) -> int | Fraction | None:
     ]
     if not all(elements):
         return None
-    bound = lp_bound(elements, problem.costs)
-    return bound.numerator if bound.denominator == 1 else bound
+    return whole_if_whole(lp_bound(elements, problem.costs))
 
 
 def _guarantee(problem: Problem) -> Fraction | None:

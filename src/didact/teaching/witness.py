@@ -29,10 +29,9 @@ def witness_of(
         assert proof.witness is not None
         largest = max(abs(x) for x in proof.witness)
         return tuple(Fraction(x, largest) for x in proof.witness)
-    rows, element = problem.known.rows, problem.element_of_row
+    rows = problem.known.rows
     stated = rows.stated_by(demonstrated_pairs(problem.known.task.mdp, demonstrations))
-    open_row = next(r for r, e in enumerate(element.tolist()) if e >= 0 and not covered >> e & 1)
-    nearest = nearest_in_cone(rows.normals[stated], rows.normals[open_row])
+    nearest = nearest_in_cone(rows.normals[stated], rows.normals[problem.open_row(covered)])
     away = -nearest.residual / np.abs(nearest.residual).max()
     return tuple(Fraction(repr(float(x))) for x in away)
 
