@@ -45,3 +45,7 @@ class NotConverged(DidactError, ArithmeticError):
 
 class DidactWarning(UserWarning):
     """Something the caller should know; the result is still right as described."""
+
+
+class NotMixed(DidactWarning):
+    """A learner's chains disagree, are too short, or are stuck: its draws are not the posterior."""
