@@ -3,16 +3,20 @@
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.files import load_demonstrations, load_task, save_task
 from didact.mdp.model import MDP
+from didact.mdp.recordings import Recording, load_recording, save_recording
 from didact.mdp.task import Task
 from didact.mdp.transitions import Transitions
 
 __all__ = [
     "MDP",
     "Demonstration",
+    "Recording",
     "Task",
     "Transitions",
     "as_demonstrations",
     "load_demonstrations",
+    "load_recording",
     "load_task",
+    "save_recording",
     "save_task",
 ]

@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import stat
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     if text.startswith("\ufeff"):
         raise InvalidFile(f"{place}: must not begin with a byte order mark; save it without one")
     try:
-        return json.loads(
-            text, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=_without_repeats
-        )
+        return parse_json(text)
     except InvalidFile as error:
         raise InvalidFile(f"{place}: {error}") from None
     except json.JSONDecodeError as error:
@@ -46,6 +45,13 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         raise InvalidFile(
             f"{place}: must hold numbers of at most {MAX_DIGITS} digits; one is longer. Round it"
         ) from None
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text: decimals as Decimal, no NaN, no repeated keys."""
+    return json.loads(
+        text, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=_without_repeats
+    )
 
 
 def _read_bytes(path: str | os.PathLike[str], place: str) -> bytes:
@@ -107,7 +113,32 @@ def write_json(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text file so that a reader sees the old one or the new one, never a part.
+    """Write a text file as `write_bytes` does it."""
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidFile(f"{shown_path(path)}: cannot be written: {error}") from None
+    write_bytes(content, path)
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no file can be written, before long work is done for it."""
+    place = shown_path(path)
+    try:
+        target = os.path.realpath(path)
+        if os.path.isdir(target):
+            raise InvalidFile(f"{place}: cannot be written: it is a directory")
+        if not os.path.exists(target) or os.path.isfile(target):
+            with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), prefix=".didact-"):
+                pass
+    except InvalidFile:
+        raise
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{place}: cannot be written: {_reason(error)}") from None
+
+
+def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part.
 
     A link is followed, an old file keeps its permissions, and a pipe is simply written to.
     """
@@ -116,9 +147,9 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
         target = os.path.realpath(path)
         if os.path.exists(path) and not os.path.isfile(path):
             with open(path, "wb") as pipe:
-                pipe.write(text.encode("utf-8"))
+                pipe.write(content)
         else:
-            _replace(target, text.encode("utf-8"))
+            _replace(target, content)
     except (OSError, ValueError) as error:
         raise InvalidFile(f"{place}: cannot be written: {_reason(error)}") from None
 
