@@ -9,7 +9,8 @@ from typing import Any
 
 from didact.errors import InvalidParameter
 from didact.mdp import Task, load_task
-from didact.worlds import from_gymnasium, make, worlds
+from didact.worlds import from_gymnasium, from_minigrid, make, worlds
+from didact.worlds.minigrid import is_minigrid
 
 _WHOLE = re.compile(r"-?[0-9]{1,30}")
 _PAIR = re.compile(r"[0-9]{1,30}x[0-9]{1,30}")
@@ -28,6 +29,8 @@ def open_task(source: str, parameters: Mapping[str, Any] | None = None) -> Task:
                 f"{source} is a file, which takes no parameters; leave {sorted(given)[0]!r} out"
             )
         return load_task(source)
+    if is_minigrid(source):
+        return from_minigrid(source, **given)
     if _looks_like_gymnasium(source):
         return from_gymnasium(source, **given)
     return make(source, **given)
