@@ -3,17 +3,23 @@
 from didact.teaching.check import Verdict, check
 from didact.teaching.lesson import Lesson, load_lesson
 from didact.teaching.problem import Problem
+from didact.teaching.rank import Difficulty, rank
 from didact.teaching.scot import Picks
+from didact.teaching.select import Selection, select
 from didact.teaching.teach import register_teacher, teach, teachers
 
 __all__ = [
+    "Difficulty",
     "Lesson",
     "Picks",
     "Problem",
+    "Selection",
     "Verdict",
     "check",
     "load_lesson",
+    "rank",
     "register_teacher",
+    "select",
     "teach",
     "teachers",
 ]

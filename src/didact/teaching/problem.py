@@ -95,7 +95,7 @@ class Problem:
             self._implied[given] = sum(
                 bit
                 for row, bit in self._bit_of_equality.items()
-                if row not in given and self._follows(list(given), row)
+                if row not in given and self.follows(list(given), row)
             )
         return covered | self._implied[given]
 
@@ -108,7 +108,8 @@ class Problem:
         """For equality rows already asked about, the others that follow from them."""
         return {}
 
-    def _follows(self, given: list[int], row: int) -> bool:
+    def follows(self, given: list[int], row: int) -> bool:
+        """Whether a row is a consequence of given ones."""
         rows = self.known.rows
         if rows.exact is not None:
             return isinstance(decide([rows.exact[g] for g in given], rows.exact[row]), Inside)

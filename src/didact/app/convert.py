@@ -1,0 +1,132 @@
+"""Convert demonstrations between formats: the use case behind `didact convert`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from didact.app.source import open_task
+from didact.errors import InvalidFile, InvalidInput, InvalidParameter
+from didact.mdp import Task
+from didact.mdp.jsonfiles import shown_path
+from didact.mdp.recordings import Recording, format_of_name, load_recording, save_recording
+from didact.teaching import Lesson
+from didact.worlds import worlds
+from didact.worlds.minigrid import is_minigrid
+from didact.worlds.recorded import recorded_task
+
+
+@dataclass(frozen=True, eq=False)
+class Converted:
+    """What was written: the recording, its format, and where it is."""
+
+    recording: Recording
+    format: str
+    path: Path
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        task = self.recording.task
+        return {
+            "format": self.format,
+            "path": str(self.path),
+            "task": None if task is None else task.name,
+            "lesson": self.recording.lesson is not None,
+            "n_episodes": len(self.recording.demonstrations),
+            "n_pairs": self.recording.n_pairs,
+        }
+
+
+def convert(
+    source: str,
+    target: str,
+    *,
+    world: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    read_as: str | None = None,
+    write_as: str | None = None,
+    episodes: Iterable[int] | None = None,
+    force: bool = False,
+) -> Converted:
+    """Write the demonstrations of a source in another format.
+
+    world: the task they belong to, where the source does not say it. read_as, write_as: formats,
+    by default what source and target look like. episodes: those alone. force: replace the target.
+    """
+    recording = open_recording(source, world, parameters, format=read_as)
+    if episodes is not None:
+        recording = recording.part(episodes)
+    return write_recording(recording, target, write_as, force)
+
+
+def write_lesson(
+    task: Task, lesson: Lesson, target: str, *, write_as: str | None = None, force: bool = False
+) -> Converted:
+    """Write a lesson for a task; it reads back as the same lesson and task."""
+    recording = Recording(lesson.demonstrations, task=task, lesson=lesson.document())
+    return write_recording(recording, target, write_as, force)
+
+
+def write_recording(
+    recording: Recording, target: str, write_as: str | None, force: bool
+) -> Converted:
+    """Write a recording; its task must be known where the format or its numbers need one."""
+    chosen = write_as or format_of_name(shown_path(target))
+    if recording.task is None and (recording.foreign or chosen in ("minari", "imitation")):
+        raise InvalidParameter(
+            "the demonstrations do not say which task they belong to; name it with --task"
+        )
+    path = save_recording(recording, target, format=chosen, replace=force)
+    return Converted(recording, chosen, path)
+
+
+def open_recording(
+    source: str,
+    world: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    format: str | None = None,
+) -> Recording:
+    """Demonstrations with their task, where the source says it or `world` names it.
+
+    A recording that others made holds the state numbers of its environment; they become those of
+    the task when `world` is that environment, or when the dataset names it.
+    """
+    recording = load_recording(source, format=format)
+    try:
+        if world is not None:
+            return _of_world(recording, world, dict(parameters or {}))
+        if parameters:
+            raise InvalidParameter(
+                f"{sorted(parameters)[0]!r} is a parameter of a world; name the world with --task"
+            )
+        if recording.task is None and recording.environment is not None:
+            where = recording.environment
+            return recording.of_task(*recorded_task(where.id, where.options))
+    except InvalidInput as error:
+        raise type(error)(f"{shown_path(source)}: {error}") from None
+    return recording
+
+
+def _of_world(recording: Recording, world: str, parameters: dict[str, Any]) -> Recording:
+    if recording.foreign and _is_environment(world):
+        return recording.of_task(*recorded_task(world, parameters))
+    return recording.of_task(open_task(world, parameters))
+
+
+def _is_environment(world: str) -> bool:
+    """Whether a name means a Gymnasium environment, and no world, file or MiniGrid layout."""
+    is_file = world.endswith(".json") or os.path.exists(world)
+    return not (is_file or world in worlds() or is_minigrid(world))
+
+
+def require_task(recording: Recording, source: str) -> Task:
+    """The task of a recording; refused where it is not known."""
+    if recording.task is None:
+        raise InvalidFile(
+            f"{shown_path(source)}: does not say which task it belongs to; name it with --task"
+        )
+    return recording.task

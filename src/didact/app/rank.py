@@ -1,0 +1,56 @@
+"""Rank tasks by how hard they are to teach: the use case behind `didact rank`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from didact.mdp import Task, load_task
+from didact.teaching.rank import Difficulty, benchmarks, open_named, rank
+
+RANK_FORMAT = "didact.rank/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The rows, hardest first."""
+
+    rows: tuple[Difficulty, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 when some task could not be opened or taught at all."""
+        return 3 if any(row.error is not None for row in self.rows) else 0
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {"format": RANK_FORMAT, "rows": [row.document() for row in self.rows]}
+
+
+def rank_sources(
+    names: Sequence[str] = (),
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    **settings: Any,
+) -> Ranked:
+    """The difficulty of worlds, environments and task files; of the built-in list without names.
+
+    progress: called with the name of each, its number, and how many there are.
+    """
+    listed = tuple(names) or tuple(benchmark.name for benchmark in benchmarks())
+    count = iter(range(len(listed)))
+
+    def tell(name: str) -> None:
+        if progress is not None:
+            progress(name, next(count), len(listed))
+
+    makers = {name: partial(_open, name) for name in listed}
+    return Ranked(tuple(rank(makers, progress=tell, **settings)))
+
+
+def _open(name: str) -> Task:
+    is_file = name.endswith(".json") or os.path.isfile(name)
+    return load_task(name) if is_file else open_named(name)

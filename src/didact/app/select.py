@@ -1,0 +1,57 @@
+"""Select recorded episodes: the use case behind `didact select`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from didact.app.convert import Converted, open_recording, require_task, write_recording
+from didact.mdp import Task
+from didact.mdp.recordings import Recording
+from didact.teaching.select import Selection, select
+
+TAUGHT, NOT_TAUGHT = 0, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """A recording, its task, which episodes teach it, and where they were written, if at all."""
+
+    task: Task
+    recording: Recording
+    selection: Selection
+    written: Converted | None
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the chosen episodes teach the task, else 3."""
+        return TAUGHT if self.selection.teaches else NOT_TAUGHT
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        written = None if self.written is None else self.written.document()
+        return {**self.selection.document(), "written": written}
+
+
+def select_source(
+    source: str,
+    world: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    read_as: str | None = None,
+    target: str | None = None,
+    force: bool = False,
+    **settings: Any,
+) -> Selected:
+    """Which episodes of a recording teach its task; settings go to `select`.
+
+    target: write the chosen episodes there, in the format that its name asks for.
+    """
+    recording = open_recording(source, world, parameters, format=read_as)
+    task = require_task(recording, source)
+    selection = select(task, recording.demonstrations, episodes=recording.episodes, **settings)
+    written = None
+    if target is not None:
+        written = write_recording(recording.part(selection.chosen), target, None, force)
+    return Selected(task, recording, selection, written)

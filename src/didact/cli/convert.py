@@ -1,0 +1,71 @@
+"""`didact convert`: demonstrations from one format into another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from didact.cli import options
+from didact.errors import InvalidParameter
+
+FORMATS = click.Choice(["json", "jsonl", "minari", "imitation"])
+
+
+@click.command("convert")
+@click.argument("source")
+@click.argument("target")
+@click.option("--task", "world", metavar="WORLD", help="The task, where SOURCE does not say it.")
+@options.parameters
+@click.option("--from", "read_as", type=FORMATS, help="The format of SOURCE.")
+@click.option("--to", "write_as", type=FORMATS, help="The format of TARGET.")
+@click.option("--episodes", metavar="N,N,...", help="These episodes alone.")
+@click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
+@options.as_json
+def command(
+    source: str,
+    target: str,
+    settings: tuple[str, ...],
+    episodes: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Write the demonstrations in SOURCE to TARGET in another format.
+
+    Formats: JSON (.json, a lesson or a list), JSON lines (.jsonl), Minari datasets (names such as
+    lesson-v0, on this machine), and folders that imitation reads. What didact wrote carries its
+    task and reads back equal.
+    """
+    from didact.app.convert import convert
+    from didact.app.source import read_parameters
+    from didact.cli.progress import waiting
+
+    with waiting(f"converting {source}"):
+        converted = convert(
+            source,
+            target,
+            parameters=read_parameters(settings),
+            episodes=_as_numbers(episodes),
+            **given,
+        )
+    if as_json:
+        options.print_json(converted.document())
+        return
+    from didact.report.terminal import counted
+
+    recording = converted.recording
+    what = "a lesson" if recording.lesson is not None else "demonstrations"
+    options.print_line(
+        f"{what} ({counted(len(recording.demonstrations), 'episode')}, "
+        f"{counted(recording.n_pairs, 'step')}) as {converted.format}: {converted.path}"
+    )
+
+
+def _as_numbers(text: str | None) -> list[int] | None:
+    """Episode numbers from '0,3,7'."""
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidParameter(f"--episodes must read 0,3,7; it is {text!r:.60}") from None

@@ -1,0 +1,74 @@
+"""`didact rank`: how hard are tasks to teach?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from didact.cli import options
+
+
+@click.command("rank")
+@click.argument("names", nargs=-1)
+@click.option("--greedy", is_flag=True, help="SCOT's lessons and their bounds; no search.")
+@click.option(
+    "--time-limit", type=click.FloatRange(0, min_open=True), default=20.0, show_default=True,
+    help="Seconds for each search of a smallest lesson; bounds after it.",
+)  # fmt: skip
+@click.option("--svg", type=click.Path(dir_okay=False), help="Write the bars as a picture.")
+@click.option("--out", type=click.Path(dir_okay=False), help="Write the rows as JSON.")
+@options.as_json
+def command(
+    names: tuple[str, ...],
+    greedy: bool,
+    time_limit: float,
+    svg: str | None,
+    out: str | None,
+    as_json: bool,
+) -> int:
+    """Rank tasks by how hard they are to teach, the hardest first.
+
+    NAMES are worlds, Gymnasium environments (Taxi means its newest version) and task files; without
+    names the built-in list is ranked. Exit code 3: some could not be ranked.
+    """
+    from didact.app.rank import rank_sources
+    from didact.mdp.jsonfiles import write_json, write_text
+    from didact.report.rank import draw_rank, rank_svg
+
+    with _progress() as tell:
+        ranked = rank_sources(names, exact=not greedy, time_limit=time_limit, progress=tell)
+    if out is not None:
+        write_json(ranked.document(), out)
+    if svg is not None:
+        write_text(rank_svg(ranked.rows), svg)
+    if as_json:
+        options.print_json(ranked.document())
+        return ranked.exit_code
+    options.print_drawing(lambda width: draw_rank(ranked.rows, width=width))
+    for path in (out, svg):
+        if path is not None:
+            click.echo(f"  saved as {path}")
+    return ranked.exit_code
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """A bar with the task at work on standard error, where a person watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns: tuple[Any, ...] = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("ranking", total=None)
+
+        def tell(name: str, number: int, total: int) -> None:
+            progress.update(bar, total=total, completed=number, description=name)
+
+        yield tell

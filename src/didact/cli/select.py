@@ -1,0 +1,58 @@
+"""`didact select`: which recorded episodes teach a task?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from didact.cli import options
+
+
+@click.command("select")
+@click.argument("dataset")
+@click.option("--task", "world", metavar="WORLD", help="The task, where DATASET does not say it.")
+@options.parameters
+@click.option("--budget", type=click.IntRange(1), help="At most so many episodes.")
+@click.option(
+    "--method", type=click.Choice(["greedy", "exact"]), default="greedy", show_default=True,
+    help="exact: the fewest that show all that was recorded.",
+)  # fmt: skip
+@click.option(
+    "--cost", type=click.Choice(["demonstrations", "pairs"]), default="demonstrations",
+    show_default=True, help="What to keep small.",
+)  # fmt: skip
+@click.option(
+    "--scope", type=click.Choice(["reachable", "all"]), default="reachable", show_default=True,
+    help="Whose behaviour counts: states reachable from the start, or all.",
+)  # fmt: skip
+@click.option(
+    "--from", "read_as", type=click.Choice(["json", "jsonl", "minari", "imitation"]),
+    help="The format of DATASET.",
+)  # fmt: skip
+@click.option("--out", "target", help="Write the chosen episodes there, as `didact convert` does.")
+@click.option("--force", is_flag=True, help="Replace what is there.")
+@options.as_json
+def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any) -> int:
+    """Say which episodes of DATASET teach most, which are redundant, and what is missing.
+
+    DATASET is a Minari dataset on this machine, a folder that imitation reads, or a file in JSON
+    or JSON lines. Minari's filter_episodes takes the numbers. Exit code 0: the chosen episodes
+    teach the task; 3: something stays open.
+    """
+    from didact.app.select import select_source
+    from didact.app.source import read_parameters
+    from didact.cli.progress import waiting
+
+    with waiting(f"selecting from {dataset}"):
+        selected = select_source(dataset, parameters=read_parameters(settings), **given)
+    if as_json:
+        options.print_json(selected.document())
+        return selected.exit_code
+    from didact.report.selection import selection_lines
+
+    for line in selection_lines(selected.task, selected.selection):
+        options.print_line(line)
+    if selected.written is not None:
+        options.print_line(f"  saved as {selected.written.path}")
+    return selected.exit_code

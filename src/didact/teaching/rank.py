@@ -1,0 +1,294 @@
+"""How hard tasks are to teach: facets, the fewest demonstrations and pairs with bounds, the time.
+
+Demonstrations are whole episodes from the task's own starts. Pairs are single (state, action) pairs
+from any state that can be reached, the least that must be seen however it is shown; they can always
+teach the task. A bound holds for every lesson of that kind, not only for the one that was found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.rows import scope_states
+from didact.errors import DidactError, InvalidParameter
+from didact.mdp import Task
+from didact.numerics.exact import shown
+from didact.planning.solve import Arithmetic
+from didact.teaching.bounds import fewest_demonstrations
+from didact.teaching.candidates import as_horizon, as_starts
+from didact.teaching.lesson import Lesson
+from didact.teaching.teach import teach
+from didact.worlds import from_gymnasium, make, worlds
+from didact.worlds.minigrid import from_minigrid, is_minigrid, require_minigrid
+
+TIME_LIMIT = 20.0
+"""Seconds for one search of a smallest lesson; after it, bounds are reported."""
+
+Source = Task | str | Callable[[], Task]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A task of the built-in list: the name of its row, the world, and its parameters.
+
+    The world of a Gymnasium environment is its name without a version; the newest one that is
+    installed is taken.
+    """
+
+    name: str
+    world: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_environment: bool = False
+
+    def task(self) -> Task:
+        """The task itself."""
+        if not self.is_environment:
+            return make(self.world, **self.parameters)
+        return open_environment_task(newest_version(self.world), self.parameters)
+
+
+BENCHMARKS: tuple[Benchmark, ...] = (
+    Benchmark("six-cell", "six-cell"),
+    Benchmark("chain", "chain"),
+    Benchmark("uvm-failure", "uvm-failure"),
+    Benchmark("ball-sorting", "ball-sorting"),
+    Benchmark("random-grid 5x5", "random-grid", {"size": 5, "n_features": 4}),
+    Benchmark("random-grid 9x9", "random-grid"),
+    Benchmark("garnet", "garnet"),
+    Benchmark("FrozenLake 4x4", "FrozenLake", {"is_slippery": False}, True),
+    Benchmark("FrozenLake 4x4 slippery", "FrozenLake", {"is_slippery": True}, True),
+    Benchmark("FrozenLake 8x8 slippery", "FrozenLake", {"map_name": "8x8"}, True),
+    Benchmark("CliffWalking", "CliffWalking", {}, True),
+    Benchmark("Taxi", "Taxi", {}, True),
+    Benchmark("MiniGrid Empty 5x5", "MiniGrid-Empty-5x5", {}, True),
+    Benchmark("MiniGrid LavaGap S5", "MiniGrid-LavaGapS5", {}, True),
+    Benchmark("MiniGrid DoorKey 5x5", "MiniGrid-DoorKey-5x5", {}, True),
+)
+
+
+def benchmarks() -> tuple[Benchmark, ...]:
+    """The built-in list; MiniGrid's environments only where the package is installed."""
+    has_minigrid = find_spec("minigrid") is not None
+    return tuple(b for b in BENCHMARKS if has_minigrid or not is_minigrid(b.world))
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """How hard one task is to teach; numbers are None where `error` says why there are none.
+
+    status: 'complete' when whole episodes from the task's starts can teach it, else 'partial';
+    share: of facets and equalities that they can show. n_demonstrations, n_pairs: of the smallest
+    lessons found. fewest_demonstrations, fewest_pairs: proved bounds, no lesson has fewer; the
+    same number means a proved minimum, None that no bound is known (for what can be shown at all).
+    longest: steps of the longest demonstration. loss: what a learner may still lose after a
+    partial lesson. arithmetic: 'exact' or 'float'.
+    """
+
+    name: str
+    n_states: int | None = None
+    n_actions: int | None = None
+    n_features: int | None = None
+    n_facets: int | None = None
+    n_equalities: int | None = None
+    status: str | None = None
+    share: float | None = None
+    n_demonstrations: int | None = None
+    fewest_demonstrations: int | None = None
+    n_pairs: int | None = None
+    fewest_pairs: int | None = None
+    longest: int | None = None
+    loss: float | None = None
+    arithmetic: str | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        return dict(vars(self))
+
+
+def rank(
+    tasks: Iterable[Source | Benchmark] | Mapping[str, Source] | None = None,
+    *,
+    exact: bool = True,
+    arithmetic: Arithmetic = "auto",
+    time_limit: float = TIME_LIMIT,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> list[Difficulty]:
+    """The teaching difficulty of tasks, the hardest first; of the built-in list by default.
+
+    tasks: tasks, names of worlds or of Gymnasium environments, or functions that make a task; a
+    mapping gives them names. What cannot be opened or taught is a row with the reason, at the end.
+    exact: search the smallest lessons, for at most `time_limit` seconds each; else SCOT's are
+    reported with their bounds. progress: called with the name of each task before its turn.
+    A small task goes first, unseen, so that no row pays for what is loaded once.
+    """
+    if not isinstance(time_limit, int | float) or not time_limit > 0:
+        raise InvalidParameter(f"time_limit must be positive seconds; it is {shown(time_limit)}")
+    named = _named(tasks)
+    _difficulty("chain", partial(make, "chain"), exact, arithmetic, float(time_limit), seed)
+    rows = []
+    for name, source in named:
+        if progress is not None:
+            progress(name)
+        rows.append(_difficulty(name, source, exact, arithmetic, float(time_limit), seed))
+    return sorted(rows, key=_hardness)
+
+
+def _hardness(row: Difficulty) -> tuple[Any, ...]:
+    """Hardest first: what whole episodes cannot teach, then by pairs, demonstrations, facets."""
+    if row.error is not None:
+        return (2,)
+    parts = (row.n_pairs, row.n_demonstrations, row.n_facets, row.n_states)
+    return (row.status == "complete", *(-(part or 0) for part in parts), row.name)
+
+
+def _named(tasks: Any) -> list[tuple[str, Callable[[], Task]]]:
+    """A name and a maker for each task."""
+    if tasks is None:
+        tasks = benchmarks()
+    if isinstance(tasks, str | Task) or not isinstance(tasks, Iterable):
+        raise InvalidParameter(f"tasks must be a list of tasks or names; it is {shown(tasks)}")
+    if isinstance(tasks, Mapping):
+        return [(str(name), _maker(source)[1]) for name, source in tasks.items()]
+    return [_maker(source) for source in tasks]
+
+
+def _maker(source: Any) -> tuple[str, Callable[[], Task]]:
+    if isinstance(source, Benchmark):
+        return source.name, source.task
+    if isinstance(source, Task):
+        return source.name, lambda: source
+    if isinstance(source, str):
+        return source, partial(open_named, source)
+    if callable(source):
+        return getattr(source, "__name__", "task"), source
+    raise InvalidParameter(
+        f"a task to rank must be a Task, a name or a function that makes one; it is {shown(source)}"
+    )
+
+
+def open_named(name: str) -> Task:
+    """The task of a built-in row, a world, or a Gymnasium environment with or without a version."""
+    for benchmark in BENCHMARKS:
+        if name == benchmark.name:
+            return benchmark.task()
+    if name in worlds():
+        return make(name)
+    is_plain = name[:1].islower() and "-v" not in name and "/" not in name
+    return make(name) if is_plain else open_environment_task(newest_version(name), {})
+
+
+def open_environment_task(id: str, parameters: Mapping[str, Any]) -> Task:
+    """The task of an environment: by its table, or by a walk where it is MiniGrid's."""
+    if is_minigrid(id):
+        return from_minigrid(id, **parameters)
+    return from_gymnasium(id, **parameters)
+
+
+def newest_version(name: str) -> str:
+    """The newest installed version of an environment, as Taxi-v4 for Taxi; ids stay as they are."""
+    import gymnasium
+
+    if is_minigrid(name):
+        require_minigrid()
+    if _version(name) >= 0:
+        return name
+    found = [id for id in gymnasium.registry if id.rpartition("-v")[0] == name]
+    return max(found, key=_version, default=name)
+
+
+def _version(id: str) -> int:
+    """The version of an id such as Taxi-v4; -1 where it has none."""
+    _, sign, version = id.rpartition("-v")
+    return int(version) if sign and version.isdecimal() else -1
+
+
+def _difficulty(
+    name: str,
+    make_task: Callable[[], Task],
+    exact: bool,
+    arithmetic: Arithmetic,
+    time_limit: float,
+    seed: int,
+) -> Difficulty:
+    began = time.perf_counter()
+    try:
+        task = make_task()
+        known = equivalence_class(task, arithmetic=arithmetic)
+        search = partial(_lesson, known, exact, time_limit, seed)
+        whole, single = search(), search(horizon=1, starts=_all_starts(known))
+        fewest = None if not whole.is_complete else _fewest_demonstrations(known, time_limit)
+        return _row(name, known, whole, single, fewest, time.perf_counter() - began)
+    except (DidactError, MemoryError) as error:
+        reason = " ".join(str(error).split()) or "there is not enough memory for it"
+        return Difficulty(name, seconds=time.perf_counter() - began, error=reason)
+
+
+def _all_starts(known: EquivalenceClass) -> list[int]:
+    """Every state whose behaviour counts."""
+    states: list[int] = np.flatnonzero(scope_states(known.task.mdp, known.scope)).tolist()
+    return states
+
+
+def _lesson(
+    known: EquivalenceClass, exact: bool, time_limit: float, seed: int, **where: Any
+) -> Lesson:
+    options: dict[str, Any] = {"time_limit": time_limit} if exact else {}
+    teacher = "exact" if exact else "scot"
+    return teach(known.task, teacher=teacher, known=known, seed=seed, **where, **options)
+
+
+def _row(
+    name: str,
+    known: EquivalenceClass,
+    whole: Lesson,
+    single: Lesson,
+    fewest: int | None,
+    seconds: float,
+) -> Difficulty:
+    mdp, cone = known.task.mdp, known.cone
+    n_elements = cone.n_facets + len(cone.equalities)
+    n_open = len(whole.uncovered)
+    return Difficulty(
+        name=name,
+        n_states=mdp.n_states,
+        n_actions=mdp.n_actions,
+        n_features=mdp.n_features,
+        n_facets=cone.n_facets,
+        n_equalities=len(cone.equalities),
+        status=whole.status,
+        share=1.0 if n_elements == 0 else (n_elements - n_open) / n_elements,
+        n_demonstrations=len(whole.demonstrations),
+        fewest_demonstrations=fewest,
+        n_pairs=single.n_pairs,
+        fewest_pairs=_bound(single),
+        longest=max(map(len, whole.demonstrations), default=0),
+        loss=whole.loss,
+        arithmetic=known.arithmetic,
+        seconds=seconds,
+    )
+
+
+def _fewest_demonstrations(known: EquivalenceClass, time_limit: float) -> int:
+    mdp = known.task.mdp
+    starts, horizon = as_starts(mdp, None), as_horizon(mdp, None)
+    return fewest_demonstrations(known, starts=starts, horizon=horizon, time_limit=time_limit)
+
+
+def _bound(lesson: Lesson) -> int | None:
+    """The bound of a lesson whose candidates were all that there are, rounded up."""
+    if not lesson.is_complete:
+        return None
+    bound = Fraction(lesson.lower_bound or 0)
+    return max(min(1, lesson.n_pairs), -(-bound.numerator // bound.denominator))

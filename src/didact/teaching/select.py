@@ -1,0 +1,295 @@
+"""Which recorded episodes teach a task: the best few, the redundant, the contradicting, the gaps.
+
+Episodes are the candidates of a set cover of the facets, as in SCOT; nothing is demonstrated anew.
+An episode that shows an action which is not optimal contradicts the task and is never chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.rows import Scope, scope_states
+from didact.errors import InvalidParameter
+from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.numerics.exact import shown
+from didact.planning.solve import Arithmetic
+from didact.random import as_generator
+from didact.teaching.candidates import MOST_PAIRS, Candidates, as_count
+from didact.teaching.check import Verdict, WrongPair, check
+from didact.teaching.exact import exact_minimum
+from didact.teaching.lesson import Missing
+from didact.teaching.problem import Problem, cover_elements
+from didact.teaching.scot import greedy_cover
+from didact.teaching.witness import row_in_words
+
+METHODS = ("greedy", "exact")
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """An episode that shows an action which is not optimal.
+
+    step, state, action: the first such action; better, gap: an optimal one and how much more it is
+    worth. n_wrong: how many steps of the episode are not optimal. against: episodes whose right
+    steps together say that `better` is at least as good, so that no reward fits them and makes
+    this action the better one; empty where nothing else that was recorded says so.
+    """
+
+    episode: int
+    step: int
+    state: int
+    action: int
+    better: int
+    gap: float
+    n_wrong: int
+    against: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Which episodes teach a task; all lists hold episode numbers.
+
+    chosen: in the order to show them; gains: how many facets and equalities each newly covers, 0
+    where it only narrows what stays open. left_out: would add something, but the budget is spent.
+    redundant: all that they say follows from the chosen.
+    contradicting: show an action that is not optimal. missing: what the chosen leave open, with
+    the reason 'budget' (a left-out episode shows it) or 'not recorded'. verdict: what `check` says
+    of the chosen. n_covered of n_elements facets and equalities are covered.
+    """
+
+    task_name: str
+    n_episodes: int
+    chosen: tuple[int, ...]
+    gains: tuple[int, ...]
+    left_out: tuple[int, ...]
+    redundant: tuple[int, ...]
+    contradicting: tuple[Contradiction, ...]
+    missing: tuple[Missing, ...]
+    n_covered: int
+    n_elements: int
+    verdict: Verdict
+    demonstrations: tuple[Demonstration, ...] = field(repr=False)
+
+    @property
+    def teaches(self) -> bool:
+        """Whether the chosen episodes alone pin the behaviour down."""
+        return self.verdict.teaches
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        verdict = self.verdict
+        return {
+            "task": self.task_name,
+            "teaches": self.teaches,
+            "n_episodes": self.n_episodes,
+            "chosen": list(self.chosen),
+            "gains": list(self.gains),
+            "n_covered": self.n_covered,
+            "n_elements": self.n_elements,
+            "left_out": list(self.left_out),
+            "redundant": list(self.redundant),
+            "contradicting": [{**vars(c), "against": list(c.against)} for c in self.contradicting],
+            "missing": [vars(missing) for missing in self.missing],
+            "witness": None if verdict.witness is None else [str(w) for w in verdict.witness],
+            "loss": verdict.loss,
+            "closed": verdict.closed,
+            "arithmetic": verdict.arithmetic,
+        }
+
+
+def select(
+    task: Task,
+    demonstrations: Iterable[Any],
+    *,
+    budget: int | None = None,
+    method: str = "greedy",
+    cost: str = "demonstrations",
+    episodes: Sequence[int] | None = None,
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    known: EquivalenceClass | None = None,
+) -> Selection:
+    """Which of the recorded demonstrations teach the task, and what is wrong with the others.
+
+    budget: at most so many. method: 'greedy' (covers at least 1 - 1/e of the best within a budget)
+    or 'exact' (the fewest, or shortest, that cover all that was recorded). cost: 'demonstrations'
+    or 'pairs'. episodes: their numbers, 0, 1, 2, ... by default. Demonstrations outside the scope
+    are refused.
+    """
+    recorded = as_demonstrations(demonstrations, task.mdp)
+    numbers = _as_numbers(episodes, len(recorded))
+    _require_choice(method, METHODS, "method")
+    _require_choice(cost, ("demonstrations", "pairs"), "cost")
+    most = None if budget is None else as_count(budget, "budget")
+    if known is None:
+        known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    _require_in_scope(known, recorded, numbers)
+    contradicting = _contradictions(known, recorded, numbers)
+    bad = {contradiction.episode for contradiction in contradicting}
+    usable = [i for i, number in enumerate(numbers) if number not in bad]
+    problem = _problem(known, [recorded[i] for i in usable], cost, most)
+    picked, adding = _picked(problem, method)
+    gains, covered = _gains(problem, picked)
+    names = [numbers[i] for i in usable]
+    shown_ones = tuple(recorded[usable[place]] for place in picked)
+    return Selection(
+        task_name=task.name,
+        n_episodes=len(recorded),
+        chosen=tuple(names[place] for place in picked),
+        gains=gains,
+        left_out=tuple(names[place] for place in adding),
+        redundant=tuple(name for i, name in enumerate(names) if i not in {*picked, *adding}),
+        contradicting=contradicting,
+        missing=_missing(problem, covered),
+        n_covered=covered.bit_count(),
+        n_elements=problem.n_elements,
+        verdict=check(task, shown_ones, known=known),
+        demonstrations=shown_ones,
+    )
+
+
+def _as_numbers(episodes: Sequence[int] | None, n: int) -> list[int]:
+    numbers = list(range(n)) if episodes is None else [int(number) for number in episodes]
+    if len(numbers) != n or len(set(numbers)) != n:
+        raise InvalidParameter(
+            f"episodes must have a number of its own for each of the {n} demonstrations; "
+            f"it is {shown(episodes)}"
+        )
+    return numbers
+
+
+def _require_choice(value: str, choices: Sequence[str], place: str) -> None:
+    if value not in choices:
+        raise InvalidParameter(f"{place} must be one of {', '.join(choices)}; it is {shown(value)}")
+
+
+def _require_in_scope(
+    known: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
+) -> None:
+    inside = scope_states(known.task.mdp, known.scope)
+    for number, demonstration in zip(numbers, recorded, strict=True):
+        for state, _ in demonstration:
+            if not inside[state]:
+                raise InvalidParameter(
+                    f"episode {number} must stay in scope {known.scope!r}; state "
+                    f"{known.task.mdp.state_name(state)} cannot be reached from the start. "
+                    "Use scope='all'"
+                )
+
+
+def _contradictions(
+    known: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
+) -> tuple[Contradiction, ...]:
+    """One for each episode that shows an action which is not optimal."""
+    optimal = known.plan.optimal
+    if all(optimal[state, action] for d in recorded for state, action in d):
+        return ()
+    judged = _judged(known, recorded)
+    first_with: dict[tuple[int, int], int] = {}
+    for number, demonstration in zip(numbers, recorded, strict=True):
+        for pair in demonstration:
+            first_with.setdefault(pair, number)
+    found = []
+    for number, demonstration in zip(numbers, recorded, strict=True):
+        wrong = [(step, pair) for step, pair in enumerate(demonstration) if pair in judged]
+        if wrong:
+            step, pair = wrong[0]
+            pairs = [p for _, shown_pair in wrong for p in judged[shown_pair].contradicted_by]
+            against = sorted({first_with[p] for p in pairs} - {number})
+            about = judged[pair]
+            found.append(
+                Contradiction(
+                    number, step, *pair, about.better, about.gap, len(wrong), tuple(against)
+                )
+            )
+    return tuple(found)
+
+
+def _judged(
+    known: EquivalenceClass, recorded: Sequence[Demonstration]
+) -> Mapping[tuple[int, int], WrongPair]:
+    """What `check` says of each distinct pair that is not optimal."""
+    distinct = sorted({pair for demonstration in recorded for pair in demonstration})
+    verdict = check(known.task, [[pair] for pair in distinct], known=known)
+    return {(w.state, w.action): w for w in verdict.wrong}
+
+
+def _problem(
+    known: EquivalenceClass, usable: Sequence[Demonstration], cost: str, budget: int | None
+) -> Problem:
+    """The cover problem whose candidates are the episodes, each pair of one counted once."""
+    n_actions = known.task.mdp.n_actions
+    lines = [sorted({s * n_actions + a for s, a in demonstration}) for demonstration in usable]
+    width = max(map(len, lines), default=1)
+    if len(lines) * width > MOST_PAIRS:
+        raise InvalidParameter(
+            f"{len(lines)} episodes of up to {width} different pairs are more than {MOST_PAIRS} "
+            "pairs; give fewer episodes"
+        )
+    pairs = np.full((len(lines), width), -1, dtype=np.int64)
+    for i, line in enumerate(lines):
+        pairs[i, : len(line)] = line
+    candidates = Candidates(pairs, n_actions, width, False)
+    costs = [1 if cost == "demonstrations" else len(d) for d in usable]
+    return Problem(known, candidates, *cover_elements(known), costs, budget)
+
+
+def _picked(problem: Problem, method: str) -> tuple[list[int], list[int]]:
+    """The candidates to show, and those that would still add something.
+
+    First a cover of the facets; where some stay open, then whatever narrows the rest most.
+    """
+    if method == "greedy":
+        picked = list(greedy_cover(problem).numbers)
+    else:
+        picked = list(exact_minimum(problem, as_generator(0, "select")).numbers)
+    if problem.covered_by(picked) == problem.everything:
+        return picked, []
+    offsets, members = problem.stated
+    says = [set(members[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
+    stated = set().union(*(says[number] for number in picked))
+    open_rows = set().union(*says)
+    while True:
+        open_rows = _not_following(problem, stated, open_rows)
+        adding = [number for number in range(len(says)) if says[number] & open_rows]
+        if not adding or len(picked) == problem.budget:
+            return picked, adding
+        best = max(adding, key=lambda n: (len(says[n] & open_rows) / problem.costs[n], -n))
+        picked.append(best)
+        stated |= says[best]
+
+
+def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:
+    """The rows that are no consequence of the stated ones."""
+    given = sorted(stated)
+    return {row for row in rows - stated if not problem.follows(given, row)}
+
+
+def _gains(problem: Problem, numbers: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """How many elements each pick newly covers, and what all of them cover."""
+    covered, gains = 0, []
+    for number in numbers:
+        after = problem.closure(covered | problem.masks.get(number, 0))
+        gains.append((after & ~covered).bit_count())
+        covered = after
+    return tuple(gains), covered
+
+
+def _missing(problem: Problem, covered: int) -> tuple[Missing, ...]:
+    """What the chosen leave open, and whether another episode shows it."""
+    known = problem.known
+    offered = problem.covered_by(problem.masks)
+    found = []
+    for number in range(problem.n_elements):
+        if covered >> number & 1:
+            continue
+        row = int(np.argmax(problem.element_of_row == number))
+        reason = "budget" if offered >> number & 1 else "not recorded"
+        found.append(Missing(*known.rows.statement_of(row), reason, row_in_words(known, row)))
+    return tuple(found)

@@ -1,0 +1,162 @@
+"""`didact convert` as a person or a script meets it."""
+
+import json
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+
+import gymnasium
+import numpy as np
+import pytest
+
+from didact import cli
+from didact.cli import main
+from didact.mdp import load_task
+from didact.mdp.files import task_document
+from didact.mdp.recordings import load_recording
+from didact.worlds import make
+
+pytest.importorskip("minari")
+pytest.importorskip("pyarrow")
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "convert"))))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+
+
+@pytest.fixture
+def lesson(didact, tmp_path):
+    """A lesson of several demonstrations, and where it is."""
+    assert didact("teach", "random-grid", "--out", "lesson.json").code == 0
+    return tmp_path / "lesson.json"
+
+
+def test_a_lesson_goes_round_all_formats_and_comes_back_byte_for_byte(didact, lesson, tmp_path):
+    way = ["lesson.json", "grid-v0", "folder", "grid.jsonl", "./other-v1", "back.json"]
+    assert didact("convert", "lesson.json", "grid-v0", "--task", "random-grid").code == 0
+    for source, target in pairwise(way[1:]):
+        answer = didact("convert", source, target)
+        assert (answer.code, answer.err) == (0, "")
+        assert answer.out.startswith("a lesson (10 episodes, ")
+    assert (tmp_path / "back.json").read_bytes() == lesson.read_bytes()
+    assert (tmp_path / "minari" / "grid-v0").is_dir()
+    assert (tmp_path / "other-v1").is_dir()
+    assert didact("check", "random-grid", "back.json", "--proof").code == 0
+    task = load_task(tmp_path / "folder" / "didact-task.json")
+    assert task_document(task) == task_document(make("random-grid"))
+
+
+def test_machines_get_json(didact, lesson):
+    answer = didact("convert", "lesson.json", "x.jsonl", "--task", "random-grid", "--json")
+    document = json.loads(answer.out)
+    assert document["format"] == "jsonl"
+    assert (document["lesson"], document["n_episodes"]) == (True, 10)
+    assert document["task"] == make("random-grid").name
+
+
+def test_some_episodes_alone(didact, lesson, tmp_path):
+    answer = didact(
+        "convert", "lesson.json", "part-v0", "--task", "random-grid", "--episodes", "3,0"
+    )
+    assert answer.out.startswith("demonstrations (2 episodes, ")
+    shown = load_recording(tmp_path / "lesson.json").demonstrations
+    assert load_recording(tmp_path / "minari" / "part-v0").demonstrations == (shown[3], shown[0])
+    one_line(didact("convert", "lesson.json", "y.json", "--episodes", "99"), "no episode 99")
+    one_line(didact("convert", "lesson.json", "y.json", "--episodes", "x"), "must read 0,3,7")
+
+
+def test_an_existing_target_needs_force(didact, lesson):
+    arguments = ("convert", "lesson.json", "grid-v0", "--task", "random-grid")
+    assert didact(*arguments).code == 0
+    one_line(didact(*arguments), "exists already")
+    assert didact(*arguments, "--force").code == 0
+    one_line(didact("convert", "grid-v0", "lesson.json"), "exists already")
+
+
+def test_formats_can_be_said(didact, lesson):
+    arguments = ("--task", "random-grid", "--to", "imitation")
+    assert didact("convert", "lesson.json", "named-v0", *arguments).code == 0
+    assert didact("convert", "named-v0", "lines.txt", "--to", "jsonl").code == 0
+    assert didact("convert", "lines.txt", "again.json", "--from", "jsonl").code == 0
+    one_line(didact("convert", "lines.txt", "x.json"), "neither JSON")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("lesson.json", "x-v0"), "do not say which task they belong to; name it with --task"),
+        (("lesson.json", "folder"), "name it with --task"),
+        (("lesson.json", "x-v0", "-p", "size=3"), "'size' is a parameter of a world"),
+        (("lesson.json", "x-v0", "--task", "six-cell"), "lesson.json: demonstrations[0]"),
+        (("lesson.json", "x-v0", "--task", "nowhere"), "no world is called 'nowhere'"),
+        (("missing.json", "x.jsonl"), "No such file"),
+        (("D4RL/door/human-v2", "x.jsonl"), "nothing is fetched"),
+        (("lesson.json", "no/such/x.json"), "cannot be written"),
+    ],
+)
+def test_bad_input_is_one_line(didact, lesson, arguments, message):
+    one_line(didact("convert", *arguments), message)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_others_recorded_is_renumbered_by_its_environment(didact, tmp_path):
+    """CliffWalking's 48 cells are 38 states here; the dataset names its environment."""
+    import minari
+
+    id = "CliffWalking-v1" if "CliffWalking-v1" in gymnasium.registry else "CliffWalking-v0"
+    env = gymnasium.make(id)
+    states, actions = [env.reset(seed=0)[0]], [0, *[1] * 11, 2]
+    answers = [env.step(action) for action in actions]
+    states += [answer[0] for answer in answers]
+    buffer = minari.data_collector.EpisodeBuffer(
+        observations=np.array(states), actions=np.array(actions),
+        rewards=[float(a[1]) for a in answers], terminations=[a[2] for a in answers],
+        truncations=[a[3] for a in answers], infos={},
+    )  # fmt: skip
+    minari.create_dataset_from_buffers("cliff-v0", [buffer], env=env)
+    assert didact("convert", "cliff-v0", "cliff.json").code == 0
+    found = load_recording(tmp_path / "cliff.json")
+    mdp = found.task.mdp
+    assert [int(mdp.state_name(s)) for s, _ in found.demonstrations[0]] == states[:-1]
+    assert didact("convert", "cliff-v0", "named.json", "--task", id).code == 0
+    assert load_recording(tmp_path / "named.json").demonstrations == found.demonstrations
+    assert didact("check", id, "cliff.json").code == 0
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys; from didact.cli import convert, rank, select; "
+        "print(*(m for m in ('numpy', 'minari', 'pyarrow', 'gymnasium') if m in sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout.split()) == (0, [])

@@ -1,0 +1,143 @@
+"""`didact select` as a person or a script meets it."""
+
+import json
+import warnings
+from dataclasses import dataclass
+
+import gymnasium
+import numpy as np
+import pytest
+
+from didact import cli
+from didact.cli import main
+from didact.mdp.recordings import Recording, save_recording
+from didact.teaching import teach
+from didact.worlds import make
+
+minari = pytest.importorskip("minari")
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "select"))))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+@pytest.fixture
+def dataset(didact):
+    """Single steps that teach a grid, one of them twice, and one that is wrong."""
+    task = make("random-grid", size=6, n_features=5, seed=2)
+    shown = list(teach(task, horizon=1).demonstrations)
+    wrong = [[(0, action)] for action in range(4)]
+    save_recording(Recording((*shown, shown[0], *wrong), task=task), "grid-v0")
+    return len(shown)
+
+
+def test_the_dataset_alone_says_it_all(didact, dataset):
+    answer = didact("select", "grid-v0")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert lines[0] == (
+        f"random-grid 6x6, seed 2: {dataset + 5} episodes: {dataset} of them are enough."
+    )
+    assert "  episode 0: " in answer.out
+    assert "  contradicting (" in answer.out
+    assert " is not optimal, " in answer.out
+    assert "still missing" not in answer.out
+
+
+def test_a_budget_and_what_is_missing(didact, dataset):
+    answer = didact("select", "grid-v0", "--budget", "2")
+    assert answer.code == 3
+    assert "NOT taught: the best 2 show " in answer.out.splitlines()[0]
+    assert "  left out by the budget (" in answer.out
+    assert " (in an episode left out): " in answer.out
+    assert "  a learner may still lose " in answer.out
+
+
+def test_what_is_claimed_is_what_check_says(didact, dataset):
+    """The chosen episodes, written out, cover what the selection says they cover."""
+    for budget in (1, 2, dataset):
+        answer = didact(
+            "select", "grid-v0", "--budget", budget, "--json", "--out", "part.json", "--force"
+        )
+        document = json.loads(answer.out)
+        world = ("random-grid", "-p", "size=6", "-p", "n_features=5", "-p", "seed=2")
+        checked = didact("check", world[0], "part.json", *world[1:], "--json")
+        verdict = json.loads(checked.out)
+        assert verdict["teaches"] == document["teaches"]
+        assert verdict["n_open"] == document["n_elements"] - document["n_covered"]
+        assert checked.code == answer.code
+        kept = minari.load_dataset("grid-v0").filter_episodes(
+            lambda episode, chosen=document["chosen"]: episode.id in chosen
+        )
+        assert len(kept) == len(document["chosen"]) <= budget
+
+
+def test_chosen_episodes_can_be_a_dataset_again(didact, dataset):
+    answer = didact("select", "grid-v0", "--out", "few-v0")
+    assert answer.out.splitlines()[-1].startswith("  saved as ")
+    again = json.loads(didact("select", "few-v0", "--json").out)
+    assert (again["teaches"], again["redundant"], again["contradicting"]) == (True, [], [])
+
+
+def test_other_formats_and_methods(didact, dataset):
+    for name in ("folder", "grid.jsonl"):
+        assert didact("select", "grid-v0", "--out", name).code == 0
+        answer = didact("select", name, "--method", "exact", "--cost", "pairs", "--json")
+        assert json.loads(answer.out)["n_episodes"] == dataset
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_dataset_that_others_recorded(didact):
+    """FrozenLake without ice: an expert, a wanderer, and their dataset names the environment."""
+    env = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    buffers = []
+    for actions in ([1, 1, 2, 1, 2, 2], [2, 2, 1, 1, 1, 2], [0, 1, 1, 2, 1, 2, 2]):
+        states = [env.reset(seed=0)[0]]
+        answers = [env.step(action) for action in actions]
+        states += [answer[0] for answer in answers]
+        buffers.append(
+            minari.data_collector.EpisodeBuffer(
+                observations=np.array(states), actions=np.array(actions),
+                rewards=[float(a[1]) for a in answers], terminations=[a[2] for a in answers],
+                truncations=[a[3] for a in answers], infos={},
+            )
+        )  # fmt: skip
+    minari.create_dataset_from_buffers("lake-v0", buffers, env=env)
+    document = json.loads(didact("select", "lake-v0", "--json").out)
+    assert document["n_episodes"] == 3
+    assert [c["episode"] for c in document["contradicting"]] == [2]
+    assert document["contradicting"][0]["step"] == 0
+    assert sorted(document["chosen"] + document["redundant"]) == [0, 1]
+    slippery = didact("select", "lake-v0", "--task", "FrozenLake-v1", "--json")
+    assert len(json.loads(slippery.out)["contradicting"]) == 3
+
+
+def test_a_task_must_be_known(didact):
+    assert didact("teach", "six-cell", "--out", "lesson.json").code == 0
+    answer = didact("select", "lesson.json")
+    assert (answer.code, answer.out) == (2, "")
+    assert "does not say which task it belongs to; name it with --task" in answer.err
+    answer = didact("select", "lesson.json", "--task", "six-cell")
+    assert answer.out.splitlines()[0] == "six-cell: 1 episode: ONE of them is enough."
+    assert didact("select", "lesson.json", "--task", "chain").code == 2

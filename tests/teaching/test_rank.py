@@ -1,0 +1,160 @@
+"""Teaching difficulty: against brute force, known worlds, and rows that fail."""
+
+import itertools
+import sys
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from didact.bec.classes import equivalence_class
+from didact.bec.rows import scope_states
+from didact.errors import InvalidParameter
+from didact.teaching import check, teach
+from didact.teaching.rank import BENCHMARKS, Benchmark, Difficulty, benchmarks, newest_version, rank
+from didact.worlds import gridworld, make
+from tests.models import tasks
+
+
+@settings(max_examples=60, deadline=None)
+@given(tasks(max_states=3, max_actions=2))
+def test_pairs_are_as_few_as_brute_force(task):
+    (row,) = rank([task])
+    assert row.error is None
+    known = equivalence_class(task)
+    inside = scope_states(task.mdp, "reachable")
+    pairs = [tuple(p) for p in np.argwhere(known.plan.optimal & inside[:, None]).tolist()]
+    fewest = next(
+        size
+        for size in range(len(pairs) + 1)
+        for part in itertools.combinations(pairs, size)
+        if check(task, [[pair] for pair in part], known=known).teaches
+    )
+    assert (row.n_pairs, row.fewest_pairs) == (fewest, fewest)
+    assert (row.n_facets, row.n_equalities) == (known.cone.n_facets, len(known.cone.equalities))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tasks())
+def test_a_row_is_what_teaching_says(task):
+    (row,) = rank([task])
+    lesson = teach(task, teacher="exact")
+    assert row.status == lesson.status
+    assert row.n_demonstrations == len(lesson.demonstrations)
+    n_elements = row.n_facets + row.n_equalities
+    assert row.share == (1 if not n_elements else 1 - len(lesson.uncovered) / n_elements)
+    assert (row.share == 1) == (row.status == "complete")
+    if row.status == "complete":
+        assert row.fewest_demonstrations <= row.n_demonstrations
+        assert row.fewest_demonstrations >= (row.n_demonstrations > 0)
+    else:
+        assert row.fewest_demonstrations is None
+        assert row.loss > 0
+
+
+def test_the_hardest_come_first_and_failures_last():
+    rows = rank(["six-cell", "no-such-world", make("random-grid", size=5, n_features=4), "chain"])
+    assert [row.name for row in rows] == [
+        "chain", "random-grid 5x5, seed 0", "six-cell", "no-such-world",
+    ]  # fmt: skip
+    assert "no world is called 'no-such-world'" in rows[-1].error
+    assert rows[-1].n_pairs is None
+
+
+def test_what_episodes_cannot_show_is_hardest():
+    """From one corner optimal play never meets the other feature."""
+    corner = gridworld(
+        ["S.G", "aab"], weights={"S": -1, ".": -1, "G": 0, "a": -1, "b": -9}, terminal="G",
+        start="S", name="corner",
+    )  # fmt: skip
+    rows = rank({"easy": make("random-grid"), "cannot": corner})
+    assert [row.name for row in rows] == ["cannot", "easy"]
+    assert (rows[0].status, rows[0].fewest_demonstrations) == ("partial", None)
+    assert 0 < rows[0].share < 1
+
+
+def test_a_failure_of_any_kind_is_a_row(monkeypatch):
+    def too_large():
+        raise MemoryError
+
+    rows = rank({"large": too_large, "blackjack": lambda: rank_name("Blackjack-v1")})
+    assert [row.error.split(";")[0][:40] for row in rows] == [
+        "there is not enough memory for it",
+        "Blackjack-v1 has no table P of transitio",
+    ]
+    monkeypatch.setitem(sys.modules, "minigrid", None)
+    (row,) = rank(["MiniGrid-Empty-5x5-v0"])
+    assert "pip install 'didact[minigrid]'" in row.error
+
+
+def rank_name(name):
+    from didact.teaching.rank import open_named
+
+    return open_named(name)
+
+
+def test_bugs_are_not_hidden():
+    def broken():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        rank([broken])
+
+
+def test_greedy_rows_have_bounds_too():
+    exact, greedy = (rank(["random-grid"], exact=choice)[0] for choice in (True, False))
+    assert greedy.fewest_pairs <= exact.n_pairs <= greedy.n_pairs
+    assert (exact.n_pairs, exact.fewest_pairs) == (11, 11)
+    assert (exact.n_demonstrations, exact.fewest_demonstrations) == (10, 10)
+
+
+def test_versions_are_found():
+    import gymnasium
+
+    assert newest_version("Taxi") in gymnasium.registry
+    assert newest_version("Taxi-v9") == "Taxi-v9"
+    assert newest_version("no-such") == "no-such"
+    gymnasium.register("didact-test/Old-v2", entry_point="x:y")
+    gymnasium.register("didact-test/Old-v10", entry_point="x:y")
+    try:
+        assert newest_version("didact-test/Old") == "didact-test/Old-v10"
+    finally:
+        for id in ("didact-test/Old-v2", "didact-test/Old-v10"):
+            del gymnasium.registry[id]
+
+
+def test_the_built_in_list_is_ranked():
+    told = []
+    rows = rank(progress=told.append)
+    assert told == [benchmark.name for benchmark in BENCHMARKS]
+    assert {row.name for row in rows} == set(told)
+    assert all(row.error is None for row in rows)
+    by_name = {row.name: row for row in rows}
+    assert by_name["six-cell"].n_pairs == 1
+    assert by_name["FrozenLake 4x4 slippery"].status == "partial"
+    assert by_name["Taxi"].longest == 18
+    assert isinstance(rows[0], Difficulty)
+
+
+def test_without_minigrid_the_list_is_shorter(monkeypatch):
+    monkeypatch.setattr(import_module("didact.teaching.rank"), "find_spec", lambda name: None)
+    assert [b for b in BENCHMARKS if b not in benchmarks()] == list(BENCHMARKS[-3:])
+
+
+def test_rows_are_plain_data():
+    (row,) = rank([Benchmark("a", "six-cell", {"discount": "0.5"})])
+    assert row.document()["name"] == "a"
+    assert row.document()["n_states"] == 6
+
+
+@pytest.mark.parametrize("tasks", ["six-cell", 3, [4], make("six-cell")])
+def test_what_is_no_list_of_tasks_is_refused(tasks):
+    with pytest.raises(InvalidParameter, match="must be a"):
+        rank(tasks)
+
+
+@pytest.mark.parametrize("limit", [0, -1, "long", None])
+def test_the_time_limit_must_be_positive(limit):
+    with pytest.raises(InvalidParameter, match="time_limit must be positive"):
+        rank(["six-cell"], time_limit=limit)

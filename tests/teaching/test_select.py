@@ -1,0 +1,234 @@
+"""Selected episodes: against brute force over subsets, exact cones, and `check` itself."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from didact.bec.classes import demonstration_class, equivalence_class
+from didact.errors import InvalidModel, InvalidParameter
+from didact.mdp import Demonstration
+from didact.planning import rollout, solve
+from didact.teaching import check, teach
+from didact.teaching.select import select
+from didact.worlds import gridworld, make
+from tests.models import tasks
+
+
+def recorded(task, seed, n, length=3, astray=0.3):
+    """Random episodes: optimal play that goes astray now and then, repeats included."""
+    rng, mdp = np.random.default_rng(seed), task.mdp
+    optimal = solve(mdp, task.true_weights).optimal
+    shown = []
+    for _ in range(n):
+        strays = rng.random() < astray
+        policy = np.ones_like(optimal) if strays else np.where(mdp.terminal[:, None], True, optimal)
+        policy = policy / policy.sum(axis=1, keepdims=True)
+        shown.append(rollout(mdp, policy, horizon=int(rng.integers(1, length + 1)), rng=rng))
+    return shown
+
+
+recordings = st.tuples(tasks(), st.integers(0, 2**31), st.integers(0, 6))
+
+
+@settings(max_examples=150, deadline=None)
+@given(recordings, st.sampled_from([None, 1, 2]), st.sampled_from(["greedy", "exact"]))
+def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, budget, method):
+    task, seed, n = given_case
+    shown = recorded(task, seed, n)
+    known = equivalence_class(task)
+    found = select(task, shown, budget=budget, method=method, known=known)
+    lists = [*found.chosen, *found.left_out, *found.redundant]
+    lists += [c.episode for c in found.contradicting]
+    assert sorted(lists) == list(range(n))
+    assert budget is None or len(found.chosen) <= budget
+    verdict = check(task, [shown[i] for i in found.chosen], known=known)
+    assert not verdict.wrong
+    assert (found.teaches, verdict.n_open) == (verdict.teaches, found.n_elements - found.n_covered)
+    assert len(found.missing) == verdict.n_open
+    assert sum(found.gains) == found.n_covered
+    assert found.demonstrations == tuple(shown[i] for i in found.chosen)
+
+
+@settings(max_examples=100, deadline=None)
+@given(recordings, st.sampled_from([None, 1]))
+def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget):
+    task, seed, n = given_case
+    shown = recorded(task, seed, n)
+    known = equivalence_class(task)
+    found = select(task, shown, budget=budget, known=known)
+    chosen = [shown[i] for i in found.chosen]
+    alone = demonstration_class(known, chosen)
+    for number in found.redundant:
+        assert demonstration_class(known, [*chosen, shown[number]]).equals(alone)
+    for number in found.left_out:
+        assert not demonstration_class(known, [*chosen, shown[number]]).equals(alone)
+    if budget is None:
+        assert found.left_out == ()
+        usable = [i for i in range(n) if i not in {c.episode for c in found.contradicting}]
+        assert demonstration_class(known, [shown[i] for i in usable]).equals(alone)
+
+
+@settings(max_examples=80, deadline=None)
+@given(recordings)
+def test_the_exact_method_takes_as_few_as_brute_force(given_case):
+    task, seed, n = given_case
+    shown = recorded(task, seed, n, astray=0.0)
+    known = equivalence_class(task)
+    open_after = {
+        chosen: check(task, [shown[i] for i in chosen], known=known).n_open
+        for size in range(n + 1)
+        for chosen in itertools.combinations(range(n), size)
+    }
+    least = min(open_after.values())
+    fewest = min(len(chosen) for chosen, n_open in open_after.items() if n_open == least)
+    found = select(task, shown, method="exact", known=known)
+    covering = [gain for gain in found.gains if gain]
+    assert found.n_elements - found.n_covered == least
+    assert len(covering) == fewest
+
+
+@settings(max_examples=60, deadline=None)
+@given(recordings, st.integers(1, 3))
+def test_greedy_covers_its_share_of_the_best(given_case, budget):
+    """(1 - 1/e) of what any so many episodes cover, where nothing follows from equalities."""
+    task, seed, n = given_case
+    known = equivalence_class(task)
+    assume(not known.cone.equalities)
+    shown = recorded(task, seed, n, astray=0.0)
+    best = max(
+        known.cone.n_facets - check(task, [shown[i] for i in part], known=known).n_open
+        for part in itertools.combinations(range(n), min(budget, n))
+    )
+    found = select(task, shown, budget=budget, known=known)
+    assert found.n_covered >= (1 - 1 / np.e) * best
+
+
+@settings(max_examples=80, deadline=None)
+@given(recordings)
+def test_contradicting_ones_show_what_is_not_optimal(given_case):
+    task, seed, n = given_case
+    shown = recorded(task, seed, n, astray=0.6)
+    known = equivalence_class(task)
+    found = select(task, shown, known=known)
+    plan = known.plan
+    for i, demonstration in enumerate(shown):
+        wrong = [step for step, pair in enumerate(demonstration) if not plan.optimal[pair]]
+        told = [c for c in found.contradicting if c.episode == i]
+        assert len(told) == bool(wrong)
+        if told:
+            contradiction = told[0]
+            assert (contradiction.step, contradiction.n_wrong) == (wrong[0], len(wrong))
+            pair = (contradiction.state, contradiction.action)
+            assert demonstration[wrong[0]] == pair
+            assert plan.optimal[contradiction.state, contradiction.better]
+            assert contradiction.gap > 0
+            assert i not in contradiction.against
+
+
+def test_who_contradicts_whom():
+    """Going down from the top left is right in four episodes, and one goes right into the pit."""
+    task = gridworld(
+        ["..", ".G"], weights={".": -1, "G": 5}, terminal="G", discount="0.9", name="corner"
+    )
+    right = [[(0, 1), (2, 3)], [(0, 3), (1, 1)], [(2, 3)]]
+    wrong = [(0, 0), (0, 1), (2, 3)]
+    found = select(task, [*right, wrong])
+    assert found.teaches
+    (contradiction,) = found.contradicting
+    assert (contradiction.episode, contradiction.step, contradiction.n_wrong) == (3, 0, 1)
+    assert contradiction.against
+    assert set(contradiction.against) <= {0, 1, 2}
+
+
+def test_a_budget_leaves_out_and_says_so():
+    task = make("random-grid", size=6, n_features=5, seed=2)
+    shown = teach(task, horizon=1).demonstrations
+    assert len(shown) > 2
+    found = select(task, shown, budget=2)
+    assert (len(found.chosen), found.teaches) == (2, False)
+    assert set(found.left_out) == set(range(len(shown))) - set(found.chosen)
+    assert {missing.reason for missing in found.missing} == {"budget"}
+    assert found.verdict.loss > 0
+    whole = select(task, shown)
+    assert whole.teaches
+    assert (whole.missing, whole.left_out, whole.redundant) == ((), (), ())
+    less = select(task, shown[:1])
+    assert {missing.reason for missing in less.missing} == {"not recorded"}
+
+
+def test_what_narrows_is_chosen_where_nothing_covers():
+    """Weaker statements than facets still shrink what a learner may believe, and its loss."""
+    task = make("random-grid", size=6, n_features=5, seed=2)
+    shown = teach(task, teacher="random", horizon=4, n=30).demonstrations
+    found = select(task, shown)
+    assert 0 in found.gains
+    covering = [number for number, gain in zip(found.chosen, found.gains, strict=True) if gain]
+    before = check(task, [shown[i] for i in covering])
+    assert found.verdict.n_open == before.n_open
+    assert found.verdict.loss < before.loss
+
+
+def test_short_ones_are_taken_when_pairs_count():
+    task = make("six-cell")
+    long = teach(task).demonstrations[0]
+    known = equivalence_class(task)
+    singles = [[pair] for pair in long if check(task, [[pair]], known=known).teaches]
+    assert singles
+    shown = [long, singles[0]]
+    assert select(task, shown, cost="pairs").chosen == (1,)
+    assert select(task, shown).chosen == (0,)
+
+
+def test_numbers_are_the_callers():
+    task = make("six-cell")
+    long = teach(task).demonstrations[0]
+    found = select(task, [[(1, 1)], long], episodes=[40, 7])
+    assert (found.chosen, found.redundant) == ((7,), ())
+    assert [c.episode for c in found.contradicting] == [40]
+    document = found.document()
+    assert (document["chosen"], document["teaches"]) == ([7], True)
+    assert document["contradicting"][0]["episode"] == 40
+
+
+def test_nothing_recorded_and_nothing_to_teach():
+    task = make("six-cell")
+    found = select(task, [])
+    assert (found.chosen, found.teaches, len(found.missing)) == ((), False, found.n_elements)
+    idle = gridworld(["..", ".."], weights={".": -1}, name="idle")
+    assert select(idle, [[(0, 0)]]).teaches
+    assert select(idle, [[(0, 0)]]).redundant == (0,)
+
+
+def test_floats_give_the_same_lists():
+    task = make("random-grid", size=6, n_features=5, seed=2)
+    shown = recorded(task, 3, 25)
+    exact, floats = (select(task, shown, budget=4, arithmetic=a) for a in ("exact", "float"))
+    assert (exact.chosen, exact.gains) == (floats.chosen, floats.gains)
+    assert (exact.redundant, exact.left_out) == (floats.redundant, floats.left_out)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": 0}, "budget must be a whole number from 1"),
+        ({"method": "best"}, "method must be one of greedy, exact"),
+        ({"cost": "time"}, "cost must be one of demonstrations, pairs"),
+        ({"episodes": [1, 2]}, "episodes must have a number of its own"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(InvalidParameter, match=message):
+        select(make("six-cell"), [[(1, 2)]], **options)
+
+
+def test_wrong_episodes_are_refused():
+    with pytest.raises(InvalidModel, match=r"demonstrations\[0\]\[1\]: state 3 cannot follow"):
+        select(make("six-cell"), [[(5, 2), (3, 0)]])
+    task = gridworld(["S.#.", "..#."], weights={"S": 0, ".": -1}, start="S")
+    beyond = Demonstration([(2, 1)])
+    with pytest.raises(InvalidParameter, match=r"episode 0 must stay in scope 'reachable'"):
+        select(task, [beyond])
+    assert select(task, [beyond], scope="all").n_episodes == 1
