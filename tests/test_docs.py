@@ -83,6 +83,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_known", dict(registry._known))
     teaching = import_module("didact.teaching.teach")
     monkeypatch.setattr(teaching, "_teachers", dict(teaching._teachers))
+    learning = import_module("didact.learners.learn")
+    monkeypatch.setattr(learning, "_learners", dict(learning._learners))
+    asking = import_module("didact.active.strategies")
+    monkeypatch.setattr(asking, "_strategies", dict(asking._strategies))
     return tmp_path
 
 

@@ -13,11 +13,16 @@ __version__ = "0.1.0"
 _ROOM_OF = {
     "MDP": "didact.mdp",
     "Demonstration": "didact.mdp",
+    "Recording": "didact.mdp",
     "Task": "didact.mdp",
     "Transitions": "didact.mdp",
+    "load_recording": "didact.mdp",
     "load_task": "didact.mdp",
+    "save_recording": "didact.mdp",
     "save_task": "didact.mdp",
+    "from_environment": "didact.worlds",
     "from_gymnasium": "didact.worlds",
+    "from_minigrid": "didact.worlds",
     "gridworld": "didact.worlds",
     "make": "didact.worlds",
     "register_world": "didact.worlds",
@@ -33,12 +38,22 @@ _ROOM_OF = {
     "describe": "didact.bec",
     "equivalence_class": "didact.bec",
     "prove": "didact.bec",
+    "Difficulty": "didact.teaching",
     "Lesson": "didact.teaching",
+    "Selection": "didact.teaching",
     "Verdict": "didact.teaching",
     "check": "didact.teaching",
     "load_lesson": "didact.teaching",
+    "rank": "didact.teaching",
+    "select": "didact.teaching",
     "register_teacher": "didact.teaching",
     "teach": "didact.teaching",
+    "learn": "didact.learners",
+    "Belief": "didact.learners",
+    "load_belief": "didact.learners",
+    "register_learner": "didact.learners",
+    "ask": "didact.active",
+    "register_strategy": "didact.active",
     "DidactError": "didact.errors",
     "InvalidInput": "didact.errors",
 }
@@ -46,17 +61,26 @@ _ROOM_OF = {
 __all__ = sorted(_ROOM_OF)
 
 if TYPE_CHECKING:
+    from didact.active import ask as ask
+    from didact.active import register_strategy as register_strategy
     from didact.bec import EquivalenceClass as EquivalenceClass
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class
     from didact.bec import prove as prove
     from didact.errors import DidactError as DidactError
     from didact.errors import InvalidInput as InvalidInput
+    from didact.learners import Belief as Belief
+    from didact.learners import learn as learn
+    from didact.learners import load_belief as load_belief
+    from didact.learners import register_learner as register_learner
     from didact.mdp import MDP as MDP
     from didact.mdp import Demonstration as Demonstration
+    from didact.mdp import Recording as Recording
     from didact.mdp import Task as Task
     from didact.mdp import Transitions as Transitions
+    from didact.mdp import load_recording as load_recording
     from didact.mdp import load_task as load_task
+    from didact.mdp import save_recording as save_recording
     from didact.mdp import save_task as save_task
     from didact.planning import Evaluation as Evaluation
     from didact.planning import Plan as Plan
@@ -66,13 +90,19 @@ if TYPE_CHECKING:
     from didact.planning import rollout as rollout
     from didact.planning import solve as solve
     from didact.planning import successor_features as successor_features
+    from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Lesson as Lesson
+    from didact.teaching import Selection as Selection
     from didact.teaching import Verdict as Verdict
     from didact.teaching import check as check
     from didact.teaching import load_lesson as load_lesson
+    from didact.teaching import rank as rank
     from didact.teaching import register_teacher as register_teacher
+    from didact.teaching import select as select
     from didact.teaching import teach as teach
+    from didact.worlds import from_environment as from_environment
     from didact.worlds import from_gymnasium as from_gymnasium
+    from didact.worlds import from_minigrid as from_minigrid
     from didact.worlds import gridworld as gridworld
     from didact.worlds import make as make
     from didact.worlds import register_world as register_world

@@ -12,7 +12,7 @@ from didact.bec.rows import Scope
 from didact.errors import DidactError
 from didact.mdp import Task, load_demonstrations
 from didact.mdp.files import task_document
-from didact.mdp.jsonfiles import read_json
+from didact.mdp.jsonfiles import read_json, require_writable
 from didact.proofcheck import ProofError, check_proof
 from didact.teaching import Lesson, Verdict, check, teach
 from didact.teaching.lesson import LESSON_FORMAT
@@ -39,12 +39,23 @@ class Taught:
 
 
 def teach_source(
-    source: str, parameters: Mapping[str, Any] | None = None, **settings: Any
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    out: str | None = None,
+    **settings: Any,
 ) -> Taught:
-    """A lesson for the task that `source` names, its proof checked independently."""
+    """A lesson for the task that `source` names, its proof checked independently.
+
+    out: save it there; the place is tried before the work.
+    """
+    if out is not None:
+        require_writable(out)
     task = open_task(source, parameters)
     lesson = teach(task, **settings)
     verified = None if lesson.proof is None else verify(task, lesson.document())
+    if out is not None:
+        lesson.save(out)
     return Taught(task, lesson, verified)
 
 

@@ -15,7 +15,7 @@ import click
 from didact import __version__
 from didact.errors import DidactError, DidactWarning
 
-COMMANDS = ("worlds", "show", "teach", "check")
+COMMANDS = ("worlds", "show", "teach", "check", "learn", "select", "convert", "rank")
 
 
 class LazyGroup(click.Group):

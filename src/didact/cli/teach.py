@@ -71,13 +71,12 @@ def command(
                 parameters,
                 starts=options.as_states(starts),
                 seed=0 if seed is None else seed,
+                out=out,
                 **choices,
             )
     except ProofFailed as error:
         click.echo(f"didact: {error}", err=True)
         return PROOF_FAILED
-    if out is not None:
-        taught.lesson.save(out)
     if as_json:
         options.print_json(taught.lesson.document())
         return taught.exit_code

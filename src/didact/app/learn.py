@@ -1,0 +1,89 @@
+"""Learn from demonstrations in a file: the use case behind `didact learn`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from didact.app.source import open_task
+from didact.errors import NotMixed
+from didact.learners import Belief, learn
+from didact.learners.learn import find_learner, option_names
+from didact.learners.summary import plain_settings, plain_value
+from didact.mdp import Task, load_demonstrations
+from didact.mdp.jsonfiles import require_writable
+from didact.planning import Evaluation, evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A task, what a learner believes of it, and how the most likely weights' policy fares."""
+
+    task: Task
+    belief: Belief
+    evaluation: Evaluation
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines; what does not exist, as R-hat of a point, is null."""
+        belief, evaluation = self.belief, self.evaluation
+        certificate = belief.certificate
+        found: dict[str, Any] = plain_value(
+            {
+                "task": self.task.name,
+                "learner": belief.learner,
+                "confidence": belief.confidence,
+                "n_demonstrations": len(belief.demonstrations),
+                "n_pairs": sum(len(demonstration) for demonstration in belief.demonstrations),
+                "n_chains": belief.n_chains,
+                "n_draws": belief.n_draws,
+                "features": belief.summary(),
+                "map_log_posterior": belief.map_log_posterior,
+                "best_by_chain": belief.best_by_chain,
+                "acceptance": belief.acceptance,
+                "is_mixed": belief.is_mixed,
+                "warnings": belief.warnings,
+                "certificate": None if certificate is None else asdict(certificate),
+                "evaluation": {
+                    "policy_loss": evaluation.policy_loss,
+                    "worst_policy_loss": evaluation.worst_policy_loss,
+                    "wrong_actions": evaluation.wrong_actions,
+                    "worst_wrong_actions": evaluation.worst_wrong_actions,
+                },
+                "settings": plain_settings(belief),
+            }
+        )
+        return found
+
+
+def learn_source(
+    source: str,
+    path: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    learner: str = "birl",
+    out: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> Learned:
+    """What a learner makes of the demonstrations in a file, for the task that `source` names.
+
+    out: where to save the belief; whether that can be written is tried before the learner runs.
+    progress: called with steps done and in all, where the learner tells them.
+    """
+    given = dict(options or {})
+    names = option_names(find_learner(learner, given))
+    task = open_task(source, parameters)
+    shown = load_demonstrations(path, task.mdp)
+    if out is not None:
+        require_writable(out)
+    if progress is not None and names is not None and "progress" in names:
+        given["progress"] = progress
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotMixed)
+        belief = learn(task.mdp, shown, learner=learner, seed=seed, **given)
+    if out is not None:
+        belief.save(out)
+    return Learned(task, belief, evaluate(task, belief.policy()))

@@ -1,0 +1,203 @@
+"""`didact ask`: learn a world by asking what to do, of its optimal policy or of a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from didact.cli import options
+from didact.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from didact.active import Question, Situation, Step
+    from didact.mdp import Task
+
+ANSWERS = "answers.json"
+
+
+@click.command("ask")
+@click.argument("world")
+@options.parameters
+@click.option("--seed", type=click.IntRange(0), help="The seed of a random world and all draws.")
+@click.option(
+    "--strategy", default="max-var", show_default=True,
+    help="random, max-entropy, max-infogain, max-var, scot, exact, or one of your own.",
+)  # fmt: skip
+@click.option(
+    "--queries", type=click.IntRange(1), default=10, show_default=True, help="At most so many."
+)
+@click.option(
+    "--horizon", type=click.IntRange(1),
+    help="Steps of an answer; with a person 1, else to the end or 1 / (1 - discount).",
+)  # fmt: skip
+@click.option("--person", is_flag=True, help="You answer: arrow keys, letters, or lines of text.")
+@click.option("--states", metavar="S,S,...", help="Ask only in these states.")
+@click.option("--repeat", is_flag=True, help="Ask a state again; else each is asked once.")
+@click.option(
+    "--loss-below", type=float,
+    help="Stop when the learned policy loses less, by the 95% bound on its value at risk.",
+)  # fmt: skip
+@click.option(
+    "--sure", type=float,
+    help="Stop when in every state this share of the draws agrees; with a person 0.95.",
+)  # fmt: skip
+@click.option("--from", "first", type=click.Path(dir_okay=False), help="Begin with these answers.")
+@click.option("--learner", default="birl", show_default=True, help="Who learns from the answers.")
+@click.option("--confidence", type=float, help="How strictly answers are optimal.")
+@click.option("--steps", type=click.IntRange(1), help="Steps of each chain after each answer.")
+@click.option("--chains", type=click.IntRange(1), help="How many chains.")
+@click.option(
+    "-s", "--strategy-option", "strategy_settings", multiple=True, metavar="NAME=VALUE",
+    help="An option of the strategy, as n_rollouts=20; may be given again.",
+)  # fmt: skip
+@click.option(
+    "-l", "--learner-option", "learner_settings", multiple=True, metavar="NAME=VALUE",
+    help="An option of the learner, as prior=box; may be given again.",
+)  # fmt: skip
+@click.option(
+    "--out", type=click.Path(dir_okay=False),
+    help=f"Write the run to this file; with a person {ANSWERS}, written after every key.",
+)  # fmt: skip
+@options.as_json
+def command(
+    world: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    queries: int,
+    person: bool,
+    states: str | None,
+    out: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Learn WORLD by asking what to do in one state after another.
+
+    The world's optimal policy answers, or with --person you do. WORLD is a name that `didact
+    worlds` lists, a task file (.json), or a Gymnasium environment such as Taxi-v4.
+    """
+    from didact.app.ask import ask_task
+    from didact.app.source import open_task, read_parameters
+    from didact.cli.progress import waiting
+
+    task = open_task(world, options.with_world_seed(world, read_parameters(settings), seed))
+    choices = _choices(given)
+    choices |= {"n_queries": queries, "states": _as_states(states), "seed": seed or 0}
+    if person:
+        return _with_person(task, choices, out or ANSWERS, as_json)
+    with waiting(f"asking about {world}"):
+        asked = ask_task(task, out=out, **choices)
+    _report(task, asked.run, out, as_json)
+    return 0
+
+
+def _choices(given: dict[str, Any]) -> dict[str, Any]:
+    """The settings of `ask` from those of the command; what was not given is left out."""
+    from didact.app.source import read_parameters
+
+    reserved = ("demonstrations", "answer", "truth", "known", "on_step", "n_queries", "n_samples")
+    learner = options.as_options(read_parameters(given.pop("learner_settings")), ())
+    for short, name in (("confidence", "confidence"), ("steps", "n_steps"), ("chains", "n_chains")):
+        value = given.pop(short)
+        if value is not None and name in learner:
+            raise InvalidParameter(f"{name} must be given once; leave out --{short} or -l {name}")
+        if value is not None:
+            learner[name] = value
+    for name in learner:
+        if name in given or name in reserved or name in ("seed", "states", "warm"):
+            raise InvalidParameter(f"{name!r} is not an option of a learner")
+    strategy = options.as_options(read_parameters(given.pop("strategy_settings")), ())
+    plain = {name: value for name, value in given.items() if value is not None}
+    return {**plain, "strategy_options": strategy, **learner}
+
+
+def _as_states(text: str | None) -> list[int] | None:
+    try:
+        return options.as_states(text)
+    except InvalidParameter as error:
+        raise InvalidParameter(str(error).replace("--starts", "--states")) from None
+
+
+def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:
+    if as_json:
+        options.print_json(run.document())
+        return
+    from didact.report.asking import draw_run
+
+    options.print_drawing(lambda width: draw_run(task, run, width=width))
+    if out is not None:
+        click.echo(f"  saved as {out}")
+
+
+# A person at the terminal
+
+
+def _with_person(task: Task, choices: dict[str, Any], out: str, as_json: bool) -> int:
+    from didact.app.ask import action_keys, ask_person
+
+    session = _Session(task, action_keys(task.mdp), choices["n_queries"])
+    choices = {"horizon": 1, **choices}
+    with redirect_stdout(sys.stderr if as_json else sys.stdout):
+        options.print_line(f"Every answer is kept in {out}. q stops.")
+        run = ask_person(task, session.choose, out=out, on_step=session.learned, **choices).run
+    _report(task, run, out, as_json)
+    return 0
+
+
+class _Session:
+    """Shows what is believed, asks, and reads keys or lines until one means an action."""
+
+    def __init__(self, task: Task, keys: Any, n_queries: int):
+        self.task, self.keys, self.n_queries = task, keys, n_queries
+
+    def learned(self, step: Step, situation: Situation) -> None:
+        """Tell what is believed after an answer."""
+        from didact.report.asking import SURE, belief_line
+
+        options.print_line(belief_line(step, situation))
+        if step.is_telling and step.sure >= SURE:
+            options.print_line("I am sure now what to do in every state.")
+
+    def choose(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> int | None:
+        """The action that the person chooses in a state; None to stop."""
+        self._show(question, path, state)
+        while True:
+            typed = self._typed()
+            if typed is None or self.keys.is_stop(typed):
+                return None
+            action: int | None = self.keys.action(typed)
+            if action is not None:
+                options.print_line(f"  {self.keys.names[action]}")
+                return action
+            if typed.strip():
+                options.print_line(
+                    f"  {typed.strip()[:20]!r} is no action here: {self.keys.words}; q stops"
+                )
+
+    def _show(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> None:
+        from rich.console import Group
+
+        from didact.report.asking import draw_question, place_words
+
+        options.print_drawing(
+            lambda width: Group(
+                "", *draw_question(self.task, question.situation, state, path, width)
+            )
+        )
+        step = f", step {len(path) + 1} of {question.horizon}" if question.horizon > 1 else ""
+        where = place_words(self.task, state)
+        options.print_line(
+            f"question {question.number} of {self.n_queries}{step}: "
+            f"what to do in {where}?  {self.keys.words}"
+        )
+
+    def _typed(self) -> str | None:
+        from didact.cli import keys
+
+        sys.stdout.flush()
+        if keys.is_interactive() and self.keys.by_single_keys:
+            return keys.read_key()
+        return keys.read_line()

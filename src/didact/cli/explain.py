@@ -1,0 +1,131 @@
+"""`didact explain`: a lesson as a page to send."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from didact.cli import options
+from didact.errors import InvalidParameter
+
+
+@click.command("explain")
+@click.argument("world")
+@options.parameters
+@click.option("--seed", type=click.IntRange(0), help="The seed of a random world and teacher.")
+@click.option(
+    "--policy", default="optimal", show_default=True, metavar="POLICY",
+    help="What to explain: optimal, a .npy or .json file of actions or probabilities by state, "
+    "or module:name of a function or of an agent with predict.",
+)  # fmt: skip
+@click.option(
+    "--if-not-optimal", type=click.Choice(["stop", "nearest"]), default="stop", show_default=True,
+    help="For a policy that no reward in the features explains: stop, or teach the nearest.",
+)  # fmt: skip
+@click.option("-n", "--budget", type=click.IntRange(1), help="At most so many demonstrations.")
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False), default="lesson.html", show_default=True,
+    help="Where the page goes.",
+)  # fmt: skip
+@click.option("--teacher", default="scot", show_default=True, help="As for `didact teach`.")
+@click.option(
+    "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."
+)
+@click.option(
+    "--scope", type=click.Choice(["reachable", "all"]), default="reachable", show_default=True,
+    help="Whose behaviour counts: states reachable from the start, or all.",
+)  # fmt: skip
+@click.option(
+    "--arithmetic", type=click.Choice(["auto", "float", "exact"]), default="auto",
+    show_default=True, help="auto: exact, with a proof, up to 20,000 states times features.",
+)  # fmt: skip
+@click.option("--pair", metavar="I,J", help="The two features of the half-space picture.")
+@options.as_json
+def command(
+    world: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    out: str,
+    pair: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Explain WORLD or a policy for it by a few demonstrations, as one page.
+
+    WORLD is a name that `didact worlds` lists, a task file (.json), or a Gymnasium environment such
+    as Taxi-v4. The page opens offline: what to show, what each demonstration rules out, what stays
+    open. Exit code 0: taught; 3: something stays open, or no reward explains the policy; 4: the
+    proof failed.
+    """
+    from didact.app.explain import explain_source
+    from didact.app.source import read_parameters
+    from didact.app.teach import PROOF_FAILED, ProofFailed
+    from didact.cli.progress import waiting
+
+    parameters = options.with_world_seed(world, read_parameters(settings), seed)
+    again = _command(world, settings, {**given, "seed": seed, "out": out, "pair": pair})
+    try:
+        with waiting(f"explaining {world}"):
+            explained = explain_source(
+                world,
+                parameters,
+                pair=_as_pair(pair),
+                seed=0 if seed is None else seed,
+                command=again,
+                out=out,
+                **given,
+            )
+    except ProofFailed as error:
+        click.echo(f"didact: {error}", err=True)
+        return PROOF_FAILED
+    if as_json:
+        written = None if explained.page is None else out
+        options.print_json({**explained.document(), "page": written})
+        return explained.exit_code
+    _say(explained, out)
+    return explained.exit_code
+
+
+def _say(explained: Any, out: str) -> None:
+    """The verdict, the story of the policy, and where the page is."""
+    from didact.report.lessons import lesson_line
+
+    if explained.lesson is not None:
+        options.print_line(lesson_line(explained.task, explained.lesson, explained.verified))
+    for line in explained.story:
+        options.print_line(f"  {line}" if explained.lesson is not None else line)
+    if explained.page is None:
+        options.print_line("Nothing was written; --if-not-optimal nearest teaches the nearest.")
+        return
+    size = len(explained.page.encode("utf-8"))
+    options.print_line(f"  saved as {out} ({max(1, round(size / 1000))} kB)")
+
+
+def _as_pair(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        first, second = (int(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameter(f"--pair must read 0,1; it is {text!r:.60}") from None
+    return first, second
+
+
+_USUAL = {
+    "policy": "optimal", "if_not_optimal": "stop", "teacher": "scot", "scope": "reachable",
+    "arithmetic": "auto",
+}  # fmt: skip
+_SHORT = {"budget": "-n", "out": "-o"}
+
+
+def _command(world: str, settings: tuple[str, ...], given: dict[str, Any]) -> str:
+    """The command line that makes the same page, with what differs from the usual."""
+    parts = ["didact", "explain", world]
+    for setting in settings:
+        parts += ["-p", setting]
+    for name, value in given.items():
+        if value is not None and _USUAL.get(name) != value:
+            parts += [_SHORT.get(name, f"--{name.replace('_', '-')}"), str(value)]
+    return shlex.join(parts)

@@ -1,0 +1,115 @@
+"""`didact learn`: what a learner makes of demonstrations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from didact.cli import options
+from didact.errors import InvalidParameter
+
+SPELLED = {"steps": "n_steps", "chains": "n_chains"}
+"""Options of the command whose name in Python differs."""
+
+
+@click.command("learn")
+@click.argument("world")
+@click.argument("demonstrations", type=click.Path(dir_okay=False))
+@options.parameters
+@click.option("--seed", type=click.IntRange(0), help="The seed of a random world and the learner.")
+@click.option(
+    "--learner", default="birl", show_default=True,
+    help="birl, bio-irl, ml-irl, policy-matching, max-entropy, or one of your own.",
+)  # fmt: skip
+@click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
+@click.option("--steps", type=int, help="Steps of each chain, burn-in included.")
+@click.option("--chains", type=int, help="How many chains.")
+@click.option("--step-size", type=float, help="How far a chain steps; by default it adapts.")
+@click.option("--prior", help="Where weights lie: l2-sphere, l1-sphere, box, gaussian.")
+@click.option("--burn-in", type=int, help="First steps of each chain that are not kept.")
+@click.option(
+    "-l", "--learner-option", "learner_settings", multiple=True, metavar="NAME=VALUE",
+    help="Another option of the learner, as thin=10 for birl; may be given again.",
+)  # fmt: skip
+@click.option(
+    "--out", type=click.Path(dir_okay=False), help="Write the belief to this file (.npz)."
+)
+@options.as_json
+def command(
+    world: str,
+    demonstrations: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    learner: str,
+    learner_settings: tuple[str, ...],
+    out: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Learn what WORLD rewards from the DEMONSTRATIONS in a file.
+
+    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Prints
+    the likely weights by feature, how far they can be trusted, and how the learned policy fares.
+    """
+    from didact.app.learn import learn_source
+    from didact.app.source import read_parameters
+
+    parameters = options.with_world_seed(world, read_parameters(settings), seed)
+    choices = {SPELLED.get(name, name): value for name, value in given.items() if value is not None}
+    with _told(f"learning from {demonstrations}") as progress:
+        learned = learn_source(
+            world,
+            demonstrations,
+            parameters,
+            learner=learner,
+            out=out,
+            progress=progress,
+            seed=0 if seed is None else seed,
+            options={**choices, **_as_options(read_parameters(learner_settings), choices)},
+        )
+    if as_json:
+        options.print_json(learned.document())
+        return 0
+    from didact.report.beliefs import draw_belief
+
+    options.print_drawing(
+        lambda width: draw_belief(learned.task, learned.belief, learned.evaluation, width=width)
+    )
+    if out is not None:
+        options.print_line(f"  saved as {out}")
+    return 0
+
+
+def _as_options(given: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """Options of the learner, decimals as floats; none twice."""
+    for name in given:
+        if name in known or name in ("progress", "learner", "seed"):
+            raise InvalidParameter(
+                f"{name!r} must not be given as an option of the learner; "
+                "`didact learn` has an option for it"
+            )
+    return options.as_options(given, ())
+
+
+@contextmanager
+def _told(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A spinner on standard error, a bar once steps are told; only where a person watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        number = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(number, completed=done, total=total)

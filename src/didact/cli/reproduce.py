@@ -1,0 +1,176 @@
+"""`didact reproduce`: the paper's tables and figures."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from didact.cli import options
+
+if TYPE_CHECKING:
+    from didact.app.reproduce import Reproduced
+    from didact.studies.engine import Progress
+
+EVERY = 10.0
+"""Seconds between two lines of progress where no terminal shows a bar."""
+
+
+@click.command("reproduce")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--quick", is_flag=True, help="Small settings: minutes instead of hours.")
+@click.option("--jobs", type=click.IntRange(1), help="Local processes; by default one per core.")
+@click.option(
+    "--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, as tcp://10.0.0.1:8786."
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False), metavar="DIR",
+    help="The folder for results; by default reproduction, or reproduction-quick.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), help="Another seed than 0.")
+@click.option(
+    "-s", "--setting", "settings", multiple=True, metavar="NAME=VALUE",
+    help="Another value for a setting, as trials=5; may be given again.",
+)  # fmt: skip
+@click.option("--retry", is_flag=True, help="Try trials again that failed three times.")
+@options.as_json
+def command(
+    names: tuple[str, ...],
+    quick: bool,
+    jobs: int | None,
+    cluster: str | None,
+    out: str | None,
+    seed: int | None,
+    settings: tuple[str, ...],
+    retry: bool,
+    as_json: bool,
+) -> int:
+    """Run the paper's experiments: NAME is a study, or all.
+
+    Studies: example, table1, features, uvm-failure, active, chain, balls. A run that was stopped
+    goes on where it was when the same command is given again. Exit code 0: every trial is there; 3:
+    some failed three times and were left out.
+    """
+    from didact.app.reproduce import reproduce
+    from didact.app.source import read_parameters
+
+    if cluster is not None:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    changes = options.with_seed(read_parameters(settings), seed)
+    bar = _Bar()
+    try:
+        made = reproduce(
+            names,
+            quick=quick,
+            out=out,
+            jobs=jobs,
+            cluster=cluster,
+            retry=retry,
+            changes=changes,
+            command=_told(names, quick, jobs, cluster, seed, settings),
+            watch=lambda study: bar.show,
+        )
+    except KeyboardInterrupt:
+        bar.close()
+        last = bar.last
+        kept = "" if last is None else f": {last.study} has {last.done} of {last.total} trials"
+        click.echo(f"didact: interrupted{kept}; the same command goes on from there", err=True)
+        return 130
+    finally:
+        bar.close()
+    if as_json:
+        options.print_json(made.document())
+    else:
+        _print(made)
+    return made.exit_code
+
+
+def _told(
+    names: tuple[str, ...],
+    quick: bool,
+    jobs: int | None,
+    cluster: str | None,
+    seed: int | None,
+    settings: tuple[str, ...],
+) -> str:
+    """The command as a reader would type it, without the folder."""
+    parts = ["didact", "reproduce", *names]
+    parts += ["--quick"] if quick else []
+    for name, value in (("--jobs", jobs), ("--cluster", cluster), ("--seed", seed)):
+        parts += [] if value is None else [name, str(value)]
+    for setting in settings:
+        parts += ["-s", setting]
+    return " ".join(parts)
+
+
+def _print(made: Reproduced) -> None:
+    """For each study a line about its trials and one for each claim of the paper."""
+    from didact.report.studies import runs_line
+
+    for report in made.reports:
+        options.print_line(report.study.title or report.study.name)
+        trials = f"{len(report.records)} of {report.total} trials"
+        options.print_line(f"  {trials}; {runs_line(report)}")
+        for found in report.summary.findings:
+            sign = "holds:         " if found.holds else "does not hold: "
+            options.print_line(f"  {sign}{found.claim.words} ({found.evidence})")
+        for number, reason in sorted(report.failed.items()):
+            options.print_line(f"  trial {number} failed three times: {reason}")
+    for note in made.notes:
+        options.print_line(f"  {note}")
+    options.print_line(f"Tables, figures and records: {made.folder / 'index.html'}")
+
+
+class _Bar:
+    """Progress on standard error: a bar in a terminal, else a line now and then."""
+
+    def __init__(self) -> None:
+        self.last: Progress | None = None
+        self._spoke = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def show(self, progress: Progress) -> None:
+        """Show how far a study is."""
+        is_new = self.last is None or self.last.study != progress.study
+        self.last = progress
+        if sys.stderr.isatty():
+            self._draw(progress, is_new)
+        elif time.monotonic() - self._spoke >= EVERY:
+            self._spoke = time.monotonic()
+            click.echo(f"didact: {in_words(progress)}", err=True)
+
+    def _draw(self, progress: Progress, is_new: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as RichBar
+
+        if self._bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = RichBar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+        if is_new:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task("", total=progress.total)
+        done = progress.done + progress.failed
+        self._bar.update(self._task, description=in_words(progress), completed=done)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def in_words(progress: Progress) -> str:
+    """'table1: 5 of 20 trials, 1 failed, about 2:10 left'."""
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    left = ""
+    if progress.left is not None:
+        minutes, seconds = divmod(round(progress.left), 60)
+        left = f", about {minutes}:{seconds:02} left"
+    return f"{progress.study}: {progress.done} of {progress.total} trials{failed}{left}"

@@ -1,0 +1,231 @@
+"""Climb a function that is smooth but for kinks: quasi-Newton ascent, and evidence of a summit.
+
+BFGS with a weak Wolfe line search by bisection (Lewis and Overton 2013) needs no smoothness at the
+points that it meets: across a kink the slope changes, the inverse Hessian learns it, and the steps
+go on along the ridge. Evidence of a summit is the shortest convex combination of the slopes that
+meet at a point: a vector d with d.(every slope) >= |d|^2. If it is zero there is no direction in
+which all of them rise; at a smooth point it is the slope itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from didact.numerics.exact import Floats
+
+Function = Callable[[Floats], tuple[float, Floats]]
+
+ENOUGH_RISE = 1e-4
+"""Share of the rise that the slope promises which a step must bring (Armijo)."""
+ENOUGH_BEND = 0.9
+"""Share of the first slope to which the slope along a step must have fallen (weak Wolfe)."""
+MOST_BISECTIONS = 60
+MOST_CLIMBS = 40
+"""How often a climb is begun anew, with a fresh inverse Hessian, where the last one ended."""
+FIRST_STEP = 0.1
+NO_RISE = 1e-12
+"""Rise of a step, relative to the size of the value, that counts as none."""
+NO_SLOPE = 1e-6
+"""Slope that counts as none where slopes are of the order of 1e5 or less ..."""
+ROUNDING_SLOPE = 1e-11
+"""... and, of the largest slope met, what may be rounding."""
+NEAR = (1e-8, 1e-6, 1e-4)
+"""How far around a point the slopes that meet there are sought."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ascent:
+    """The highest point reached, with the evidence that it is a summit.
+
+    slope: length of the shortest combination of the slopes that meet at the point.
+    is_summit: whether that is nil, up to rounding.
+    """
+
+    point: Floats
+    value: float
+    slope: float
+    is_summit: bool
+    n_steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """A point with its value and its slope."""
+
+    point: Floats
+    value: float
+    slope: Floats
+
+
+def ascend(
+    function: Function,
+    start: Floats,
+    rng: np.random.Generator,
+    *,
+    radius: float | None = None,
+    order: Literal[1, 2] = 2,
+    most_steps: int = 2_000,
+) -> Ascent:
+    """Climb from a start to a summit, or as far as it goes.
+
+    radius: stay on the sphere of this radius in the norm of this order; without it the whole
+    space is open.
+    """
+    sphere = None if radius is None else Sphere(radius, order)
+    surface = function if sphere is None else sphere.of(function)
+    here = _renewed(_place(surface, np.array(start, dtype=np.float64)), sphere)
+    steepest, n_steps = float(np.linalg.norm(here.slope)), 0
+    shortest, is_summit = steepest, False
+    for _ in range(MOST_CLIMBS):
+        before = here.value
+        here, steepest, taken = _climb(surface, here, sphere, steepest, most_steps - n_steps)
+        n_steps += taken
+        nil = max(NO_SLOPE, ROUNDING_SLOPE * steepest)
+        shortest, onwards = _way_up(surface, here, rng, nil)
+        is_summit = shortest <= nil
+        rose = here.value - before > NO_RISE * (1.0 + abs(before)) and shortest > 0.0
+        if n_steps >= most_steps or (onwards is None and (is_summit or not rose)):
+            break
+        if onwards is not None:
+            here = _renewed(onwards, sphere)
+    return Ascent(here.point, here.value, shortest, is_summit, n_steps)
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """All points of a length, |w| = radius, in the sum norm (order 1) or the Euclidean one (2)."""
+
+    radius: float = 1.0
+    order: Literal[1, 2] = 2
+
+    def stretch(self, point: Floats) -> float:
+        """How many times too long a point is."""
+        return float(np.linalg.norm(point, self.order)) / self.radius
+
+    def of(self, function: Function) -> Function:
+        """The function of the point's direction: constant along rays, so slopes keep to the sphere.
+
+        f(x / t) with t = |x| / radius has the slope (f' - (f'.w) grad t) / t, w = x / t.
+        """
+
+        def of_direction(point: Floats) -> tuple[float, Floats]:
+            stretch = self.stretch(point)
+            there = point / stretch
+            value, slope = function(there)
+            if self.order == 2:
+                outwards = there / self.radius**2
+            else:
+                outwards = np.sign(there) / self.radius
+            return value, (slope - (slope @ there) * outwards) / stretch
+
+        return of_direction
+
+
+def shortest_combination(slopes: Floats) -> Floats:
+    """The convex combination (k,) of rows (n, k) that is nearest to 0.
+
+    As a least squares problem over multipliers x >= 0: the slopes' combination is to be 0 and the
+    multipliers are to add up to 1; divided by their sum they give the nearest point.
+    """
+    from scipy.optimize import nnls
+
+    scale = float(np.abs(slopes).max(initial=0.0))
+    if scale == 0.0 or len(slopes) == 1:
+        return np.asarray(slopes[0])
+    system = np.vstack((slopes.T / scale, np.ones(len(slopes))))
+    multipliers, _ = nnls(system, np.append(np.zeros(slopes.shape[1]), 1.0))
+    total = float(multipliers.sum())
+    return np.asarray(slopes.T @ (multipliers / total)) if total > 0.0 else np.asarray(slopes[0])
+
+
+def _place(surface: Function, point: Floats) -> _Place:
+    return _Place(point, *surface(point))
+
+
+def _renewed(place: _Place, sphere: Sphere | None) -> _Place:
+    """The same place put back on the sphere, where its slope is as much longer."""
+    if sphere is None:
+        return place
+    stretch = sphere.stretch(place.point)
+    return _Place(place.point / stretch, place.value, place.slope * stretch)
+
+
+def _climb(
+    surface: Function, here: _Place, sphere: Sphere | None, steepest: float, most_steps: int
+) -> tuple[_Place, float, int]:
+    """BFGS steps until nothing rises; the place, the largest slope met, and the number of steps."""
+    inverse: Floats | None = None
+    idle = taken = 0
+    while taken < most_steps and idle < 5 and here.slope.any():
+        direction = here.slope if inverse is None else inverse @ here.slope
+        if not float(direction @ here.slope) > 0.0:
+            break
+        if inverse is None:
+            direction = direction * (FIRST_STEP / max(FIRST_STEP, float(np.linalg.norm(direction))))
+        there = _line_search(surface, here, direction)
+        if there is None:
+            break
+        taken += 1
+        idle = idle + 1 if there.value - here.value <= NO_RISE * (1 + abs(here.value)) else 0
+        inverse = _updated(inverse, there.point - here.point, here.slope - there.slope)
+        here = _renewed(there, sphere)
+        steepest = max(steepest, float(np.linalg.norm(here.slope)))
+    return here, steepest, taken
+
+
+def _line_search(surface: Function, here: _Place, direction: Floats) -> _Place | None:
+    """A step that rises enough and after which the way is less steep; None when nothing rises."""
+    rise = float(here.slope @ direction)
+    low, high, step = 0.0, math.inf, 1.0
+    found: _Place | None = None
+    for _ in range(MOST_BISECTIONS):
+        there = _place(surface, here.point + step * direction)
+        if not there.value > here.value + ENOUGH_RISE * step * rise:
+            high = step
+        elif float(there.slope @ direction) > ENOUGH_BEND * rise:
+            low, found = step, there
+        else:
+            return there
+        step = 2.0 * low if high == math.inf else 0.5 * (low + high)
+    return found
+
+
+def _updated(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | None:
+    """The BFGS update of the inverse Hessian; unchanged where the slope did not fall."""
+    product = float(step @ bend)
+    if not product > 1e-300:
+        return inverse
+    if inverse is None:
+        inverse = np.eye(step.size) * (product / float(bend @ bend))
+    moved = inverse @ bend
+    crossed = np.outer(moved, step)
+    stretch = (product + float(bend @ moved)) / product
+    return np.asarray(inverse + (stretch * np.outer(step, step) - crossed - crossed.T) / product)
+
+
+def _way_up(
+    surface: Function, here: _Place, rng: np.random.Generator, nil: float
+) -> tuple[float, _Place | None]:
+    """The shortest combination of the slopes near a place, and a higher place along it if any."""
+    own = shortest = float(np.linalg.norm(here.slope))
+    if own <= nil:
+        return own, None
+    k = here.point.size
+    for reach in NEAR:
+        around = rng.standard_normal((2 * k, k)) * (reach / math.sqrt(k))
+        slopes = np.array([here.slope, *(surface(here.point + step)[1] for step in around)])
+        combined = shortest_combination(slopes)
+        length = float(np.linalg.norm(combined))
+        shortest = min(shortest, length)
+        if shortest <= nil:
+            return shortest, None
+        step = combined * (reach / length)
+        there = _place(surface, here.point + step)
+        if there.value > here.value + NO_RISE * (1.0 + abs(here.value)):
+            return shortest, there
+    return shortest, None

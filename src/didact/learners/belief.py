@@ -1,0 +1,306 @@
+"""What a learner believes after demonstrations: likely weights, and how far to trust them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
+from didact.mdp import MDP, Demonstration
+from didact.numerics.exact import Floats, shown
+
+if TYPE_CHECKING:
+    from didact.learners.certificate import Certificate
+    from didact.learners.risk import Risk
+
+WORST_R_HAT = 1.05
+"""Chains with a larger R-hat disagree: their draws are not the posterior."""
+
+FEWEST_EFFECTIVE = 100
+"""With fewer effective draws, means and quantiles are mostly noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Weights that a learner holds likely, from one or several chains.
+
+    samples: (chains, draws, k), for point learners (1, 1, k). log_posterior: (chains, draws), log
+    likelihood + log prior density of each sample up to one constant; all NaN where the learner
+    has no density. map_weights: (k,), the densest weights seen anywhere, burn-in included.
+    best_by_chain: (chains,), the best log density that each chain saw. acceptance: (chains,), the
+    accepted share of proposals after burn-in; NaN for point learners. confidence: what the
+    likelihood multiplies Q by; None where there is no such number. notes: one line each.
+    Arrays are read-only.
+    """
+
+    mdp: MDP
+    learner: str
+    demonstrations: tuple[Demonstration, ...]
+    samples: Floats
+    log_posterior: Floats
+    map_weights: Floats
+    map_log_posterior: float
+    best_by_chain: Floats
+    acceptance: Floats
+    confidence: float | None
+    certificate: Certificate | None
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    _derived: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
+
+    def __post_init__(self) -> None:
+        for name, value in _checked(self).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_chains(self) -> int:
+        """How many chains were run."""
+        return int(self.samples.shape[0])
+
+    @property
+    def n_draws(self) -> int:
+        """How many draws each chain kept."""
+        return int(self.samples.shape[1])
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the learner gives one weight vector and no distribution."""
+        return self.samples.shape[:2] == (1, 1)
+
+    @property
+    def samples_flat(self) -> Floats:
+        """All draws, chain after chain, shape (chains * draws, k)."""
+        return self.samples.reshape(-1, self.mdp.n_features)
+
+    @property
+    def mean_weights(self) -> Floats:
+        """The posterior mean (k,): for returns linear in the weights the Bayes-optimal reward."""
+        return self._once("mean", lambda: self.samples_flat.mean(axis=0))
+
+    @property
+    def r_hat(self) -> Floats:
+        """Rank-normalised split R-hat by feature (k,); NaN where there is nothing to compare."""
+        return self._once("r_hat", lambda: rank_r_hat(self.samples))
+
+    @property
+    def ess_bulk(self) -> Floats:
+        """Effective draws in the middle of each feature's posterior (k,)."""
+        return self._once("ess_bulk", lambda: bulk_ess(self.samples))
+
+    @property
+    def ess_tail(self) -> Floats:
+        """Effective draws at the 5% and 95% quantiles of each feature (k,)."""
+        return self._once("ess_tail", lambda: tail_ess(self.samples))
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the draws can pass for the posterior; a point learner has no chains to mix."""
+        return not _mixing_problems(self)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know: the learner's notes, then the diagnostics that fail."""
+        return (*self.notes, *_mixing_problems(self))
+
+    def policy(self, of: Literal["map", "mean"] = "map") -> Floats:
+        """Equal probability for all optimal actions of the MAP or mean weights, shape (S, A)."""
+        if of not in ("map", "mean"):
+            raise InvalidParameter(f"of must be 'map' or 'mean'; it is {shown(of)}")
+        return self._once(f"policy of {of}", lambda: _policy(self, of))
+
+    def risk(self, policy: Any = None, *, level: float = 0.95, delta: float = 0.05) -> Risk:
+        """How much a policy may lose under this belief; by default the MAP weights' own policy.
+
+        The value at risk is the `level` quantile of the loss over the draws, with a bound that
+        holds with probability 1 - delta where there are enough effective draws.
+        """
+        from didact.learners.risk import risk_of
+
+        return risk_of(self, policy, level=level, delta=delta)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One row for each feature: name, map, mean, sd, quantiles, r_hat, ess_bulk, ess_tail."""
+        from didact.learners.summary import feature_rows
+
+        return feature_rows(self)
+
+    def to_arviz(self) -> Any:
+        """Posterior and sample_stats in the form that the installed ArviZ takes."""
+        from didact.learners.summary import as_arviz
+
+        return as_arviz(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.belief/1` file (.npz, no pickle); `load_belief(path, mdp)` reads it."""
+        from didact.learners.belief_files import save_belief
+
+        save_belief(self, path)
+
+    def __str__(self) -> str:
+        from didact.learners.summary import in_words
+
+        return in_words(self)
+
+    def __repr__(self) -> str:
+        size = "a point" if self.is_point else f"{self.n_chains} chains of {self.n_draws} draws"
+        return (
+            f"Belief({self.learner!r}, {size}, {self.mdp.n_features} features, "
+            f"{len(self.demonstrations)} demonstrations)"
+        )
+
+    def _repr_html_(self) -> str:
+        from didact.learners.summary import as_html
+
+        return as_html(self)
+
+    def _once(self, name: str, find: Any) -> Floats:
+        """The value, found when it is first asked for, and then read-only."""
+        if name not in self._derived:
+            found = find()
+            found.setflags(write=False)
+            self._derived[name] = found
+        value: Floats = self._derived[name]
+        return value
+
+
+def point_belief(
+    mdp: MDP,
+    learner: str,
+    demonstrations: tuple[Demonstration, ...],
+    weights: Any,
+    *,
+    log_posterior: float = float("nan"),
+    confidence: float | None = None,
+    certificate: Certificate | None = None,
+    settings: Mapping[str, Any] | None = None,
+    notes: tuple[str, ...] = (),
+) -> Belief:
+    """The belief of a learner that gives one weight vector (k,) and no distribution."""
+    point = np.asarray(weights, dtype=np.float64)
+    density = np.full((1, 1), log_posterior)
+    return Belief(
+        mdp,
+        learner,
+        demonstrations,
+        point.reshape(1, 1, -1),
+        density,
+        point,
+        float(log_posterior),
+        density[0],
+        np.full(1, np.nan),
+        confidence,
+        certificate,
+        settings or {},
+        notes,
+    )
+
+
+def _checked(belief: Belief) -> dict[str, Any]:
+    """The fields in their right shapes and finite, arrays frozen."""
+    samples = _frozen(belief.samples, "samples")
+    if samples.ndim != 3 or 0 in samples.shape or samples.shape[2] != belief.mdp.n_features:
+        raise InvalidParameter(
+            f"samples must have the shape (chains, draws, {belief.mdp.n_features}) with at least "
+            f"one draw; the shape is {samples.shape}"
+        )
+    n_chains, n_draws, k = samples.shape
+    shapes = {
+        "log_posterior": (n_chains, n_draws),
+        "map_weights": (k,),
+        "best_by_chain": (n_chains,),
+        "acceptance": (n_chains,),
+    }
+    arrays = {name: _frozen(getattr(belief, name), name) for name in shapes}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise InvalidParameter(
+                f"{name} must have the shape {shape}; the shape is {arrays[name].shape}"
+            )
+    for name, array in (("samples", samples), ("map_weights", arrays["map_weights"])):
+        if not np.isfinite(array).all():
+            raise InvalidParameter(f"{name} must be finite numbers; one is not")
+    _require_densities(belief, arrays)
+    rates = arrays["acceptance"]
+    if not (np.isnan(rates) | ((rates >= 0.0) & (rates <= 1.0))).all():
+        raise InvalidParameter("acceptance must be shares from 0 to 1, or NaN; one is not")
+    return {
+        "samples": samples,
+        **arrays,
+        "map_log_posterior": float(belief.map_log_posterior),
+        "demonstrations": tuple(belief.demonstrations),
+        "settings": MappingProxyType(dict(belief.settings)),
+        "notes": tuple(" ".join(str(note).split()) for note in belief.notes),
+    }
+
+
+def _require_densities(belief: Belief, arrays: Mapping[str, Floats]) -> None:
+    """Either every log density is finite, or the learner has none and all are NaN."""
+    densities = np.concatenate(
+        (arrays["log_posterior"].ravel(), arrays["best_by_chain"], [belief.map_log_posterior])
+    )
+    if not (np.isfinite(densities).all() or np.isnan(densities).all()):
+        raise InvalidParameter(
+            "log densities must all be finite, or all NaN where the learner has none; "
+            f"one is {float(densities[~np.isfinite(densities)][0])}"
+        )
+
+
+def _frozen(given: Any, place: str) -> Floats:
+    """A read-only float array; copied unless it is one that nobody can write to."""
+    try:
+        array = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"{place} must be numbers; it is {shown(given)}") from None
+    if array.flags.writeable or not array.flags.owndata:
+        array = array.copy()
+        array.setflags(write=False)
+    return array
+
+
+def _policy(belief: Belief, of: str) -> Floats:
+    from didact.planning import solve
+
+    weights = belief.map_weights if of == "map" else belief.mean_weights
+    return solve(belief.mdp, weights).policy
+
+
+def _mixing_problems(belief: Belief) -> tuple[str, ...]:
+    """One line for each diagnostic that fails, with the feature where it is worst."""
+    if belief.is_point:
+        return ()
+    if np.isnan(belief.ess_bulk).all():
+        return (
+            f"{belief.n_draws} draws are too few to tell whether the chains have mixed; "
+            "at least 4 are needed. Run more steps",
+        )
+    problems = []
+    worst = _where(belief.r_hat, np.nanargmax)
+    if worst is not None and belief.r_hat[worst] > WORST_R_HAT:
+        problems.append(
+            f"the chains have not mixed: R-hat {belief.r_hat[worst]:.2f} for "
+            f"{_named(belief.mdp, worst)}, at most {WORST_R_HAT} is wanted; run more steps, "
+            "or start the chains elsewhere"
+        )
+    scarce = _where(belief.ess_bulk, np.nanargmin)
+    if scarce is not None and belief.ess_bulk[scarce] < FEWEST_EFFECTIVE:
+        problems.append(
+            f"the draws are worth only {belief.ess_bulk[scarce]:.0f} independent ones for "
+            f"{_named(belief.mdp, scarce)}, at least {FEWEST_EFFECTIVE} are wanted; run more steps"
+        )
+    return tuple(problems)
+
+
+def _where(values: Floats, find: Any) -> int | None:
+    return None if np.isnan(values).all() else int(find(values))
+
+
+def _named(mdp: MDP, feature: int) -> str:
+    """'feature 3', with its name where it has one."""
+    number, name = f"feature {feature}", mdp.feature_name(feature)
+    return number if name == number else f"{number} ({name})"

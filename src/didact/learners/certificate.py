@@ -1,0 +1,125 @@
+"""Do weights explain the demonstrations: is every shown action best, and every other one worse?
+
+Why it matters: if a lesson is complete and closed, weights that make the actions shown in each
+shown state its optimal ones, and no others, lie inside the class that the lesson pins down. Then
+the learner's policy loses nothing, however it breaks ties.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidParameter
+from didact.learners.evidence import Evidence, softmax_log_likelihood
+from didact.numerics.exact import shown
+from didact.planning import Plan, solve
+from didact.planning.floats import UNIT
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Whether weights make exactly the shown actions optimal in the shown states.
+
+    log_likelihood: of all demonstrations under the softmax policy at `confidence`.
+    by_likelihood: the likelihood alone proves it, being above 1/2 by more than its own error. Each
+        shown pair then has probability above 1/2, since a product of probabilities is no larger
+        than any of its factors; so its action beats every other one of its state strictly. Where
+        two actions of one state are shown this cannot happen: their product is at most 1/4.
+    holds: the proved plan of the weights (a float means its shortest decimal) has the shown
+        actions, and no others, as the optimal ones of every shown state. None: not decided.
+    reason: why, in words.
+    """
+
+    log_likelihood: float
+    confidence: float
+    by_likelihood: bool
+    holds: bool | None
+    reason: str
+
+    def __str__(self) -> str:
+        answer = {True: "holds", False: "does not hold", None: "is open"}[self.holds]
+        return f"The certificate {answer}: {self.reason}."
+
+
+def certify(evidence: Evidence, weights: Any, confidence: float) -> Certificate:
+    """Decide whether weights (k,) make the shown actions optimal and all others worse."""
+    confidence = as_confidence(confidence)
+    plan = solve(evidence.mdp, weights)
+    total = softmax_log_likelihood(evidence, plan.action_values, confidence)
+    by_likelihood = total - _error_of_likelihood(evidence, plan, confidence) > -math.log(2.0)
+    if not evidence.n_pairs:
+        return Certificate(total, confidence, True, True, "nothing was shown")
+    if by_likelihood:
+        reason = (
+            f"the likelihood of all demonstrations, {math.exp(total):.3g}, is above 1/2, so every "
+            "shown action beats every other one"
+        )
+        return Certificate(total, confidence, True, True, reason)
+    holds, reason = _judged(evidence, plan)
+    return Certificate(total, confidence, False, holds, reason)
+
+
+def as_confidence(given: Any) -> float:
+    """A confidence: a finite number from 0."""
+    if isinstance(given, bool | np.bool_ | str) or not np.isscalar(given):
+        raise InvalidParameter(f"confidence must be a number from 0; it is {shown(given)}")
+    try:
+        confidence = float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        confidence = math.nan
+    if not (math.isfinite(confidence) and confidence >= 0.0):
+        raise InvalidParameter(f"confidence must be a finite number from 0; it is {shown(given)}")
+    return confidence
+
+
+def _error_of_likelihood(evidence: Evidence, plan: Plan, confidence: float) -> float:
+    """How far the computed log likelihood can be from the one of the true action values.
+
+    Each log probability moves by at most twice what its action values move; the rest is rounding.
+    """
+    reach = confidence * float(np.abs(plan.action_values).max(initial=0.0)) + 4.0
+    units = 8.0 * (evidence.mdp.n_actions + evidence.counts.size + 8) * UNIT
+    return evidence.n_pairs * (2.0 * confidence * plan.error_bound + units * reach)
+
+
+def _judged(evidence: Evidence, plan: Plan) -> tuple[bool | None, str]:
+    """Compare the shown with the optimal actions of every shown state.
+
+    The plan's optimal sets are never too small, so a shown action outside of them is refuted even
+    where the plan is not proved; and a set of one action is right.
+    """
+    given = evidence.counts > 0
+    best = plan.optimal[evidence.states]
+    missed = given & ~best
+    if missed.any():
+        return False, _worse_than_best(evidence, plan, missed)
+    extra = best & ~given
+    sure = plan.is_proved or bool((best.sum(axis=1) == 1).all())
+    if sure and extra.any():
+        state, action = _first(evidence, extra)
+        return False, f"action {action} in state {state} is as good as what was shown there"
+    if sure:
+        return True, "in every shown state the shown actions are optimal and all others are worse"
+    return None, "some actions are too close to tell which is better; exact arithmetic may decide"
+
+
+def _worse_than_best(evidence: Evidence, plan: Plan, missed: NDArray[np.bool_]) -> str:
+    """Names the shown action that falls short most, and by how much."""
+    values = plan.action_values[evidence.states]
+    gaps = np.where(missed, values.max(axis=1, keepdims=True) - values, -1.0)
+    place, action = (int(i) for i in np.unravel_index(int(gaps.argmax()), gaps.shape))
+    state = int(evidence.states[place])
+    return (
+        f"action {action}, shown in state {state}, is worse than the best there "
+        f"by {gaps[place, action]:.3g}"
+    )
+
+
+def _first(evidence: Evidence, mask: NDArray[np.bool_]) -> tuple[int, int]:
+    place, action = np.argwhere(mask)[0].tolist()
+    return int(evidence.states[place]), int(action)

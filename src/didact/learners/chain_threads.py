@@ -1,0 +1,95 @@
+"""Several chains at once: each in a thread while compiled kernels run, progress told from here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any
+
+from didact.errors import InvalidParameter
+from didact.numerics.exact import shown
+
+Progress = Callable[[int, int], object]
+Run = Iterator[int]
+"""A chain on its way: yields how many steps it has taken since it last did."""
+
+GLANCE = 0.05
+"""Seconds between two reports of progress."""
+
+
+def run_all(runs: Sequence[Run], n_steps: int, *, threads: int, progress: Progress | None) -> None:
+    """Exhaust all runs; progress(done, total) is called from this thread, total = n_steps.
+
+    An interruption, or an error in one of them, stops the others at their next block.
+    """
+    if threads == 1 or len(runs) == 1:
+        done = 0
+        for run in runs:
+            for taken in run:
+                done += taken
+                if progress is not None:
+                    progress(min(done, n_steps), n_steps)
+    else:
+        _run_in_threads(runs, n_steps, threads, progress)
+    if progress is not None:
+        progress(n_steps, n_steps)
+
+
+def _run_in_threads(
+    runs: Sequence[Run], n_steps: int, threads: int, progress: Progress | None
+) -> None:
+    taken = [0] * len(runs)
+    stop: list[bool] = []
+
+    def exhaust(number: int) -> None:
+        for steps in runs[number]:
+            taken[number] += steps
+            if stop:
+                return
+
+    with ThreadPoolExecutor(min(threads, len(runs))) as pool:
+        left: set[Future[None]] = {pool.submit(exhaust, number) for number in range(len(runs))}
+        try:
+            while left:
+                finished, left = wait(left, timeout=GLANCE)
+                for future in finished:
+                    future.result()
+                if progress is not None:
+                    progress(min(sum(taken), n_steps), n_steps)
+        except BaseException:
+            stop.append(True)
+            for future in left:
+                future.cancel()
+            raise
+
+
+def as_threads(given: Any, n_chains: int) -> int:
+    """How many threads to use: as given, else one for each processor that this process may use."""
+    if given is None:
+        free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return max(1, min(n_chains, free or 1))
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InvalidParameter(f"threads must be a whole number from 1; it is {shown(given)}")
+    return min(given, n_chains)
+
+
+@contextmanager
+def told(progress: Any, what: str) -> Iterator[Progress | None]:
+    """A function (done, total): the given one, a bar on standard error for True, or none."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        with Bar(console=Console(stderr=True), transient=True) as bar:
+            number = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(number, completed=done, total=total)
+    elif callable(progress):
+        yield progress
+    else:
+        raise InvalidParameter(
+            f"progress must be None, True or a function (done, total); it is {shown(progress)}"
+        )

@@ -1,0 +1,194 @@
+"""The likelihood of demonstrations and its slope in the weights, on exact action values.
+
+Inside one policy cell Q*_w(s, a) = mu(s, a).w with mu the successor features of an optimal policy,
+so the slope of log P(D | w) is confidence times the sum over shown states of
+counts(s, a) mu(s, a) - n(s) sum_b p(b|s) mu(s, b). On the border of cells the optimal policy is not
+unique; any of them gives the same value, and one of the slopes that meet there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import NotConverged
+from didact.learners.evidence import Evidence
+from didact.numerics.exact import Floats
+from didact.planning import kernels
+from didact.planning.floats import UNIT, reward_table, single_successors
+from didact.planning.linear import discounted_sums
+
+MOST_ROUNDS = 1_000
+"""Rounds of policy iteration before rounding is suspected of making it cycle."""
+
+EXPECTED_CALLS = 2_000
+"""How often a learner asks for values, about: what a compiled kernel is worth here."""
+
+
+class ShownFeatures:
+    """Successor features of the shown states under an optimal policy, from weights to weights.
+
+    Keeps the last optimal policy: most of the time it, or one close to it, is optimal for the next
+    weights as well. The values do not depend on where it comes from, up to rounding.
+    """
+
+    def __init__(self, evidence: Evidence):
+        mdp = evidence.mdp
+        self.mdp = mdp
+        self.states = evidence.states
+        self.policy = np.zeros(mdp.n_states, dtype=np.uint32)
+        self.n_solves = 0
+        self._known: NDArray[np.uint32] | None = None
+        self._by_state = np.zeros((mdp.n_states, mdp.n_features))
+        self._shown = np.zeros((self.states.size, mdp.n_actions, mdp.n_features))
+        self._rows = (
+            self.states[:, None] * mdp.n_actions + np.arange(mdp.n_actions)[None, :]
+        ).ravel()
+        self._payments = _shown_payments(evidence)
+        self._deterministic = _Walker(mdp) if mdp.is_deterministic() else None
+
+    def __call__(self, weights: Floats) -> Floats:
+        """mu(s, a) of all actions of the shown states, shape (m, A, k); not to be changed."""
+        self.n_solves += 1
+        rewards, scale = reward_table(self.mdp, weights)
+        tolerance = 4.0 * UNIT * scale / (1.0 - self.mdp.discount)
+        for _ in range(3):
+            if self._settle(weights, rewards, tolerance):
+                return self._shown
+            tolerance *= 32.0
+        raise NotConverged("policy iteration did not settle; use a smaller discount")
+
+    def _settle(self, weights: Floats, rewards: Floats, tolerance: float) -> bool:
+        """Iterate policies until none is better by the tolerance; False after too many rounds."""
+        if self._deterministic is not None:
+            settled = self._deterministic.improve(rewards, tolerance, self.policy)
+            self._evaluate()
+            return settled
+        for _ in range(MOST_ROUNDS):
+            self._evaluate()
+            if not self._improve(rewards, self._by_state @ weights, tolerance):
+                return True
+        return False
+
+    def _improve(self, rewards: Floats, values: Floats, tolerance: float) -> bool:
+        """Switch every state to its best action if that is better; whether any was."""
+        q = (rewards + self.mdp.discount * (self.mdp.transitions.matrix() @ values)).reshape(
+            self.mdp.n_states, -1
+        )
+        best = q.argmax(axis=1)
+        everywhere = np.arange(self.mdp.n_states)
+        better = q[everywhere, best] > q[everywhere, self.policy] + tolerance
+        self.policy[better] = best[better]
+        return bool(better.any())
+
+    def _evaluate(self) -> None:
+        """Successor features of the policy, unless they are known already."""
+        if self._known is not None and np.array_equal(self._known, self.policy):
+            return
+        if self._deterministic is not None:
+            self._deterministic.count(self.policy, self._by_state)
+            after = self._by_state[single_successors(self.mdp)[self._rows]]
+        else:
+            self._by_state = _policy_counts(self.mdp, self.policy)
+            after = (self.mdp.transitions.matrix() @ self._by_state)[self._rows]
+        self._shown = self._payments + self.mdp.discount * after.reshape(self._shown.shape)
+        self._known = self.policy.copy()
+
+
+class _Walker:
+    """Policy iteration and successor features of a deterministic model, with their workspace."""
+
+    def __init__(self, mdp: Any):
+        n = mdp.n_states
+        self.mdp = mdp
+        self.allowed = np.ones(n * mdp.n_actions, dtype=np.uint8)
+        self.values, self.payments = np.zeros((2, n))
+        self.following, self.path = np.zeros((2, n), dtype=np.uint32)
+        self.seen = np.zeros(n, dtype=np.uint8)
+        self.ends = mdp.terminal.view(np.uint8)
+        self.work = EXPECTED_CALLS * n * mdp.n_actions
+
+    def improve(self, rewards: Floats, tolerance: float, policy: NDArray[np.uint32]) -> bool:
+        """Make the policy optimal, in place; False when it did not settle."""
+        rounds = kernels.iterate_policies_deterministic.run(
+            self.work, self.mdp.n_states, self.mdp.n_actions, single_successors(self.mdp),
+            self.ends, self.allowed, rewards, self.mdp.discount, tolerance, MOST_ROUNDS, policy,
+            self.values, self.payments, self.following, self.seen, self.path,
+        )  # fmt: skip
+        return bool(rounds >= 0)
+
+    def count(self, policy: NDArray[np.uint32], counts: Floats) -> None:
+        """Successor features of the policy, written into counts (S, k)."""
+        n, k = counts.shape
+        taken = np.arange(n) * self.mdp.n_actions + policy
+        features = self.mdp.features.floats
+        payments = features if features.ndim == 2 else features.reshape(-1, k)[taken]
+        self.seen[:] = 0
+        kernels.walk_functional_graph.run(
+            self.work, n, k, single_successors(self.mdp)[taken], self.ends,
+            np.ascontiguousarray(payments).ravel(), self.mdp.discount, counts.ravel(), self.seen,
+            self.path,
+        )  # fmt: skip
+
+
+def _shown_payments(evidence: Evidence) -> Floats:
+    """phi(s, a) of the shown states; (m, A, k), or (m, 1, k) when actions do not matter."""
+    features = evidence.mdp.features.floats[evidence.states]
+    return features if features.ndim == 3 else features[:, None, :]
+
+
+def _policy_counts(mdp: Any, policy: NDArray[np.uint32]) -> Floats:
+    """Successor features (S, k) of actions (S,)."""
+    everywhere = np.arange(mdp.n_states)
+    chosen = np.zeros((mdp.n_states, mdp.n_actions))
+    chosen[everywhere, policy] = 1.0
+    chosen[mdp.terminal] = 0.0
+    features = mdp.features.floats
+    payments = features if features.ndim == 2 else features[everywhere, policy]
+    return discounted_sums(mdp, chosen, np.ascontiguousarray(payments))
+
+
+def softmax(action_values: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Probabilities and log probabilities of the softmax policy, each of the shape given."""
+    best = action_values.max(axis=1, keepdims=True, initial=-np.inf)
+    scaled = confidence * (action_values - best)
+    raised = np.exp(scaled)
+    totals = raised.sum(axis=1, keepdims=True)
+    return raised / totals, scaled - np.log(totals)
+
+
+class Likelihood:
+    """log P(D | w) of the softmax policy on Q*_w, and its slope (k,), as a function of w.
+
+    features: an evaluator to share with other functions of the same evidence.
+    """
+
+    def __init__(
+        self, evidence: Evidence, confidence: float, features: ShownFeatures | None = None
+    ):
+        self.evidence = evidence
+        self.confidence = confidence
+        self.features = ShownFeatures(evidence) if features is None else features
+        self._totals = evidence.counts.sum(axis=1, keepdims=True)
+
+    def __call__(self, weights: Floats) -> tuple[float, Floats]:
+        """The value and the slope at weights (k,)."""
+        mu = self.features(weights)
+        shares, logs = softmax(mu @ weights, self.confidence)
+        surplus = self.evidence.counts - self._totals * shares
+        slope = self.confidence * (surplus.ravel() @ mu.reshape(-1, weights.size))
+        return float((self.evidence.counts * logs).sum()), slope
+
+    @property
+    def n_solves(self) -> int:
+        """How many weight vectors were planned for."""
+        return self.features.n_solves
+
+
+def likelihood_gradient(
+    evidence: Evidence, weights: Floats, confidence: float
+) -> tuple[float, Floats]:
+    """log P(D | w) and its slope (k,) at one weight vector."""
+    return Likelihood(evidence, confidence)(np.asarray(weights, dtype=np.float64))

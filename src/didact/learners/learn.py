@@ -1,0 +1,175 @@
+"""Learn from demonstrations: find the learner by name, ask it, and say how far to trust it.
+
+A learner is a function of `Evidence` and a generator that returns a `Belief`, or plain weights
+(k,). The built-in ones are named by module and function, and loaded when they are first asked.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from importlib import import_module, metadata
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from didact.errors import DidactError, InvalidInput, InvalidParameter, NotMixed
+from didact.learners.belief import Belief, point_belief
+from didact.learners.evidence import Evidence, as_evidence
+from didact.mdp import MDP
+from didact.mdp.model import as_weights
+from didact.numerics.exact import shown
+from didact.random import Seed, as_generator
+
+Learner = Callable[..., Any]
+Function = TypeVar("Function", bound=Learner)
+
+ENTRY_POINTS = "didact.learners"
+
+_learners: dict[str, Learner | str] = {
+    "birl": "didact.learners.birl:birl",
+    "bio-irl": "didact.learners.bio_irl:bio_irl",
+    "ml-irl": "didact.learners.ml_irl:ml_irl",
+    "policy-matching": "didact.learners.policy_matching:policy_matching",
+    "max-entropy": "didact.learners.max_entropy:max_entropy",
+}
+BUILT_IN = frozenset(_learners)
+
+
+def register_learner(name: str) -> Callable[[Function], Function]:
+    """Make the decorated function the learner `name`; it stays an ordinary function."""
+    if not isinstance(name, str) or not name:
+        raise InvalidParameter(f"a learner's name must be text; it is {shown(name)}")
+
+    def register(function: Function) -> Function:
+        if name in BUILT_IN:
+            raise InvalidParameter(f"the learner {name!r} is built in; choose another name")
+        _learners[name] = function
+        return function
+
+    return register
+
+
+def learners() -> Mapping[str, Learner]:
+    """Every learner by name: the built-in, the registered, the installed (entry points)."""
+    _find_installed()
+    return MappingProxyType({name: _loaded(name) for name in _learners})
+
+
+def learn(
+    mdp: MDP,
+    demonstrations: Iterable[Any],
+    *,
+    learner: str = "birl",
+    seed: Seed = 0,
+    **options: Any,
+) -> Belief:
+    """What a learner believes about the reward after seeing demonstrations of this MDP.
+
+    demonstrations: lists of (state, action) pairs, as those of a lesson; repeated pairs count each
+    time, and there may be none. options go to the learner. Each of `belief.warnings` is also
+    issued as a `NotMixed` warning.
+    """
+    if not isinstance(mdp, MDP):
+        raise InvalidParameter(f"mdp must be an MDP, such as task.mdp; it is {shown(mdp)}")
+    method = find_learner(learner, options)
+    evidence = as_evidence(mdp, demonstrations)
+    returned = _ask(method, evidence, as_generator(seed, "learn"), learner, options)
+    belief = _as_belief(returned, evidence, learner, options)
+    number = int(seed) if isinstance(seed, int | np.integer) else None
+    belief = replace(belief, settings={**belief.settings, "seed": number})
+    for line in belief.warnings:
+        warnings.warn(line, NotMixed, stacklevel=2)
+    return belief
+
+
+def find_learner(name: str, options: Iterable[str] = ()) -> Learner:
+    """The learner of this name; refuses a name or an option that there is not."""
+    if name not in _learners:
+        _find_installed()
+    if name not in _learners:
+        raise InvalidParameter(
+            f"no learner is called {shown(name)}; there are {', '.join(_learners)}"
+        )
+    method = _loaded(name)
+    names = option_names(method)
+    for option in options:
+        if names is not None and option not in names:
+            raise InvalidParameter(
+                f"learner {name!r} has no option {option!r}; it takes {', '.join(names) or 'none'}"
+            )
+    return method
+
+
+def option_names(method: Learner) -> tuple[str, ...] | None:
+    """The options that a learner takes; None where it takes any."""
+    accepted = list(inspect.signature(method).parameters.values())[2:]
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted):
+        return None
+    return tuple(p.name for p in accepted)
+
+
+def _find_installed() -> None:
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        if entry.name not in _learners:
+            _learners[entry.name] = entry.load()
+
+
+def _loaded(name: str) -> Learner:
+    found = _learners[name]
+    if isinstance(found, str):
+        module, _, function = found.partition(":")
+        found = getattr(import_module(module), function)
+        _learners[name] = found
+    method: Learner = found
+    return method
+
+
+def _ask(
+    method: Learner,
+    evidence: Evidence,
+    rng: np.random.Generator,
+    learner: str,
+    options: Mapping[str, Any],
+) -> Any:
+    """What the learner returns; a failure of a user's own learner is told in one line."""
+    if learner in BUILT_IN:
+        return method(evidence, rng, **options)
+    try:
+        return method(evidence, rng, **options)
+    except DidactError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidParameter(f"learner {learner!r} failed: {reason:.200}") from error
+
+
+def _as_belief(
+    returned: Any, evidence: Evidence, learner: str, options: Mapping[str, Any]
+) -> Belief:
+    """A belief about this MDP; plain weights become the belief of a point."""
+    if isinstance(returned, Belief):
+        if returned.mdp is not evidence.mdp:
+            raise InvalidParameter(
+                f"learner {learner!r} must return a belief about evidence.mdp; "
+                "its belief is about another MDP"
+            )
+        return returned
+    try:
+        weights = as_weights(returned, evidence.mdp.n_features).floats
+    except InvalidInput as error:
+        raise InvalidParameter(
+            f"learner {learner!r} must return a Belief or weights "
+            f"({evidence.mdp.n_features},): {error}"
+        ) from None
+    settings = {name: _as_plain(value) for name, value in options.items()}
+    return point_belief(evidence.mdp, learner, evidence.demonstrations, weights, settings=settings)
+
+
+def _as_plain(value: Any) -> Any:
+    """An option as a file can hold it."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if plain is None or isinstance(plain, bool | int | float | str) else shown(plain)

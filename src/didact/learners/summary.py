@@ -1,0 +1,168 @@
+"""A belief for people and other tools: rows by feature, a few lines, a small table, ArviZ."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.learners.belief import Belief
+from didact.mdp import MDP
+from didact.numerics.exact import shown
+
+QUANTILES = {"5%": 0.05, "95%": 0.95}
+MOST_LINES = 12
+"""So many features are told one by one in text."""
+
+
+def feature_rows(belief: Belief) -> list[dict[str, Any]]:
+    """name, map, mean, sd, 5%, 95%, r_hat, ess_bulk and ess_tail of each feature.
+
+    A point learner has no spread and no diagnostics: NaN.
+    """
+    draws = belief.samples_flat
+    spread = np.full(draws.shape[1], np.nan)
+    low, high = np.full((2, draws.shape[1]), np.nan)
+    if not belief.is_point:
+        spread = draws.std(axis=0, ddof=1)
+        low, high = np.quantile(draws, list(QUANTILES.values()), axis=0)
+    columns = {
+        "map": belief.map_weights,
+        "mean": belief.mean_weights,
+        "sd": spread,
+        "5%": low,
+        "95%": high,
+        "r_hat": belief.r_hat,
+        "ess_bulk": belief.ess_bulk,
+        "ess_tail": belief.ess_tail,
+    }
+    return [
+        {"name": name, **{column: float(values[i]) for column, values in columns.items()}}
+        for i, name in enumerate(feature_names(belief.mdp))
+    ]
+
+
+def feature_names(mdp: MDP) -> list[str]:
+    """The names of the features; a name that stands twice gets its number."""
+    names = [mdp.feature_name(i) for i in range(mdp.n_features)]
+    often = Counter(names)
+    return [name if often[name] == 1 else f"{name} [{i}]" for i, name in enumerate(names)]
+
+
+def size_in_words(belief: Belief) -> str:
+    """'birl: 4 chains of 8000 draws after 17 pairs, confidence 100'."""
+    n_pairs = sum(len(demonstration) for demonstration in belief.demonstrations)
+    kept = (
+        "one weight vector"
+        if belief.is_point
+        else f"{counted(belief.n_chains, 'chain')} of {counted(belief.n_draws, 'draw')}"
+    )
+    sure = "" if belief.confidence is None else f", confidence {belief.confidence:g}"
+    return f"{belief.learner}: {kept} after {counted(n_pairs, 'pair')}{sure}"
+
+
+def counted(n: int, thing: str) -> str:
+    """'1 draw', '2 draws'."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
+def in_words(belief: Belief) -> str:
+    """A few lines: what it is, the weights by feature, the certificate, the warnings."""
+    lines = [size_in_words(belief)]
+    for row in feature_rows(belief)[:MOST_LINES]:
+        span = "" if belief.is_point else f", 90% from {row['5%']:.3g} to {row['95%']:.3g}"
+        lines.append(f"  {row['name']}: {row['map']:.3g}{span}")
+    if belief.mdp.n_features > MOST_LINES:
+        lines.append(f"  ({counted(belief.mdp.n_features - MOST_LINES, 'more feature')})")
+    if belief.certificate is not None:
+        lines.append(str(belief.certificate))
+    lines += [f"Warning: {line}" for line in belief.warnings]
+    return "\n".join(lines)
+
+
+def as_html(belief: Belief) -> str:
+    """A small table that needs nothing else; names are escaped."""
+    rows = feature_rows(belief)
+    heads = [name for name in rows[0] if not belief.is_point or name in ("name", "map")]
+    cells = [
+        "".join(f"<td>{html.escape(_written(name, row[name]))}</td>" for name in heads)
+        for row in rows
+    ]
+    told = [*([] if belief.certificate is None else [str(belief.certificate)]), *belief.warnings]
+    return (
+        f"<table><caption>{html.escape(size_in_words(belief))}</caption><thead><tr>"
+        + "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+        + "</tr></thead><tbody>"
+        + "".join(f"<tr>{row}</tr>" for row in cells)
+        + "</tbody></table>"
+        + "".join(f"<p>{html.escape(line)}</p>" for line in told)
+    )
+
+
+def _written(column: str, value: Any) -> str:
+    if column == "name":
+        return str(value)
+    if np.isnan(value):
+        return ""
+    return f"{value:.0f}" if column.startswith("ess") else f"{value:.3g}"
+
+
+def as_arviz(belief: Belief) -> Any:
+    """What the installed ArviZ works on: a DataTree from 1.0 on, before that InferenceData."""
+    try:
+        version = metadata.version("arviz")
+        tree = as_datatree(belief)
+        if int(version.partition(".")[0]) >= 1:
+            return tree
+        from arviz import InferenceData
+    except (ImportError, metadata.PackageNotFoundError):
+        raise InvalidParameter(
+            "to_arviz needs ArviZ and xarray; install them with `pip install didact[arviz]`"
+        ) from None
+    converted: Any = InferenceData
+    return converted.from_datatree(tree)
+
+
+def as_datatree(belief: Belief) -> Any:
+    """Groups posterior (weights: chain, draw, feature) and sample_stats (lp), with attributes."""
+    from xarray import Dataset, DataTree
+
+    places = {"chain": np.arange(belief.n_chains), "draw": np.arange(belief.n_draws)}
+    weights = Dataset(
+        {"weights": (("chain", "draw", "feature"), belief.samples.copy())},
+        coords={**places, "feature": feature_names(belief.mdp)},
+        attrs={"learner": belief.learner, "inference_library": "didact"},
+    )
+    densities = Dataset(
+        {"lp": (("chain", "draw"), belief.log_posterior.copy())},
+        coords=places,
+        attrs={"acceptance": belief.acceptance.tolist()},
+    )
+    tree = DataTree.from_dict({"posterior": weights, "sample_stats": densities})
+    tree.attrs["settings"] = json.dumps(plain_settings(belief))
+    return tree
+
+
+def plain_settings(belief: Belief) -> dict[str, Any]:
+    """The settings as JSON can hold them: NumPy's numbers as plain ones, NaN as null."""
+    return {str(name): plain_value(value) for name, value in belief.settings.items()}
+
+
+def plain_value(value: Any) -> Any:
+    """A value as JSON can hold it; what it cannot hold is named."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain_value(entry) for entry in value]
+    if isinstance(value, dict):
+        return {str(name): plain_value(entry) for name, entry in value.items()}
+    return shown(value)

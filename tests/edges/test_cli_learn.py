@@ -1,0 +1,377 @@
+"""`didact learn` as a person or a script meets it."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from didact.cli import COMMANDS, main
+from didact.errors import NotMixed
+from didact.learners import Belief, learn, load_belief, register_learner
+from didact.learners.certificate import certify
+from didact.mdp import MDP, Task, save_task
+from didact.planning import evaluate
+from didact.report.beliefs import belief_fragment
+from didact.worlds import make
+
+learn_module = sys.modules["didact.learners.learn"]
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch):
+    """Run the command line in this process, 80 signs wide; what is registered is forgotten."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(learn_module, "_learners", dict(learn_module._learners))
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    register_learner("drawn")(drawn)
+
+    def run(*arguments, columns=80) -> Answer:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def drawn(evidence, rng, *, confidence=100.0, n_steps=500, n_chains=4, progress=None, apart=0.0):
+    """Draws around some weights, without any learning; chains can be set apart."""
+    k = evidence.mdp.n_features
+    centre = rng.normal(size=k)
+    samples = centre + 0.2 * rng.normal(size=(n_chains, n_steps, k))
+    samples[:, :, 0] += apart * np.arange(n_chains)[:, None]
+    density = -((samples - centre) ** 2).sum(axis=2)
+    if progress is not None:
+        progress(n_steps, n_steps)
+    return Belief(
+        evidence.mdp, "drawn", evidence.demonstrations, samples, density, centre, 0.0,
+        density.max(axis=1), np.full(n_chains, 0.3), confidence,
+        certify(evidence, centre, confidence), {"n_steps": n_steps},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """Demonstrations of the six cells."""
+    path = tmp_path / "shown.json"
+    path.write_text("[[[2, 2], [1, 2]], [[5, 0]]]")
+    return path
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+
+
+def test_the_command_is_there():
+    assert "learn" in COMMANDS
+
+
+def test_a_lesson_is_learned_from(didact, tmp_path):
+    """From the lesson of a world to the reward that makes its policy, in two commands."""
+    lesson = tmp_path / "lesson.json"
+    assert didact("teach", "six-cell", "--closed", "--out", lesson).code == 0
+    answer = didact("learn", "six-cell", lesson, "--learner", "ml-irl")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("six-cell: ml-irl: one weight vector after ")
+    assert "The learned policy is optimal in every state: it loses nothing." in answer.out
+
+
+def test_the_table_names_features_and_diagnostics(didact, shown):
+    answer = didact("learn", "six-cell", shown, "--learner", "drawn")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert lines[0] == "six-cell: drawn: 4 chains of 500 draws after 3 pairs, confidence 100"
+    assert lines[2].split()[:5] == ["feature", "MAP", "mean", "R-hat", "ESS"]
+    assert [line.split()[0] for line in lines[3:5]] == ["white", "grey"]
+    assert all("=" in line and "•" in line for line in lines[3:5])
+    assert "The certificate" in answer.out
+    assert "The learned policy" in answer.out
+    assert "warning" not in answer.out
+
+
+def test_warnings_are_told_once(didact, shown):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", NotMixed)
+        answer = didact("learn", "six-cell", shown, "--learner", "drawn", "-l", "apart=2")
+    assert answer.code == 0
+    assert answer.err == ""
+    told = " ".join(answer.out.split())
+    assert told.count("warning: the chains have not mixed: R-hat") == 1
+    assert "for feature 0 (white)" in told
+
+
+@pytest.mark.parametrize("columns", [24, 30, 40, 50, 60, 80, 120])
+def test_nothing_but_the_first_line_is_wider_than_the_terminal(didact, shown, columns):
+    answer = didact("learn", "six-cell", shown, "--learner", "drawn", columns=columns)
+    assert max(map(len, answer.out.splitlines()[1:])) <= columns
+    assert "white" in answer.out
+
+
+def test_intervals_and_points_stand_where_they_are(didact, tmp_path, shown):
+    """Two features whose draws are the same but for the sign mirror each other."""
+
+    @register_learner("mirror")
+    def mirror(evidence, rng):
+        draws = np.linspace(0.2, 1.0, 401)
+        samples = np.stack((-draws, draws), axis=1)[None]
+        density = np.zeros((1, 401))
+        return Belief(
+            evidence.mdp, "mirror", (), samples, density, [-0.6, 0.6], 0.0, [0.0], [0.5], None,
+            None, {},
+        )  # fmt: skip
+
+    lines = didact("learn", "six-cell", shown, "--learner", "mirror").out.splitlines()
+    assert lines[2].split()[-2:] == ["-0.96", "0.96"]
+    first = lines[2].index("-0.96")
+    left, right = (line[first:].ljust(len(lines[2]) - first) for line in lines[3:5])
+    assert left == right[::-1]
+    signs = left.replace(" ", "")
+    assert signs.strip("=") == f"•{signs[signs.index('•') + 1 :]}"
+    assert signs[signs.index("•") + 1 :].strip("=") == "|"
+    assert abs(2 * signs.index("•") - signs.count("=")) <= 1
+    assert (len(left) - 1) / 2 == left.index("|")
+    assert signs.count("=") == pytest.approx(0.72 / 1.92 * len(left), abs=2)
+
+
+def test_many_features_are_cut(didact, tmp_path):
+    mdp = MDP(np.ones((1, 2, 1)), np.ones((1, 40)), "0.5")
+    save_task(Task(mdp, [1] * 40, name="wide"), tmp_path / "wide.json")
+    (tmp_path / "d.json").write_text("[[[0, 1]]]")
+    answer = didact("learn", tmp_path / "wide.json", tmp_path / "d.json", "--learner", "drawn")
+    assert "(16 more features)" in answer.out
+
+
+def test_odd_names_do_no_harm(didact, tmp_path):
+    names = ["[bold]\x1b[31m\nred", "x" * 200]
+    mdp = MDP(np.ones((1, 2, 1)), [[1, 2]], "0.5", feature_names=names)
+    save_task(Task(mdp, [1, 2]), tmp_path / "odd.json")
+    (tmp_path / "d.json").write_text("[[[0, 1]]]")
+    answer = didact("learn", tmp_path / "odd.json", tmp_path / "d.json", "--learner", "drawn")
+    assert answer.code == 0
+    assert "\x1b" not in answer.out
+    assert "[bold]" in answer.out
+    assert max(map(len, answer.out.splitlines()[1:])) <= 80
+
+
+def test_json_is_the_same_as_python(didact, shown):
+    answer = didact("learn", "six-cell", shown, "--learner", "drawn", "--seed", 5, "--json")
+    document = json.loads(answer.out)
+    task = make("six-cell")
+    belief = learn(task.mdp, json.loads(shown.read_text()), learner="drawn", seed=5)
+    truth = evaluate(task, belief.map_weights)
+    assert document["features"] == json.loads(json.dumps(belief.summary()))
+    assert document["task"] == "six-cell"
+    assert document["n_pairs"] == 3
+    assert document["is_mixed"] is True
+    assert document["warnings"] == []
+    assert document["certificate"] == vars(belief.certificate)
+    assert document["evaluation"]["policy_loss"] == truth.policy_loss
+    assert document["evaluation"]["wrong_actions"] == truth.wrong_actions
+    assert document["settings"] == {"n_steps": 500, "seed": 5}
+
+
+def test_json_of_a_point_has_nulls_and_no_nan(didact, shown):
+    register_learner("own")(lambda evidence, rng: [1.0, 2.0])
+    answer = didact("learn", "six-cell", shown, "--learner", "own", "--json")
+    document = json.loads(answer.out, parse_constant=pytest.fail)
+    assert document["features"][0]["r_hat"] is None
+    assert document["map_log_posterior"] is None
+    assert document["confidence"] is None
+
+
+def test_options_go_to_the_learner(didact, shown):
+    answer = didact(
+        "learn", "six-cell", shown, "--learner", "drawn", "--confidence", "5", "--steps", "60",
+        "--chains", "3", "-l", "apart=0.5", "--json",
+    )  # fmt: skip
+    document = json.loads(answer.out)
+    assert (document["confidence"], document["n_chains"], document["n_draws"]) == (5.0, 3, 60)
+    assert document["settings"]["n_steps"] == 60
+
+
+def test_all_options_of_chains_have_a_name(didact, shown):
+    met = {}
+    register_learner("any")(lambda evidence, rng, **rest: met.update(rest) or [0, 0])
+    didact(
+        "learn", "six-cell", shown, "--learner", "any", "--confidence", "5", "--steps", "60",
+        "--chains", "3", "--step-size", "0.25", "--prior", "box", "--burn-in", "7",
+    )  # fmt: skip
+    assert met == {
+        "confidence": 5.0, "n_steps": 60, "n_chains": 3, "step_size": 0.25, "prior": "box",
+        "burn_in": 7,
+    }  # fmt: skip
+
+
+def test_the_belief_is_saved(didact, shown, tmp_path):
+    out = tmp_path / "belief.npz"
+    answer = didact("learn", "six-cell", shown, "--learner", "drawn", "--out", out)
+    assert answer.out.splitlines()[-1] == f"  saved as {out}"
+    loaded = load_belief(out, make("six-cell").mdp)
+    assert loaded.samples.shape == (4, 500, 2)
+    assert len(loaded.demonstrations) == 2
+
+
+@pytest.mark.parametrize("where", ["none/belief.npz", "."])
+def test_where_it_cannot_be_saved_nothing_is_learned(didact, shown, tmp_path, where):
+    register_learner("own")(lambda evidence, rng: pytest.fail("it was asked"))
+    place = tmp_path / where
+    answer = didact("learn", "six-cell", shown, "--learner", "own", "--out", place)
+    one_line(answer, "directory")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
+def test_a_folder_that_is_read_only_is_told_before(didact, shown, tmp_path):
+    register_learner("own")(lambda evidence, rng: pytest.fail("it was asked"))
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    one_line(
+        didact("learn", "six-cell", shown, "--learner", "own", "--out", folder / "b.npz"),
+        "Permission denied",
+    )
+
+
+def test_trying_the_place_leaves_nothing_behind(didact, shown, tmp_path):
+    out = tmp_path / "folder" / "belief.npz"
+    out.parent.mkdir()
+
+    @register_learner("broken")
+    def broken(evidence, rng):
+        raise ValueError("no")
+
+    one_line(
+        didact("learn", "six-cell", shown, "--learner", "broken", "--out", out),
+        "learner 'broken' failed: ValueError: no",
+    )
+    assert not list(out.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no-world", "SHOWN"], "no-world"),
+        (["six-cell", "missing.json"], "missing.json: cannot be read"),
+        (["six-cell"], "Missing argument 'DEMONSTRATIONS'"),
+        (["six-cell", "SHOWN", "--learner", "nobody"], "no learner is called 'nobody'"),
+        (["six-cell", "SHOWN", "--learner", "drawn", "-l", "depth=3"], "has no option 'depth'"),
+        (["six-cell", "SHOWN", "--learner", "drawn", "-l", "depth"], "must read NAME=VALUE"),
+        (["six-cell", "SHOWN", "--learner", "drawn", "-l", "seed=3"], "'seed' must not be given"),
+        (
+            ["six-cell", "SHOWN", "--learner", "drawn", "--steps", "9", "-l", "n_steps=8"],
+            "'n_steps' must not be given",
+        ),
+        (["six-cell", "SHOWN", "--learner", "drawn", "--prior", "box"], "has no option 'prior'"),
+        (["six-cell", "SHOWN", "--confidence", "high"], "'high' is not a valid float"),
+        (["six-cell", "SHOWN", "-p", "size=3"], "size"),
+    ],
+)
+def test_bad_input_is_one_line(didact, shown, arguments, message):
+    one_line(didact("learn", *(shown if a == "SHOWN" else a for a in arguments)), message)
+
+
+def test_demonstrations_of_another_world_are_refused(didact, tmp_path):
+    path = tmp_path / "d.json"
+    path.write_text("[[[77, 0]]]")
+    one_line(didact("learn", "six-cell", path, "--learner", "drawn"), "state must be from 0 to 5")
+
+
+def test_the_seed_goes_to_world_and_learner(didact, tmp_path):
+    path = tmp_path / "d.json"
+    path.write_text("[[[0, 1]]]")
+    world = ["random-grid", path, "-p", "size=3", "-p", "n_features=2", "--learner", "drawn"]
+    documents = [json.loads(didact("learn", *world, "--seed", s, "--json").out) for s in (4, 4, 5)]
+    assert documents[0] == documents[1]
+    assert documents[0]["task"] != documents[2]["task"]
+    assert documents[0]["features"] != documents[2]["features"]
+
+
+def test_signs_that_the_output_cannot_carry_have_others(tmp_path, shown):
+    code = "from didact.cli import main; main()"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "learn", "six-cell", shown, "--learner", "ml-irl"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"},
+        capture_output=True,
+    )
+    assert answer.returncode == 0
+    assert b"*" in answer.stdout
+    assert b"?" not in answer.stdout
+
+
+def test_a_person_sees_progress_and_a_file_does_not(tmp_path, shown):
+    """The bar is on standard error, only where that is a terminal."""
+    code = (
+        "from didact.cli import main; from didact.learners import register_learner\n"
+        "import time\n"
+        "@register_learner('slow')\n"
+        "def slow(evidence, rng, *, progress=None):\n"
+        "    for i in range(5):\n"
+        "        progress(i, 5) if progress else None\n"
+        "        time.sleep(0.1)\n"
+        "    return [0, 0]\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code, "learn", "six-cell", str(shown), "--learner", "slow"]
+    quiet = subprocess.run(command, capture_output=True, check=True)
+    assert quiet.stderr == b""
+    master, slave = pty.openpty()
+    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, check=True)
+    os.close(slave)
+    seen = b""
+    try:
+        while part := os.read(master, 65536):
+            seen += part
+    except OSError:
+        pass
+    os.close(master)
+    assert b"learning from" in seen
+    assert process.stdout == quiet.stdout
+
+
+def test_help_comes_without_heavy_imports():
+    code = (
+        "import sys\nfrom didact.cli import main\n"
+        "try:\n    main(['learn', '--help'])\nexcept SystemExit:\n    pass\n"
+        "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    for option in (b"--learner", b"--confidence", b"--steps", b"--out", b"--json"):
+        assert option in answer.stdout
+
+
+# The same as a piece of a page
+
+
+def test_the_fragment_escapes_names_and_draws_intervals():
+    mdp = MDP(np.ones((1, 2, 1)), [[1, 2]], "0.5", feature_names=["<script>", "b"])
+    task = Task(mdp, [1, 2], name="<i>task</i>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotMixed)
+        belief = drawn(
+            learn_module.as_evidence(mdp, [[(0, 1)]]), np.random.default_rng(0), apart=3.0
+        )
+    text = belief_fragment(task, belief, evaluate(task, belief.map_weights))
+    assert "<script>" not in text
+    assert "<i>" not in text
+    assert text.count("<svg") == 2
+    assert text.count("<rect") == 2
+    assert "Warning: the chains have not mixed" in text
+    assert "nan" not in text
+    assert "http" not in text
