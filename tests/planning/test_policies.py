@@ -64,3 +64,17 @@ def test_bad_policies_get_one_line(form, words):
 def test_probabilities_are_divided_by_their_sum():
     policy = as_policy(TASK.mdp, np.full((6, 4), (1 + 1e-10) / 4))
     np.testing.assert_allclose(policy.sum(axis=1), [0, 1, 1, 1, 1, 1], rtol=1e-15)
+
+
+def test_an_agent_is_asked_without_exploration_where_it_knows_of_that():
+    class Explorer:
+        def predict(self, state, deterministic=False):
+            return (1 if deterministic else 0), None
+
+    class Plain:
+        def predict(self, state):
+            return 1, None
+
+    mdp = make("chain", length=4).mdp
+    for agent in (Explorer(), Plain()):
+        assert as_policy(mdp, agent)[:, 1].tolist() == [1.0] * 4

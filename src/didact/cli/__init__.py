@@ -15,7 +15,7 @@ import click
 from didact import __version__
 from didact.errors import DidactError, DidactWarning
 
-COMMANDS = ("worlds", "show", "teach", "check", "learn", "select", "convert", "rank")
+COMMANDS = ("worlds", "show", "teach", "check", "learn", "explain", "select", "convert", "rank")
 
 
 class LazyGroup(click.Group):

@@ -11,6 +11,7 @@ import numpy as np
 
 from didact.errors import InvalidModel
 from didact.mdp.model import MDP, as_weights, require_text
+from didact.mdp.showing import show
 from didact.mdp.transitions import MAX_ROWS, require_index
 from didact.numerics.exact import Floats, Numbers, shown
 
@@ -46,6 +47,10 @@ class Task:
     def __reduce__(self) -> tuple[Any, ...]:
         layout = None if self.layout is None else dict(self.layout)
         return _restored, (self.mdp, self.true_weights, self.name, layout)
+
+    def _repr_html_(self) -> str:
+        html: str = show("task", self)
+        return html
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, {self.mdp!r})"

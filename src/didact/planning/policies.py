@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,15 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
 
     A Plan or weights (k,): all optimal actions with equal probability. Ints (S,): the action of
     each state. Probabilities (S, A). A callable: called with each state's number. An object with
-    `predict(observation)`: called with each state's number, as Stable-Baselines3 does it.
+    `predict(observation)`: called with each state's number, as Stable-Baselines3 does it, and
+    without exploration where it takes `deterministic`.
     An array of S numbers is read as actions when its dtype is an integer one, else as weights.
     """
     if isinstance(given, Plan):
         return given.policy
     if hasattr(given, "predict"):
-        return _from_actions(mdp, _ask(mdp, lambda state: given.predict(state)))
+        greedy = _without_exploration(given.predict)
+        return _from_actions(mdp, _ask(mdp, lambda state: given.predict(state, **greedy)))
     if callable(given):
         return _from_answers(mdp, _ask(mdp, given))
     array = np.asarray(given)
@@ -44,6 +47,15 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
             f"predict; the shape is {array.shape}"
         )
     return solve(mdp, given).policy
+
+
+def _without_exploration(predict: Any) -> dict[str, Any]:
+    """What tells an agent to act without exploration, where its `predict` knows of that."""
+    try:
+        known = inspect.signature(predict).parameters
+    except (TypeError, ValueError):
+        return {}
+    return {"deterministic": True} if "deterministic" in known else {}
 
 
 def _ask(mdp: MDP, answer: Any) -> list[Any]:

@@ -10,9 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidParameter
-from didact.mdp import Demonstration
+from didact.mdp import Demonstration, Task
 from didact.mdp.files import write_number
 from didact.mdp.jsonfiles import read_json, write_json
+from didact.mdp.showing import show
 from didact.numerics.exact import read_number, shown, whole_if_whole
 
 LESSON_FORMAT = "didact.lesson/1"
@@ -134,6 +135,34 @@ class Lesson:
             "settings": dict(self.settings),
             "proof": None if self.proof is None else dict(self.proof),
         }
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        task: Task | None = None,
+        command: str | None = None,
+    ) -> None:
+        """Write the lesson as a page to look at: one file that opens offline.
+
+        task: needed only for a lesson from a file. command: how to make the page again.
+        """
+        known = self._later.get("known")
+        if task is None:
+            if known is None:
+                raise InvalidParameter("a lesson from a file does not hold its task; give its task")
+            task = known.task
+        elif known is not None and known.task is not task:
+            known = None
+        show("report", self, path, task=task, known=known, command=command)
+
+    def _repr_html_(self) -> str | None:
+        """The page in a frame, for a notebook; nothing for a lesson from a file."""
+        known = self._later.get("known")
+        if known is None:
+            return None
+        html: str = show("lesson", self, task=known.task, known=known)
+        return html
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.lesson/1` file; with the task's file it is all the checker needs."""

@@ -283,6 +283,7 @@ def _lesson(
         settings=settings,
         volumes=picks.volumes,
         _later={
+            "known": known,
             "lower_bound": lambda: _lower_bound(problem, picks),
             "guarantee": lambda: _guarantee(problem) if is_greedy else None,
             "facets": lambda: _facets(problem, demonstrations),

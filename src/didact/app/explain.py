@@ -1,0 +1,148 @@
+"""Explain a policy: a lesson as a page to send; the use case behind `didact explain`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from didact.app.policies import read_policy
+from didact.app.source import open_task
+from didact.app.teach import NOT_TAUGHT, TAUGHT, verify
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.nearest_reward import NearestReward, nearest_reward
+from didact.bec.rationalise import Rationalisation, rationalise
+from didact.bec.rows import Scope
+from didact.errors import InvalidParameter
+from didact.mdp import Task
+from didact.mdp.jsonfiles import require_writable, write_text
+from didact.planning.solve import Arithmetic
+from didact.report.page import lesson_fragment, lesson_page, task_fragment
+from didact.report.page_policy import policy_story
+from didact.report.svg_scene import scene_of
+from didact.teaching import Lesson, teach
+
+EXACT_UP_TO = 20_000
+"""Pages are exact and proved up to so many states times features, so that none takes long."""
+
+IfNotOptimal = Literal["stop", "nearest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """A task, the lesson for it and its page; or why there is none.
+
+    policy: whether a reward explains the given policy; None where the task's own was taken.
+    nearest: what is taught instead of a policy that no reward explains. lesson, page: None where
+    there is nothing to teach and the user chose to stop. story: paragraphs about the policy.
+    """
+
+    task: Task
+    lesson: Lesson | None
+    verified: str | None
+    policy: Rationalisation | None
+    nearest: NearestReward | None
+    story: tuple[str, ...]
+    page: str | None
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the policy is taught, 3 when something stays open or no reward explains it."""
+        return TAUGHT if self.lesson is not None and self.lesson.is_complete else NOT_TAUGHT
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines; the page itself is a file."""
+        return {
+            "task": self.task.name,
+            "policy": None if self.policy is None else self.policy.document(),
+            "nearest": None if self.nearest is None else self.nearest.document(),
+            "story": list(self.story),
+            "verified": self.verified,
+            "lesson": None if self.lesson is None else self.lesson.document(),
+        }
+
+
+def explain_source(
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    policy: str = "optimal",
+    if_not_optimal: IfNotOptimal = "stop",
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    pair: tuple[int, int] | None = None,
+    command: str | None = None,
+    out: str | None = None,
+    **settings: Any,
+) -> Explained:
+    """The page of a lesson for the task that `source` names, and for a policy where one is given.
+
+    policy: 'optimal' for the task's own weights, else as `read_policy` takes it. settings go to
+    `teach`. arithmetic 'auto' is exact up to EXACT_UP_TO states times features. out: write the page
+    there; the place is tried before the work.
+    """
+    if out is not None:
+        require_writable(out)
+    task = open_task(source, parameters)
+    if pair is not None:
+        _require_pair(task, pair)
+    if arithmetic == "auto" and task.mdp.n_states * task.mdp.n_features > EXACT_UP_TO:
+        arithmetic = "float"
+    found, nearest, story = None, None, []
+    if policy != "optimal":
+        given = read_policy(policy, task, source, parameters)
+        found = rationalise(task.mdp, given, scope=scope, arithmetic=arithmetic)
+        if not found.explains and if_not_optimal == "nearest":
+            nearest = nearest_reward(task.mdp, given, scope=scope, arithmetic=arithmetic)
+        story = policy_story(task.mdp, policy, found, nearest, scene_of(task))
+        weights = found.weights if nearest is None else nearest.weights
+        if weights is None:
+            return Explained(task, None, None, found, None, tuple(story), None)
+        name = f"{task.name}, {policy}" if nearest is None else f"{task.name}, nearest to {policy}"
+        task = Task(task.mdp, list(weights), name=name, layout=task.layout)
+    known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    lesson = teach(task, known=known, **settings)
+    verified = _verified(task, lesson)
+    page = lesson_page(
+        task, lesson, known=known, verified=verified, command=command, story=story, pair=pair
+    )
+    if out is not None:
+        write_text(page, out)
+    return Explained(task, lesson, verified, found, nearest, tuple(story), page)
+
+
+def _require_pair(task: Task, pair: tuple[int, int]) -> None:
+    k = task.mdp.n_features
+    if len(set(pair)) != 2 or not all(0 <= feature < k for feature in pair):
+        raise InvalidParameter(
+            f"--pair must name two different features from 0 to {k - 1}; it is {pair[0]},{pair[1]}"
+        )
+
+
+def _verified(task: Task, lesson: Lesson) -> str | None:
+    """What the independent checker says of the lesson's proof; None where there is none."""
+    return None if lesson.proof is None else verify(task, lesson.document())
+
+
+def write_lesson_page(
+    lesson: Lesson,
+    path: str | os.PathLike[str],
+    *,
+    task: Task,
+    known: EquivalenceClass | None = None,
+    command: str | None = None,
+) -> None:
+    """Write the page of a lesson that is at hand, its proof checked: `lesson.report(path)`."""
+    verified = _verified(task, lesson)
+    write_text(lesson_page(task, lesson, known=known, verified=verified, command=command), path)
+
+
+def lesson_in_notebook(lesson: Lesson, *, task: Task, known: EquivalenceClass | None = None) -> str:
+    """The page in a frame, as a notebook shows a lesson."""
+    return lesson_fragment(task, lesson, known=known)
+
+
+def task_in_notebook(task: Task) -> str:
+    """The world in a frame, as a notebook shows a task."""
+    return task_fragment(task)

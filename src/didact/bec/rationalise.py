@@ -1,0 +1,352 @@
+"""Rewards that explain a policy: weights for which it is optimal, or a proof that there are none.
+
+Weights w make a policy optimal exactly when r.w >= 0 for every row r = mu(s, a) - mu(s, b), where a
+is taken in s, b is any other action and mu are the policy's own successor features (Ng and Russell
+2000). w = 0 always does, and so do weights that make all actions equal. What counts is whether some
+w makes a row positive. By Farkas' lemma either there is one, or a combination of the rows with
+positive multipliers for all of them is zero, and then r.w = 0 everywhere for every such w.
+
+A policy that takes several actions in a state is optimal exactly when all of them are, whatever
+their probabilities; so only which actions it takes counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.classes import EXACT_ENTRIES
+from didact.bec.linear import (
+    Inside,
+    Multipliers,
+    Row,
+    decide,
+    dot,
+    null_basis,
+    primitive,
+    row_reduced,
+)
+from didact.bec.rows import Rows, Scope, rows_from_counts, scope_states
+from didact.bec.words import describe_half_space
+from didact.errors import InvalidParameter
+from didact.mdp import MDP
+from didact.numerics.exact import Floats
+from didact.planning import (
+    ExactSuccessorFeatures,
+    as_policy,
+    exact_successor_features,
+    float_successor_features,
+)
+from didact.planning.solve import Arithmetic, is_exact_affordable
+
+RATIONALISATION_FORMAT = "didact.rationalisation/1"
+FLOAT_MARGIN = 1e-9
+"""In floats a margin below this is none."""
+SHORT_DECIMALS = (1, 2, 3, 6, 12)
+"""Weights are given with as few decimals as keep half of the margin."""
+
+Kind = Literal["unique", "tied", "any", "none"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A taken action against another one, what it says of the reward, and its multiplier."""
+
+    state: int
+    action: int
+    other: int
+    multiplier: Fraction
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Rationalisation:
+    """Weights for which a policy is optimal, or why there are none.
+
+    kind: 'unique' (the actions taken, and those with the same counts, are the only optimal ones),
+    'tied' (others are as good for every such reward), 'any' (the features tell no actions apart),
+    or 'none' (only rewards that make all actions equal: no reward explains the policy).
+    weights: as far inside as they can be; None for 'none'. margin: the smallest n.w over the unit
+    rows n that can be positive, for w of length one.
+    certificate: comparisons whose multiples add up to zero in every feature, so that none of them
+    can be strict; all of them for 'none', those of the forced ties for 'tied'. Empty in floats.
+    contradiction: for 'none' a few comparisons that contradict each other.
+    tied_states: where, for every reward that explains the policy, actions that it does not take
+    are as good as those that it takes.
+    """
+
+    kind: Kind
+    weights: tuple[Fraction, ...] | None
+    margin: float
+    certificate: tuple[Comparison, ...]
+    contradiction: tuple[Comparison, ...]
+    actions: tuple[tuple[int, ...], ...]
+    tied_states: tuple[int, ...]
+    n_statements: int
+    n_rows: int
+    scope: Scope
+    arithmetic: str
+
+    @property
+    def explains(self) -> bool:
+        """Whether some reward in the features explains the policy."""
+        return self.weights is not None
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the answer was decided in exact arithmetic."""
+        return self.arithmetic == "exact"
+
+    def document(self) -> dict[str, Any]:
+        """The `didact.rationalisation/1` object; multipliers are of mu(s, a) - mu(s, b)."""
+        weights = None if self.weights is None else [str(w) for w in self.weights]
+        return {
+            "format": RATIONALISATION_FORMAT,
+            "kind": self.kind,
+            "weights": weights,
+            "margin": self.margin,
+            "scope": self.scope,
+            "arithmetic": self.arithmetic,
+            "actions": [list(actions) for actions in self.actions],
+            "tied_states": list(self.tied_states),
+            "certificate": [
+                [c.state, c.action, c.other, str(c.multiplier)] for c in self.certificate
+            ],
+            "contradiction": [
+                {"statement": [c.state, c.action, c.other], "multiplier": str(c.multiplier),
+                 "words": c.words}
+                for c in self.contradiction
+            ],
+        }  # fmt: skip
+
+
+def rationalise(
+    mdp: MDP, policy: Any, *, scope: Scope = "reachable", arithmetic: Arithmetic = "auto"
+) -> Rationalisation:
+    """Weights for which a policy is optimal in every state in scope, or the proof that none are.
+
+    policy: any form that `as_policy` takes. `auto` works exactly while that is affordable.
+    """
+    if arithmetic not in ("auto", "float", "exact"):
+        raise InvalidParameter(
+            f"arithmetic must be 'auto', 'float' or 'exact'; it is {arithmetic!r:.40}"
+        )
+    taken = as_policy(mdp, policy) > 0
+    small = mdp.n_states * mdp.n_features <= EXACT_ENTRIES
+    exact = arithmetic == "exact" or (
+        arithmetic == "auto" and small and is_exact_affordable(mdp, taken)
+    )
+    equal = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
+    counts = exact_successor_features(mdp, equal) if exact else None
+    rows = rows_from_counts(
+        counts or float_successor_features(mdp, equal), taken & scope_states(mdp, scope)[:, None]
+    )
+    answer = _Answer(mdp, taken, rows, counts, scope)
+    if not rows.n_rows:
+        return answer.told("any", (Fraction(0),) * mdp.n_features, ())
+    return _exactly(answer, rows.exact) if rows.exact is not None else _in_floats(answer)
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What all answers share; `told` makes one of them."""
+
+    mdp: MDP
+    taken: NDArray[np.bool_]
+    rows: Rows
+    counts: ExactSuccessorFeatures | None
+    scope: Scope
+
+    def told(
+        self,
+        kind: Kind,
+        weights: tuple[Fraction, ...] | None,
+        forced: Sequence[tuple[int, Fraction]],
+        contradiction: Sequence[tuple[int, Fraction]] = (),
+        margin: float = 0.0,
+        zero: Sequence[int] = (),
+    ) -> Rationalisation:
+        return Rationalisation(
+            kind=kind,
+            weights=weights,
+            margin=margin,
+            certificate=tuple(self._comparison(*entry) for entry in forced),
+            contradiction=tuple(self._comparison(*entry) for entry in contradiction),
+            actions=tuple(tuple(np.flatnonzero(row).tolist()) for row in self.taken),
+            tied_states=() if kind == "none" else self._tied(zero),
+            n_statements=len(self.rows.statements),
+            n_rows=self.rows.n_rows,
+            scope=self.scope,
+            arithmetic=self.rows.arithmetic,
+        )
+
+    def _tied(self, zero: Sequence[int]) -> tuple[int, ...]:
+        """States where a row to an action not taken is zero, itself or for all weights."""
+        states, _, others = self.rows.statements.T
+        is_zero = np.isin(self.rows.number, [-1, *zero]) & ~self.taken[states, others]
+        return tuple(np.unique(states[is_zero]).tolist())
+
+    def _comparison(self, row: int, share: Fraction) -> Comparison:
+        assert self.rows.exact is not None
+        assert self.counts is not None
+        state, action, other = self.rows.statement_of(row)
+        normal = self.counts.pairs[state, action] - self.counts.pairs[state, other]
+        at = next(i for i, entry in enumerate(normal) if entry)
+        length = Fraction(int(normal[at].p), int(normal[at].q)) / self.rows.exact[row][at]
+        names = [self.mdp.feature_name(i) for i in range(self.mdp.n_features)]
+        words = describe_half_space(
+            self.rows.exact[row],
+            names,
+            kind="feature" if self.mdp.has_action_features else "state",
+        )
+        return Comparison(state, action, other, share / length, words)
+
+
+def _exactly(answer: _Answer, exact: tuple[Row, ...]) -> Rationalisation:
+    """Add witnesses until the rows that are still zero are proved to be zero for all weights."""
+    weights = _proposed(exact, answer.rows.normals)
+    while True:
+        zero = [i for i, row in enumerate(exact) if dot(row, weights) == 0]
+        if not zero:
+            return _explained(answer, exact, weights, [], ())
+        total = tuple(-sum(column) for column in zip(*(exact[i] for i in zero), strict=True))
+        verdict = decide(exact, total)
+        if isinstance(verdict, Inside):
+            break
+        weights = primitive([w + v for w, v in zip(weights, verdict.witness, strict=True)])
+    forced = _forced(zero, verdict.multipliers)
+    if len(zero) == len(exact):
+        first = decide(exact, tuple(-entry for entry in exact[0]))
+        assert isinstance(first, Inside)
+        return answer.told("none", None, forced, _forced([0], first.multipliers))
+    return _explained(answer, exact, weights, zero, forced)
+
+
+def _forced(zero: Sequence[int], found: Multipliers) -> tuple[tuple[int, Fraction], ...]:
+    """The rows and positive multipliers that add up to zero: each zero row once, and the found."""
+    shares = dict.fromkeys(zero, Fraction(1))
+    for row, share in zip(found.indices, found.fractions, strict=True):
+        shares[row] = shares.get(row, Fraction(0)) + share
+    return tuple(sorted(shares.items()))
+
+
+def _explained(
+    answer: _Answer,
+    exact: tuple[Row, ...],
+    weights: Row,
+    zero: Sequence[int],
+    forced: Sequence[tuple[int, Fraction]],
+) -> Rationalisation:
+    """The answer with weights of few decimals and a large margin, checked row by row."""
+    strict = sorted(set(range(len(exact))) - set(zero))
+    normals = answer.rows.normals[strict]
+    point = _widest(normals, answer.rows.normals[list(zero)])
+    best = tuple(Fraction(w, max(map(abs, weights))) for w in weights)
+    for decimals in SHORT_DECIMALS if point is not None else ():
+        assert point is not None
+        found = _rounded([exact[i] for i in zero], point, decimals)
+        whole = primitive(found)
+        if any(whole) and all(dot(exact[i], whole) > 0 for i in strict):
+            best = found
+            if _margin(normals, found) >= _margin(normals, point) / 2:
+                break
+    return answer.told(
+        "tied" if zero else "unique", best, forced, margin=_margin(normals, best), zero=zero
+    )
+
+
+def _margin(normals: Floats, weights: Any) -> float:
+    """The smallest n.w over unit normals, for the weights scaled to length one."""
+    floats = np.array([float(w) for w in weights])
+    return float((normals @ floats).min() / np.linalg.norm(floats))
+
+
+def _rounded(zero: Sequence[Row], point: Floats, decimals: int) -> tuple[Fraction, ...]:
+    """Weights near a point with few decimals that satisfy the equalities exactly."""
+    scaled = point / np.abs(point).max()
+    basis, pivots = row_reduced(zero)
+    free = sorted(set(range(len(point))) - set(pivots))
+    found = [Fraction(0)] * len(point)
+    for column, direction in zip(free, null_basis(basis, pivots, len(point)), strict=True):
+        entry = Fraction(round(float(scaled[column]) * 10**decimals), 10**decimals)
+        share = entry / direction[column]
+        found = [x + share * y for x, y in zip(found, direction, strict=True)]
+    return tuple(found)
+
+
+def _proposed(exact: tuple[Row, ...], normals: Floats) -> Row:
+    """Weights that floats take for a point inside, if they satisfy every row exactly, else 0."""
+    nothing = (0,) * len(exact[0])
+    point = _widest(normals, normals[:0])
+    zero: list[int] = []
+    if point is None:
+        zero = _float_zero_rows(normals)
+        if len(zero) == len(exact):
+            return nothing
+        strict = sorted(set(range(len(exact))) - set(zero))
+        point = _widest(normals[strict], normals[zero])
+    if point is None:
+        return nothing
+    found = primitive(_rounded([exact[i] for i in zero], point, SHORT_DECIMALS[-1]))
+    return found if all(dot(row, found) >= 0 for row in exact) else nothing
+
+
+def _widest(strict: Floats, zero: Floats) -> Floats | None:
+    """Unit-box weights with the largest smallest n.w; None where that is not positive."""
+    from scipy.optimize import linprog
+
+    m, k = strict.shape
+    found = linprog(
+        np.append(np.zeros(k), -1.0),
+        A_ub=np.column_stack([-strict, np.ones(m)]),
+        b_ub=np.zeros(m),
+        A_eq=np.column_stack([zero, np.zeros(len(zero))]) if len(zero) else None,
+        b_eq=np.zeros(len(zero)) if len(zero) else None,
+        bounds=[(-1.0, 1.0)] * k + [(None, 1.0)],
+    )
+    if found.status != 0 or found.x[-1] <= FLOAT_MARGIN:
+        return None
+    return np.asarray(found.x[:-1])
+
+
+def _float_zero_rows(normals: Floats) -> list[int]:
+    """Rows that are zero for all weights that satisfy every row, as floats see it.
+
+    The largest sum of min(1, n.w) makes every row 1 that can be positive at all.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix, hstack, identity
+
+    m, k = normals.shape
+    found = linprog(
+        np.concatenate([np.zeros(k), -np.ones(m)]),
+        A_ub=hstack([csr_matrix(-normals), identity(m)]).tocsr(),
+        b_ub=np.zeros(m),
+        bounds=[(None, None)] * k + [(0.0, 1.0)] * m,
+    )
+    if found.status != 0:
+        return list(range(m))
+    return [int(i) for i in np.flatnonzero(found.x[k:] < 0.5)]
+
+
+def _in_floats(answer: _Answer) -> Rationalisation:
+    normals = answer.rows.normals
+    point, zero = _widest(normals, normals[:0]), []
+    if point is None:
+        zero = _float_zero_rows(normals)
+        if len(zero) == len(normals):
+            return answer.told("none", None, ())
+        strict = sorted(set(range(len(normals))) - set(zero))
+        normals = normals[strict]
+        point = _widest(normals, answer.rows.normals[zero])
+    if point is None:
+        return answer.told("none", None, ())
+    weights = tuple(Fraction(repr(round(w, 9))) for w in (point / np.abs(point).max()).tolist())
+    return answer.told(
+        "tied" if zero else "unique", weights, (), margin=_margin(normals, weights), zero=zero
+    )

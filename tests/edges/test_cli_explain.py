@@ -1,0 +1,271 @@
+"""`didact explain` as a person or a script meets it."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from didact import MDP, cli, solve
+from didact.cli import main
+from didact.mdp import Task, save_task
+from didact.worlds import from_gymnasium, make
+from didact.worlds.policies import environment_states
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process, in a folder of its own."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "explain"))))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def one_line(answer: Answer, message: str, code: int = 2) -> None:
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+    assert "Traceback" not in answer.err
+
+
+def contradicting() -> Task:
+    """Two cells and a policy that changes cells all the time, which no reward in them explains."""
+    moves = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
+    mdp = MDP(moves, [[1, 0], [0, 1]], "0.9", feature_names=["sand", "grass"])
+    return Task(mdp, [1, 2], name="two cells")
+
+
+# The page
+
+
+@pytest.mark.parametrize(
+    ("world", "verdict", "code"),
+    [
+        ("Taxi-v4", "ONE demonstration of 18 steps is enough. Proof verified.", 0),
+        ("CliffWalking-v1", "ONE demonstration of 13 steps is enough. Proof verified.", 0),
+        ("FrozenLake-v1", "NOT taught: 1 demonstration of 7 steps leaves 1 of 2 constraints", 3),
+        ("six-cell", "ONE demonstration of 4 steps is enough. Proof verified.", 0),
+    ],
+)
+def test_a_page_is_written_and_the_verdict_printed(didact, tmp_path, world, verdict, code):
+    answer = didact("explain", world, "-n", 5, "-o", "page.html")
+    assert (answer.code, answer.err) == (code, "")
+    first, second = answer.out.splitlines()
+    assert verdict in first
+    assert re.fullmatch(r"  saved as page\.html \(\d+ kB\)", second)
+    page = (tmp_path / "page.html").read_text()
+    assert "✓ Proof verified" in page
+    assert f"didact explain {world} -n 5 -o page.html" in page
+    assert len(page.encode()) < 300_000
+
+
+def test_the_page_goes_to_lesson_html_by_default(didact, tmp_path):
+    assert didact("explain", "six-cell").code == 0
+    assert (tmp_path / "lesson.html").exists()
+
+
+def test_the_command_on_the_page_makes_the_same_page(didact, tmp_path):
+    given = ("explain", "random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", 7,
+             "--horizon", 1, "-n", 2, "--pair", "0,2", "-o", "a b.html")  # fmt: skip
+    assert didact(*given).code == 0
+    page = (tmp_path / "a b.html").read_text()
+    command = re.search(r"<pre[^>]*><code>(.*?)</code>", page)[1].replace("&#x27;", "'")
+    program, *arguments = shlex.split(command)
+    assert program == "didact"
+    (tmp_path / "a b.html").unlink()
+    didact(*arguments)
+    assert (tmp_path / "a b.html").read_text() == page
+
+
+def test_the_budget_leaves_something_open(didact):
+    answer = didact("explain", "random-grid", "-p", "size=9", "-n", 1, "--json")
+    assert answer.code == 3
+    document = json.loads(answer.out)
+    assert document["page"] == "lesson.html"
+    assert document["lesson"]["status"] == "partial"
+    assert document["lesson"]["n_demonstrations"] == 1
+    assert {m["reason"] for m in document["lesson"]["uncovered"]} == {"budget"}
+    assert document["policy"] is None
+
+
+def test_large_worlds_are_numerical_and_small_ones_proved(didact, tmp_path):
+    assert "Numerical" in didact("explain", "random-grid", "-p", "size=60", "-n", 2).out
+    assert "Proof verified" in didact("explain", "random-grid", "-p", "size=6").out
+
+
+# Policies
+
+
+def test_a_policy_in_a_file_is_explained(didact, tmp_path):
+    task = make("six-cell")
+    plan = solve(task.mdp, task.true_weights)
+    actions = plan.optimal.argmax(axis=1)
+    np.save(tmp_path / "actions.npy", actions)
+    np.save(tmp_path / "shares.npy", plan.policy)
+    (tmp_path / "actions.json").write_text(json.dumps(actions.tolist()))
+    pages = []
+    for name in ("actions.npy", "shares.npy", "actions.json"):
+        answer = didact("explain", "six-cell", "--policy", name)
+        assert (answer.code, answer.err) == (0, "")
+        assert f"The policy {name} is optimal for a reward in these features" in answer.out
+        pages.append((tmp_path / "lesson.html").read_text().replace(name, "policy"))
+    assert len(set(pages)) == 1
+    assert "The policy policy is optimal for a reward" in pages[0]
+
+
+def test_taxis_policy_by_the_environments_numbers_is_explained(didact, tmp_path):
+    task = from_gymnasium("Taxi-v4")
+    plan = solve(task.mdp, task.true_weights)
+    shares = np.full((500, 6), 1 / 6)
+    shares[list(environment_states(task, "Taxi-v4"))] = plan.policy
+    np.save(tmp_path / "all.npy", shares)
+    answer = didact("explain", "Taxi-v4", "--policy", "all.npy", "--json")
+    assert answer.code == 0
+    found = json.loads(answer.out)
+    assert found["policy"]["kind"] == "unique"
+    weights = found["policy"]["weights"]
+    assert np.array_equal(solve(task.mdp, weights).optimal, plan.optimal)
+
+
+def test_a_function_and_an_agent_are_explained(didact, tmp_path):
+    (tmp_path / "my_policies.py").write_text(
+        "def act(state):\n    return {1: 2, 2: 1, 3: 0}.get(state, 2)\n"
+        "class Agent:\n    def predict(self, observation, deterministic=False):\n"
+        "        return act(int(observation)) if deterministic else 3, None\n"
+        "agent = Agent()\n"
+    )
+    for name in ("act", "agent"):
+        answer = didact("explain", "six-cell", "--policy", f"my_policies:{name}", "--json")
+        assert answer.err == ""
+        assert json.loads(answer.out)["policy"]["kind"] in ("unique", "tied")
+    sys.modules.pop("my_policies")
+
+
+def test_a_policy_that_no_reward_explains_stops_with_the_proof(didact, tmp_path):
+    save_task(contradicting(), tmp_path / "cells.json")
+    (tmp_path / "swap.json").write_text("[1, 1]")
+    answer = didact("explain", "cells.json", "--policy", "swap.json")
+    assert (answer.code, answer.err) == (3, "")
+    lines = answer.out.splitlines()
+    assert lines[0] == "The policy swap.json is not optimal for any reward in these features."
+    assert "one step on sand is worth at least one step on grass" in lines[1]
+    assert "one step on grass is worth at least one step on sand" in lines[1]
+    assert lines[-1].startswith("Nothing was written")
+    assert not (tmp_path / "lesson.html").exists()
+    document = json.loads(didact("explain", "cells.json", "--policy", "swap.json", "--json").out)
+    assert document["lesson"] is None
+    assert document["page"] is None
+    assert document["policy"]["kind"] == "none"
+    assert len(document["policy"]["certificate"]) == 2
+
+
+def test_the_nearest_is_taught_when_asked_for(didact, tmp_path):
+    task = make("random-grid", size=4, n_features=3, seed=0)
+    plan = solve(task.mdp, task.true_weights)
+    odd = plan.optimal.argmax(axis=1)
+    odd[5] = int(plan.action_values[5].argmin())
+    np.save(tmp_path / "odd.npy", odd)
+    given = ("explain", "random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", 0,
+             "--policy", "odd.npy")  # fmt: skip
+    assert didact(*given).code == 3
+    answer = didact(*given, "--if-not-optimal", "nearest", "--json")
+    document = json.loads(answer.out)
+    assert answer.code == 0
+    assert document["policy"]["kind"] == "none"
+    assert 0 < document["nearest"]["kept"] < 1
+    assert "What is taught instead is the nearest reward" in (tmp_path / "lesson.html").read_text()
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("best", "--policy must be 'optimal', a .npy or .json file, or module:name"),
+        ("none.npy", "none.npy: cannot be read: No such file or directory"),
+        ("none.json", "none.json: cannot be read: No such file or directory"),
+        ("bad.npy", "bad.npy: cannot be read: it is no array that NumPy saved"),
+        (
+            "short.json",
+            "must hold 6 actions, or so many rows of 4 probabilities; the shape is (2,)",
+        ),
+        ("high.json", "policy[1] must be an action from 0 to 3; it is 9"),
+        ("half.json", "policy[1] must be an action, a whole number"),
+        ("text.json", "must hold actions (S,) or probabilities (S, A)"),
+        ("object.json", "must hold actions (S,) or probabilities (S, A)"),
+        ("nowhere:act", "--policy nowhere:act cannot be loaded: ModuleNotFoundError"),
+        ("json:nothing", "--policy json:nothing cannot be loaded: AttributeError"),
+        ("failing:act", "failing:act failed: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_bad_policy_is_told_in_one_line(didact, tmp_path, policy, message):
+    (tmp_path / "bad.npy").write_text("no array")
+    (tmp_path / "short.json").write_text("[1, 2]")
+    (tmp_path / "high.json").write_text("[0, 9, 0, 0, 0, 0]")
+    (tmp_path / "half.json").write_text("[0, 0.5, 0, 0, 0, 0]")
+    (tmp_path / "text.json").write_text('["up", "up", "up", "up", "up", "up"]')
+    (tmp_path / "object.json").write_text('{"a": 1}')
+    (tmp_path / "failing.py").write_text("def act(state):\n    return 1 / 0\n")
+    one_line(didact("explain", "six-cell", "--policy", policy), message)
+    assert not (tmp_path / "lesson.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("six-cell", "--pair", "0"), "--pair must read 0,1"),
+        (("six-cell", "--pair", "0,0"), "--pair must name two different features from 0 to 1"),
+        (("six-cell", "-n", "0"), "-n"),
+        (("six-cell", "-o", "no/such/page.html"), "no/such/page.html"),
+        (("nowhere",), "nowhere"),
+    ],
+)
+def test_bad_options_are_told_in_one_line(didact, arguments, message):
+    one_line(didact("explain", *arguments), message)
+
+
+def test_help_says_what_it_does(didact):
+    answer = didact("explain", "--help")
+    assert answer.code == 0
+    for text in ("--policy", "--if-not-optimal", "-n, --budget", "-o, --out", "Exit code 0"):
+        assert text in answer.out
+
+
+def test_a_pickled_array_is_not_opened(didact, tmp_path):
+    np.save(tmp_path / "evil.npy", np.array([print], dtype=object), allow_pickle=True)
+    one_line(
+        didact("explain", "six-cell", "--policy", "evil.npy"), "it is no array that NumPy saved"
+    )
+
+
+def test_help_does_not_import_what_is_heavy():
+    code = (
+        "import sys, didact.cli.explain; "
+        "print([m for m in ('numpy', 'scipy', 'numba', 'gymnasium') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,262 @@
+"""The lesson page in a real browser: it renders, plays, stays offline and can be used by all."""
+
+import re
+import shutil
+from itertools import pairwise
+
+import pytest
+
+from didact import equivalence_class, make, teach
+from didact.report.page import lesson_fragment, lesson_page, task_fragment
+from tests.report.drawn import HOSTILE, WORLDS
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The page of each world, written when it is first asked for."""
+    return tmp_path_factory.mktemp("pages")
+
+
+def written(folder, name: str, **options):
+    path = folder / f"{name}{len(options)}.html"
+    if not path.exists():
+        task = WORLDS[name]()
+        known = equivalence_class(task)
+        lesson = teach(task, known=known)
+        path.write_text(lesson_page(task, lesson, known=known, **options))
+    return path
+
+
+@pytest.fixture
+def opened(browser):
+    """Open a file; at the end nothing was wrong and nothing was asked of the network."""
+    contexts, troubles = [], []
+
+    def run(path, viewport=DESK, *, clock=True, **options):
+        context = browser.new_context(viewport=viewport, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: troubles.append("a dialog opened"))
+        page.on(
+            "request",
+            lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None,
+        )
+        if clock:
+            page.clock.install()
+        page.goto(path.as_uri())
+        return page
+
+    yield run
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def say(page, demo: str = "#demo1") -> str:
+    return page.locator(f"{demo} .now").inner_text()
+
+
+def place(page, token: str = "agent") -> str:
+    return page.locator(f'#demo1 [data-token="{token}"]').get_attribute("transform")
+
+
+@pytest.mark.parametrize("name", [name for name in WORLDS if name != "walls"])
+@pytest.mark.parametrize(("viewport", "scheme"), [(PHONE, "dark"), (DESK, "light")])
+def test_it_renders_without_trouble_and_fits_the_screen(opened, folder, name, viewport, scheme):
+    page = opened(written(folder, name), viewport, color_scheme=scheme)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= viewport["width"]
+    verdict = page.locator(".verdict")
+    assert verdict.is_visible()
+    assert page.title().startswith(page.locator("h1").inner_text()[:20])
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    light = sum(map(int, re.findall(r"\d+", ground))) > 3 * 128
+    assert light == (scheme == "light")
+    for drawn in page.locator("svg[role=img]").all():
+        box = drawn.bounding_box()
+        assert box is None or (box["width"] > 20 and box["x"] + box["width"] <= viewport["width"])
+
+
+def test_buttons_slider_and_keys_step_through_it(opened, folder):
+    page = opened(written(folder, "six-cell"))
+    assert say(page).startswith("Step 1 of 4: row 1, column 3, on white. Action: down.")
+    first = place(page)
+    page.click("#demo1 [data-do=next]")
+    assert say(page).startswith("Step 2 of 4: row 2, column 3")
+    assert place(page) != first
+    page.click("#demo1 [data-do=back]")
+    assert place(page) == first
+    page.click("#demo1 [data-do=back]")
+    assert say(page).startswith("Step 1 of 4")
+    demo = page.locator("#demo1")
+    demo.focus()
+    for key, wanted in (
+        ("ArrowRight", "Step 2"), ("ArrowRight", "Step 3"), ("ArrowLeft", "Step 2"),
+        ("End", "The end: row 1, column 1"), ("ArrowRight", "The end"), ("Home", "Step 1"),
+    ):  # fmt: skip
+        page.keyboard.press(key)
+        assert say(page).startswith(wanted)
+    slider = page.locator("#demo1 input")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert say(page).startswith("Step 2")
+    assert slider.get_attribute("aria-valuetext") == say(page)
+    assert page.locator("#demo1 [aria-current=step]").count() == 1
+
+
+def test_play_goes_to_the_end_pauses_and_begins_again(opened, folder):
+    page = opened(written(folder, "six-cell"))
+    button = page.locator("#demo1 [data-do=play]")
+    button.click()
+    assert button.get_attribute("aria-label") == "Pause"
+    assert page.locator("#demo1 .now").get_attribute("aria-live") == "off"
+    page.clock.run_for(800)
+    assert say(page).startswith("Step 2")
+    button.click()
+    page.clock.run_for(3000)
+    assert say(page).startswith("Step 2")
+    assert page.locator("#demo1 .now").get_attribute("aria-live") == "polite"
+    button.click()
+    page.clock.run_for(10_000)
+    assert say(page).startswith("The end")
+    assert button.get_attribute("aria-label") == "Play"
+    page.locator("#demo1").focus()
+    page.keyboard.press(" ")
+    assert say(page).startswith("Step 1")
+    page.clock.run_for(800)
+    assert say(page).startswith("Step 2")
+
+
+def test_the_taxi_takes_its_passenger_along(opened, folder):
+    page = opened(written(folder, "taxi"))
+    page.locator("#demo1").focus()
+    apart = place(page, "rider") != place(page)
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    assert "passenger in the taxi" in say(page)
+    assert apart
+    assert place(page, "rider") == place(page)
+    page.keyboard.press("End")
+    assert "passenger brought to" in say(page)
+
+
+def test_a_sentence_leads_to_its_step(opened, folder):
+    page = opened(written(folder, "lake"))
+    jump = page.locator(".jump").first
+    wanted = int(jump.inner_text().rsplit(" ", 1)[1])
+    jump.click()
+    assert say(page).startswith(f"Step {wanted} of")
+    assert page.evaluate("document.activeElement.id") == "demo1"
+
+
+def test_slices_can_be_chosen(opened, folder):
+    page = opened(written(folder, "grid"))
+    slices = page.locator(".slice")
+    assert slices.count() == 10
+    page.locator("select").select_option(index=3)
+    assert [slices.nth(i).is_visible() for i in range(10)] == [i == 3 for i in range(10)]
+
+
+def test_everything_is_reached_by_the_keyboard_and_has_a_name(opened, folder):
+    page = opened(written(folder, "six-cell"))
+    seen = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        told = page.evaluate(
+            "[document.activeElement.tagName, document.activeElement.getAttribute('aria-label')"
+            " || document.activeElement.textContent.trim()]"
+        )
+        if told[0] == "BODY":
+            break
+        assert told[1], f"{told[0]} has no name"
+        seen.append(told[1])
+    for wanted in ("Demonstration 1, 4 steps: arrow keys step, space plays", "Play", "Copy"):
+        assert wanted in seen
+    assert seen.index("One step back") < seen.index("Play") < seen.index("One step on")
+
+
+def test_headings_follow_each_other(opened, folder):
+    page = opened(written(folder, "lake"))
+    levels = [int(tag[1]) for tag in page.evaluate(
+        "[...document.querySelectorAll('h1,h2,h3,h4')].map(h => h.tagName)"
+    )]  # fmt: skip
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_pictures_speak(opened, folder):
+    page = opened(written(folder, "grid"))
+    snapshot = page.locator("main").aria_snapshot()
+    for text in ("Demonstration 1, 20 steps", "Constraints covered, of 13", "The world: 9 rows"):
+        assert text in snapshot
+
+
+def test_names_are_text_and_run_nothing(opened, folder):
+    page = opened(written(folder, "hostile", command=HOSTILE, story=[HOSTILE]))
+    assert page.evaluate("typeof hacked") == "undefined"
+    assert page.locator("h1").inner_text().startswith("<script>hacked=1</script><img src=x")
+    assert page.locator("code").inner_text() == HOSTILE
+    page.locator("#demo1").focus()
+    page.keyboard.press("End")
+    assert page.evaluate("typeof hacked") == "undefined"
+    assert page.locator("img").count() == 0
+
+
+def test_without_scripts_everything_can_be_read(opened, folder):
+    page = opened(written(folder, "six-cell"), java_script_enabled=False, clock=False)
+    assert not page.locator(".controls").first.is_visible()
+    assert not page.locator(".copy").is_visible()
+    assert page.locator("#demo1 .chip").count() == 5
+    assert page.locator("#demo1 .arrow").count() == 4
+
+
+def test_reduced_motion_is_respected(opened, folder):
+    moving = "getComputedStyle(document.querySelector('.token')).transitionDuration"
+    still = opened(written(folder, "six-cell"), reduced_motion="reduce")
+    assert still.evaluate(moving) == "0s"
+    usual = opened(written(folder, "six-cell"), reduced_motion="no-preference")
+    assert usual.evaluate(moving) != "0s"
+
+
+def test_ten_thousand_states_play_too(opened, folder):
+    task = make("random-grid", size=100, n_features=8, seed=0)
+    known = equivalence_class(task, arithmetic="float")
+    lesson = teach(task, known=known, budget=4)
+    path = folder / "large.html"
+    path.write_text(lesson_page(task, lesson, known=known))
+    assert path.stat().st_size < 2_000_000
+    page = opened(path, PHONE)
+    page.click("#demo4 [data-do=next]")
+    assert "Step" in say(page, "#demo4")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_notebook_frame_plays(opened, folder):
+    task = make("six-cell")
+    path = folder / "notebook.html"
+    parts = lesson_fragment(task, teach(task)), task_fragment(task)
+    path.write_text("<!doctype html><title>notebook</title>" + "".join(parts))
+    page = opened(path, clock=False)
+    frame = page.frame_locator("iframe").first
+    frame.locator("#demo1 [data-do=next]").click()
+    assert frame.locator("#demo1 .now").inner_text().startswith("Step 2 of 4")
+    other = page.frame_locator("iframe").nth(1)
+    assert other.locator("h1").inner_text() == "six-cell"
+    assert other.locator("svg[role=img]").is_visible()
