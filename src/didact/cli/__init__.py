@@ -15,7 +15,10 @@ import click
 from didact import __version__
 from didact.errors import DidactError, DidactWarning
 
-COMMANDS = ("worlds", "show", "teach", "check", "learn", "explain", "select", "convert", "rank")
+COMMANDS = (
+    *("worlds", "show", "teach", "check", "explain", "learn", "ask"),
+    *("rank", "select", "convert", "reproduce"),
+)
 
 
 class LazyGroup(click.Group):
