@@ -104,7 +104,7 @@ def walk_many(
     is_normal,
 ):  # fmt: skip
     """The chain's own kernels: so many steps from each of n places, each with its own counts."""
-    noise, shuffles, levels, powers = random
+    noise, shuffles, levels = random
     width = moves[2]
     size = len(evidence[2])
     for r in range(n):
@@ -123,7 +123,6 @@ def walk_many(
             noise[first * width : last * width],
             shuffles[first * width : last * width],
             levels[first:last],
-            powers,
         )
         run_on_graph(steps, model, work, columns, evidence, moves, part, chain, nothing, nothing)
         for j in range(k):
@@ -144,7 +143,6 @@ def walked(start: Start, prior, proposal, step, steps=5) -> np.ndarray:
         rng.standard_normal(n * steps * width),
         rng.random(n * steps * width),
         -rng.standard_exponential(n * steps),
-        np.ones(steps),
     )
     walk_many.compiled(
         n, k, steps, target.scorer.model, chain._work, target.scorer.columns, chain._shown,

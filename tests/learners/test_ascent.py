@@ -85,7 +85,9 @@ def test_slopes_on_a_sphere_are_those_of_finite_differences(order):
 
 
 def test_a_climb_that_is_cut_short_says_so():
-    found = ascend(bowl(np.geomspace(1, 1e6, 9)), np.zeros(9), np.random.default_rng(0), most_steps=3)
+    found = ascend(
+        bowl(np.geomspace(1, 1e6, 9)), np.zeros(9), np.random.default_rng(0), most_steps=3
+    )
     assert not found.is_summit
     assert found.n_steps == 3
     assert found.slope > 1e-3

@@ -81,7 +81,9 @@ WORLDS = {
 def random_evidence(mdp: MDP, rng: np.random.Generator):
     states = rng.integers(0, mdp.n_states, size=12)
     actions = rng.integers(0, mdp.n_actions, size=12)
-    return as_evidence(mdp, [[pair] for pair in zip(states.tolist(), actions.tolist(), strict=True)])
+    return as_evidence(
+        mdp, [[pair] for pair in zip(states.tolist(), actions.tolist(), strict=True)]
+    )
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -105,8 +107,36 @@ def test_what_came_before_does_not_matter(name, step):
         assert value == pytest.approx(wanted, abs=1e-9 * (1 + abs(wanted)))
 
 
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_from_both_sides_of_a_border_the_value_is_the_same(name, seed):
+    """Weights just across a border of two policies, reached from either side."""
+    task = didact.make("random-grid", seed=3, **WORLDS[name])
+    rng = np.random.default_rng(seed)
+    evidence = random_evidence(task.mdp, rng)
+    one, two = rng.standard_normal((2, 4))
+    here, there = ShownFeatures(evidence), ShownFeatures(evidence)
+    here(one)
+    there(two)
+    first, last = one, two
+    while np.linalg.norm(last - first) > 1e-9:
+        middle = (first + last) / 2
+        fresh = ShownFeatures(evidence)
+        fresh(middle)
+        if np.array_equal(fresh.policy, here.policy):
+            first = middle
+        else:
+            last = middle
+    for at in (first, last):
+        values = []
+        for features, side in ((here, one), (there, two)):
+            features(side)
+            values.append(Likelihood(evidence, 100.0, features)(at)[0])
+        assert values[0] == pytest.approx(values[1], abs=1e-10 * (1 + abs(values[0])))
+
+
 def test_ties_in_the_way_do_not_matter():
-    """Whole-number weights: many tied policies, and the last one is kept. One value all the same."""
+    """Whole-number weights have many tied policies; whichever was kept, the value is one."""
     task = didact.make("random-grid", size=6, n_features=4, seed=0)
     rng = np.random.default_rng(0)
     evidence = random_evidence(task.mdp, rng)

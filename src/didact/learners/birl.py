@@ -18,14 +18,14 @@ from didact.errors import InvalidParameter
 from didact.learners.belief import Belief
 from didact.learners.certificate import as_confidence, certify
 from didact.learners.chain_models import scorer_of
+from didact.learners.chain_starts import STUCK, find_start
 from didact.learners.chain_threads import as_threads, run_all, told
 from didact.learners.chains import Chain, Extra, Target, is_worth_compiling
 from didact.learners.evidence import Evidence
 from didact.learners.priors import as_prior, as_proposal
-from didact.learners.chain_starts import STUCK, find_start
 from didact.numerics.exact import Floats, shown
 
-SEARCH = 0.8
+SEARCH = 0.75
 """The share of burn-in that is spent on finding a start where none is given."""
 
 STEP_SIZE = 0.05
@@ -109,7 +109,7 @@ def sample_posterior(
     move = as_proposal(chosen, proposal)
     if move == "lattice" and step is None:
         raise InvalidParameter(
-            "proposal 'lattice' needs step_size: its chains stay on multiples of the step from start"
+            "proposal 'lattice' needs step_size: its chains stay whole steps away from their start"
         )
     starts = None if start is None else as_starts(start, n_chains, evidence.mdp.n_features)
     starts = None if starts is None else chosen.placed(starts)
@@ -219,12 +219,7 @@ def _whole_run(
     """A chain from its start to its end, block by block; yields the steps of each."""
     if begin is None:
         yield from find_start(chain, rng, int(SEARCH * lengths.burn_in))
-    if begin is not None or chain.n_steps == 0:
-        chain.step_size = STEP_SIZE
-    else:
-        chain.step_size = chain.step_size
-    if step is not None:
-        chain.step_size = step
+    chain.step_size = STEP_SIZE if step is None else step
     for until, adapting in ((lengths.burn_in, step is None), (lengths.n_steps, False)):
         while chain.n_steps < until:
             n = min(chain.block_size, until - chain.n_steps)

@@ -143,7 +143,8 @@ def row_value(
     total = 0.0
     for e in range(offsets[row], offsets[row + 1]):
         total += probabilities[e] * values[successors[e]]
-    return rewards[row if n_rows > n_states else state] + discount * total
+    paid: float = rewards[row if n_rows > n_states else state]
+    return paid + discount * total
 
 
 @kernel
@@ -258,7 +259,8 @@ def score_by_resolvent(model: Any, work: Any, columns: Any, evidence: Any, weigh
                 shown[i] * n_actions + a, shown[i], n_rows, n_states, discount, moves, rewards,
                 values,
             )  # fmt: skip
-    return log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+    found: float = log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+    return found
 
 
 @kernel
@@ -292,7 +294,7 @@ def run_by_resolvent(
     samples: Any,
     densities: Any,
 ) -> None:
-    """So many steps of a chain; randomness: noise, shuffles, levels, powers, read from 0 on."""
+    """So many steps of a chain; randomness: noise, shuffles, levels, read from 0 on."""
     for t in range(n_steps):
         inside = try_by_resolvent(t, model, work, columns, evidence, proposal, randomness, chain)
-        end_step(inside, randomness[2][t], randomness[3][t], chain, samples, densities)
+        end_step(inside, randomness[2][t], chain, samples, densities)

@@ -212,7 +212,8 @@ def score_on_graph(model: Any, work: Any, columns: Any, evidence: Any, weights: 
             if by_action != 0:
                 value += rewards[first + a]
             shown_values[i * n_actions + a] = value
-    return log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+    found: float = log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+    return found
 
 
 @kernel
@@ -246,7 +247,7 @@ def run_on_graph(
     samples: Any,
     densities: Any,
 ) -> None:
-    """So many steps of a chain; randomness: noise, shuffles, levels, powers, read from 0 on."""
+    """So many steps of a chain; randomness: noise, shuffles, levels, read from 0 on."""
     for t in range(n_steps):
         inside = try_on_graph(t, model, work, columns, evidence, proposal, randomness, chain)
-        end_step(inside, randomness[2][t], randomness[3][t], chain, samples, densities)
+        end_step(inside, randomness[2][t], chain, samples, densities)

@@ -60,7 +60,8 @@ def score_by_sweeps(model: Any, work: Any, columns: Any, evidence: Any, weights:
             for e in range(offsets[row], offsets[row + 1]):
                 total += probabilities[e] * values[successors[e]]
             shown_values[i * n_actions + a] = rewards[row] + discount * total
-    return log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+    found: float = log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+    return found
 
 
 @kernel
@@ -94,7 +95,7 @@ def run_by_sweeps(
     samples: Any,
     densities: Any,
 ) -> None:
-    """So many steps of a chain; randomness: noise, shuffles, levels, powers, read from 0 on."""
+    """So many steps of a chain; randomness: noise, shuffles, levels, read from 0 on."""
     for t in range(n_steps):
         inside = try_by_sweeps(t, model, work, columns, evidence, proposal, randomness, chain)
-        end_step(inside, randomness[2][t], randomness[3][t], chain, samples, densities)
+        end_step(inside, randomness[2][t], chain, samples, densities)

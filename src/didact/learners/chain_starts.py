@@ -1,103 +1,197 @@
-"""Where chains start: a small population that anneals from the prior to the posterior.
+"""Where chains start: summits of the likelihood, climbed to from draws from the prior.
 
-The likelihood has separate hills, and a chain that climbs the wrong one stays there. So a few draws
-from the prior walk under the likelihood to a power that grows from nearly 0 to 1; at each power the
-population is drawn anew in proportion to what it has gained, which moves walkers from low hills to
-high ones. The chain then starts from one of them. Every step counts as burn-in.
+The likelihood has separate hills, and a chain that begins on a low one stays there. So many draws
+climb a little at a fraction of the confidence, where hills are wide, and the more promising ones
+climb on at the full confidence. The chain starts from one of the highest. The climbs need not be
+exact, and need not know the prior: any start is right, and each plan counts as a step of burn-in.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, NotConverged
+from didact.learners.chain_climbs import VALUE, climb_from, climber_of, climbing_room
+from didact.learners.chain_models import shown_arrays
 from didact.learners.chains import Chain
+from didact.learners.gradients import Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
 
-WALKERS = 8
-POWERS = 20
-FEWEST_MOVES = 2
-"""Steps of each walker at each power; with less to spend there are fewer powers and walkers."""
+SOFTER = 0.1
+"""The share of the confidence at which climbs begin."""
+
+FIRST_PLANS, MORE_PLANS = 20, 50
+"""Plans that a climb may take at that, and then at the full confidence."""
+
+GOING_ON = 0.4
+"""The share of climbs that go on."""
+
+COSTLY = 20
+"""On large stochastic models a plan with its slope takes as long as so many steps."""
 
 MOST_DRAWS = 1000
 """Draws from the prior until one has a density above 0."""
 
-FIRST_STEP = 0.3
-"""The step size that adaptation begins with where nothing is known."""
+NEAR = 3.0
+"""A start may be so many nats below the best one that was found."""
 
 STUCK = 10.0
 """A chain is stuck when its best log density is so many nats below another one's."""
 
 
 def find_start(chain: Chain, rng: np.random.Generator, n_steps: int) -> Iterator[int]:
-    """Leave the chain at a start, after about `n_steps` steps; yields how many, block by block.
+    """Leave the chain at a start after at most `n_steps` steps' worth of plans; yields them.
 
-    With no steps to spend the start is a draw from the prior.
+    Without enough of them for one climb, or without evidence, it is a draw from the prior.
     """
-    walkers = max(1, min(WALKERS, n_steps // (4 * FEWEST_MOVES)))
-    powers = max(1, min(POWERS, n_steps // (walkers * FEWEST_MOVES)))
-    moves = (n_steps - walkers) // (walkers * powers)
-    places, densities = _draws(chain, rng, walkers)
-    if moves < 1:
-        chain.put_back(places[0], *densities[0])
+    search = _Search(chain, rng)
+    n_climbs = n_steps // search.cost // (FIRST_PLANS + 1 + math.ceil(GOING_ON * MORE_PLANS))
+    if n_climbs < 1 or not search.has_slopes:
+        search.draw()
         return
-    chain.count_steps(walkers)
-    yield walkers
-    chain.step_size = FIRST_STEP
-    chain.move_by(chain.target.default_proposal)
-    last = 0.0
-    for power in _ladder(densities[:, 0], powers):
-        chosen = _resampled((power - last) * densities[:, 0], rng)
-        places, densities, last = places[chosen], densities[chosen], power
-        for i in range(walkers):
-            chain.put_back(places[i], *densities[i])
-            left = moves
-            while left:
-                n = min(left, chain.block_size)
-                chain.advance(n, np.full(n, power), adapting=True)
-                left -= n
-                yield n
-            places[i], densities[i] = chain.weights, chain.log_densities
-    total = densities.sum(axis=1)
-    near = np.flatnonzero(total >= total.max() - STUCK)
-    i = int(near[rng.integers(near.size)])
-    chain.put_back(places[i], *densities[i])
-    chain.move_by(chain.target.proposal)
+    begun = []
+    for _ in range(n_climbs):
+        begun.append(search.begin())
+        yield search.spent()
+    begun.sort(key=lambda climb: -climb.value)
+    ended = []
+    for climb in begun[: max(1, round(GOING_ON * n_climbs))]:
+        ended.append(search.end(climb))
+        yield search.spent()
+    best = max(density for density, _ in ended)
+    near = [weights for density, weights in ended if density >= best - NEAR]
+    if best > -math.inf:
+        chain.place(near[rng.integers(len(near))])
+    else:
+        search.draw()
 
 
-def _draws(chain: Chain, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    """n draws from the prior (n, k) and their log likelihoods and priors (n, 2)."""
-    prior, k = chain.target.prior, chain.target.k
-    places, densities = np.zeros((n, k)), np.zeros((n, 2))
-    found = tried = 0
-    while found < n and (tried < MOST_DRAWS or not found):
-        if tried == MOST_DRAWS:
-            raise InvalidParameter(
-                f"the density is 0 at all of {MOST_DRAWS} draws from prior {prior.name!r}; "
-                "give start, weights at which log_prior is finite"
-            )
-        tried += 1
-        weights = prior.draw(rng, 1, k)[0]
-        if chain.place(weights) > -math.inf:
-            places[found], densities[found] = weights, chain.log_densities
-            found += 1
-    for i in range(found, n):
-        places[i], densities[i] = places[i % found], densities[i % found]
-    return places, densities
+@dataclass(frozen=True, eq=False)
+class _Climb:
+    """Weights, and their log likelihood."""
+
+    weights: Floats
+    value: float
 
 
-def _ladder(likelihoods: Floats, n: int) -> Floats:
-    """Powers up to 1: at the first, draws from the prior differ by about one nat."""
-    spread = float(likelihoods.std())
-    return np.geomspace(min(1.0, 1.0 / spread) if spread > 0.0 else 1.0, 1.0, n)
+class _Search:
+    """Climbs for one chain, and how many plans they took."""
+
+    def __init__(self, chain: Chain, rng: np.random.Generator):
+        target = chain.target
+        self.chain = chain
+        self.rng = rng
+        self.features = ShownFeatures(target.evidence)
+        self.softer = Likelihood(target.evidence, SOFTER * target.confidence, self.features)
+        self.function = Likelihood(target.evidence, target.confidence, self.features)
+        self.has_slopes = target.confidence > 0.0 and bool(target.evidence.n_pairs)
+        self.climber = climber_of(target.scorer.run)
+        self.cost = COSTLY if self.climber is None else 1
+        self.room = climbing_room(target.evidence.mdp.n_states, target.evidence.counts.size)
+        self.n_plans = 0
+        self._counted = 0
+
+    def spent(self) -> int:
+        """Plans since the last time, as steps; the chain counts them too."""
+        n_plans = self.n_plans + self.features.n_solves
+        steps = self.cost * (n_plans - self._counted)
+        self._counted = n_plans
+        self.chain.count_steps(steps)
+        return steps
+
+    def draw(self) -> Floats:
+        """Put the chain on a draw from the prior whose density is above 0."""
+        prior, k = self.chain.target.prior, self.chain.target.k
+        for _ in range(MOST_DRAWS):
+            weights: Floats = prior.draw(self.rng, 1, k)[0]
+            if self.chain.place(weights) > -math.inf:
+                return weights
+        raise InvalidParameter(
+            f"the density is 0 at all of {MOST_DRAWS} draws from prior {prior.name!r}; "
+            "give start, weights at which log_prior is finite"
+        )
+
+    def begin(self) -> _Climb:
+        """A first climb from a draw, and how likely it makes the demonstrations."""
+        weights = self.draw()
+        try:
+            weights = self.climb(self.softer, weights, FIRST_PLANS).weights
+            return _Climb(weights, self.climb(self.function, weights, 1).value)
+        except NotConverged:
+            return _Climb(weights, -math.inf)
+
+    def end(self, climb: _Climb) -> tuple[float, Floats]:
+        """The climb's end on the prior's support, and its log density with all that counts."""
+        with suppress(NotConverged):
+            climb = self.climb(self.function, climb.weights, MORE_PLANS)
+        weights = self.chain.target.prior.nearest(climb.weights)
+        return self.chain.place(weights), weights
+
+    def climb(self, function: Likelihood, start: Floats, n_plans: int) -> _Climb:
+        """As `climbed`, in a compiled kernel where there is one for the model."""
+        target = self.chain.target
+        if self.climber is None or not target.compiled:
+            return climbed(function, start, n_plans)
+        scorer = target.scorer
+        shown = shown_arrays(target.evidence, function.confidence)
+        arrays = climb_from(start)
+        self.n_plans += self.climber.compiled(
+            n_plans, scorer.model, self.chain.workspace, scorer.columns, shown, self.room, arrays
+        )
+        return _Climb(arrays[1], float(arrays[0][VALUE]))
 
 
-def _resampled(log_weights: Floats, rng: np.random.Generator) -> Floats:
-    """Numbers of walkers, each about as often as its weight says, by one random comb."""
-    weights = np.exp(log_weights - log_weights.max())
-    edges = np.cumsum(weights / weights.sum())
-    comb = (np.arange(weights.size) + rng.random()) / weights.size
-    return np.minimum(np.searchsorted(edges, comb), weights.size - 1)
+def climbed(function: Likelihood, start: Floats, n_plans: int) -> _Climb:
+    """As high as so many evaluations lead on the sphere |w| = |start|: BFGS, with backtracking."""
+    radius = math.sqrt(float(start @ start))
+    here, (value, slope) = start, _on_sphere(function, start, radius)
+    inverse: Floats | None = None
+    caution = 1.0
+    for _ in range(n_plans - 1):
+        ahead = slope if inverse is None else inverse @ slope
+        length, rise = math.sqrt(float(ahead @ ahead)), float(ahead @ slope)
+        if not rise > 1e-9:
+            break
+        reach = caution * min(1.0, (0.1 if inverse is None else 0.5) * radius / length)
+        there = here + reach * ahead
+        after, next_slope = _on_sphere(function, there, radius)
+        if after > value + 1e-4 * reach * rise:
+            inverse = _bent(inverse, there - here, slope - next_slope)
+            shrink = radius / math.sqrt(float(there @ there))
+            gain = after - value
+            here, value, slope, caution = shrink * there, after, next_slope / shrink, 1.0
+            if gain < 1e-6:
+                break
+        elif reach * length > 1e-7 * radius:
+            caution *= 0.3
+        elif inverse is not None:
+            inverse, caution = None, 1.0
+        else:
+            break
+    return _Climb(here, value)
+
+
+def _on_sphere(function: Likelihood, point: Floats, radius: float) -> tuple[float, Floats]:
+    """Value and slope of the function of radius * w / |w|, which is constant along rays."""
+    length = math.sqrt(float(point @ point))
+    unit = point / length
+    value, slope = function(radius * unit)
+    return value, (radius / length) * (slope - float(slope @ unit) * unit)
+
+
+def _bent(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | None:
+    """The BFGS update of an inverse Hessian; unchanged where the slope did not fall."""
+    product = float(step @ bend)
+    if not product > 1e-12:
+        return inverse
+    if inverse is None:
+        inverse = np.eye(step.size) * (product / float(bend @ bend))
+    moved = inverse @ bend
+    crossed = np.outer(moved, step)
+    stretch = (product + float(bend @ moved)) / product
+    return np.asarray(inverse + (stretch * np.outer(step, step) - crossed - crossed.T) / product)

@@ -38,7 +38,7 @@ BLOCK_WORK = 2**25
 class Target:
     """The posterior that chains sample, and the moves that they make.
 
-    proposal: its number in the kernels; the prior's default is used for finding starts. log_prior(weights) and extra(weights, action values) are
+    proposal: its number in the kernels. log_prior(weights) and extra(weights, action values) are
     added to the log density by calls from Python. compiled: whether to run compiled kernels.
     """
 
@@ -55,11 +55,6 @@ class Target:
     def k(self) -> int:
         """How many weights there are."""
         return self.evidence.mdp.n_features
-
-    @property
-    def default_proposal(self) -> int:
-        """The number of the prior's default proposal."""
-        return self.prior.kind(next(iter(self.prior.proposals)), self.k)
 
     @property
     def is_stepwise(self) -> bool:
@@ -110,6 +105,11 @@ class Chain:
         )
 
     @property
+    def workspace(self) -> tuple[Any, ...]:
+        """What the likelihood kernels write: the last policy among it."""
+        return self._work
+
+    @property
     def log_density(self) -> float:
         """Log likelihood and log prior density where the chain is now."""
         return float(self._numbers[kernels.LIKELIHOOD] + self._numbers[kernels.PRIOR])
@@ -145,7 +145,7 @@ class Chain:
         """How many steps take a moment; nothing but waiting times depends on it."""
         by_numbers = BLOCK_NUMBERS // max(1, self._moves[2])
         by_work = BLOCK_WORK // self.target.scorer.work
-        return max(1, min(by_numbers, by_work))
+        return int(max(1, min(by_numbers, by_work)))
 
     def place(self, weights: Floats) -> float:
         """Put the chain on weights (k,); their log density, -inf if they are outside."""
@@ -165,27 +165,12 @@ class Chain:
             self.best_weights[:] = weights
         return self.log_density
 
-    def put_back(self, weights: Floats, likelihood: float, prior: float) -> None:
-        """Put the chain on weights (k,) whose densities are known: a place that it left before."""
-        self.weights[:] = weights
-        self._numbers[kernels.LIKELIHOOD] = likelihood
-        self._numbers[kernels.PRIOR] = prior
-
-    @property
-    def log_densities(self) -> tuple[float, float]:
-        """Log likelihood and log prior density where the chain is now, apart."""
-        return float(self._numbers[kernels.LIKELIHOOD]), float(self._numbers[kernels.PRIOR])
-
-    def move_by(self, proposal: int) -> None:
-        """Use another proposal of the same prior from now on."""
-        self._moves = (proposal, *self._moves[1:])
-
     def count_steps(self, n_steps: int) -> None:
         """Count so many steps as taken, without taking them."""
         self._counters[kernels.STEP] += n_steps
 
-    def advance(self, n_steps: int, powers: Floats | None = None, *, adapting: bool) -> None:
-        """Take so many steps; the likelihood counts to the given powers (n_steps,), by default 1.
+    def advance(self, n_steps: int, *, adapting: bool) -> None:
+        """Take so many steps.
 
         adapting: whether each step also moves the step size towards an acceptance of TARGET.
         """
@@ -195,7 +180,6 @@ class Chain:
             self._noise.standard_normal(n_steps * n_noise),
             self._shuffles.random(n_steps * n_noise if self._moves[3].size else 0),
             -self._levels.standard_exponential(n_steps),
-            np.ones(n_steps) if powers is None else powers,
         )
         scorer = self.target.scorer
         given = (scorer.model, self._work, scorer.columns, self._shown, self._moves, randomness)
@@ -212,12 +196,12 @@ class Chain:
     def _advance_stepwise(self, n_steps: int, given: Any, kept: Any) -> None:
         trial = self.target.function(self.target.scorer.trial)
         finish = self.target.function(kernels.end_step)
-        levels, powers = given[-1][2], given[-1][3]
+        levels = given[-1][2]
         for t in range(n_steps):
             inside = trial(t, *given, self._state)
             if inside:
                 self._ask()
-            finish(inside, levels[t], powers[t], self._state, *kept)
+            finish(inside, levels[t], self._state, *kept)
 
     def _ask(self) -> None:
         """Add what Python functions say of the proposed weights."""

@@ -20,8 +20,7 @@ from didact.learners.evidence import Evidence
 from didact.learners.gradients import ShownFeatures
 from didact.numerics.exact import Floats
 from didact.planning.floats import plan_in_floats, reward_table
-from didact.planning.linear import discounted_sums
-from didact.planning.successor import pair_counts
+from didact.planning.successor import float_successor_features
 
 NO_ROW = 1e-9
 """Length of a row, against the largest successor feature, that counts as none: equal features."""
@@ -43,35 +42,48 @@ def margin_weights(
     weights: Floats | None = None
     known: set[bytes] = set()
     for _ in range(MOST_CONTINUATIONS):
-        shown, going_on = _continued(evidence, first)
-        if going_on in known:
+        policy = continued_policy(evidence, first)
+        if policy.tobytes() in known:
             break
-        known.add(going_on)
-        found = _widest(evidence, shown, planner)
+        known.add(policy.tobytes())
+        found = _widest(evidence, _continued(evidence, policy), planner)
         if found is None:
             break
         weights = first = found
     return weights
 
 
-def _continued(evidence: Evidence, weights: Floats) -> tuple[Floats, bytes]:
-    """mu (m, A, k) when shown actions are taken where shown, and the best ones elsewhere.
+def is_closed(evidence: Evidence) -> bool:
+    """Whether every state that can follow a shown pair is shown as well, or terminal."""
+    moves, known = evidence.mdp.transitions, evidence.mdp.terminal.copy()
+    known[evidence.states] = True
+    places, actions = np.nonzero(evidence.counts)
+    rows = evidence.states[places] * evidence.mdp.n_actions + actions
+    return all(
+        bool(known[moves.successors[moves.offsets[row] : moves.offsets[row + 1]]].all())
+        for row in rows.tolist()
+    )
 
-    With it the policy, as a key.
+
+def continued_policy(evidence: Evidence, weights: Floats) -> Floats:
+    """A policy (S, A) of one action each: shown ones where some were shown, else the best ones.
+
+    It is the best of its kind for the weights; terminal states have none.
     """
     mdp = evidence.mdp
     allowed = np.ones((mdp.n_states, mdp.n_actions), dtype=np.uint8)
     allowed[evidence.states] = evidence.counts > 0
     rewards, scale = reward_table(mdp, weights)
-    policy = plan_in_floats(mdp, rewards, scale, allowed.ravel()).policy
-    everywhere = np.arange(mdp.n_states)
-    chosen = np.zeros(allowed.shape)
-    chosen[everywhere, policy] = 1.0
-    chosen[mdp.terminal] = 0.0
-    phi = mdp.features.floats
-    payments = phi if phi.ndim == 2 else phi[everywhere, policy]
-    states = discounted_sums(mdp, chosen, np.ascontiguousarray(payments))
-    return pair_counts(mdp, states)[evidence.states], policy.tobytes()
+    actions = plan_in_floats(mdp, rewards, scale, allowed.ravel()).policy
+    policy = np.zeros(allowed.shape)
+    policy[np.arange(mdp.n_states), actions] = 1.0
+    policy[mdp.terminal] = 0.0
+    return policy
+
+
+def _continued(evidence: Evidence, policy: Floats) -> Floats:
+    """Successor features (m, A, k) of the shown states' pairs when the policy follows."""
+    return float_successor_features(evidence.mdp, policy).pairs[evidence.states]
 
 
 def _widest(evidence: Evidence, shown: Floats, planner: ShownFeatures) -> Floats | None:

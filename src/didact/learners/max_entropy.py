@@ -167,13 +167,18 @@ def max_entropy(
 def _highest(dual: Dual, rng: np.random.Generator, most_norm: float) -> tuple[Ascent, bool]:
     """The summit inside the ball |w| <= most_norm, and whether its border holds it back.
 
-    A concave function whose summit lies outside of the ball is highest on its border.
+    A concave function whose summit lies outside of the ball is highest on its border. A summit
+    from which longer weights are no worse is none: it only became too flat to climb.
     """
     start = np.zeros(dual.mdp.n_features)
     found = ascend(_stopped_outside(dual, most_norm), start, rng)
-    if float(np.linalg.norm(found.point)) < most_norm:
+    length = float(np.linalg.norm(found.point))
+    if length == 0.0:
         return found, False
-    return ascend(dual, found.point, rng, radius=most_norm), True
+    longest = found.point * (most_norm / length)
+    if length < most_norm and dual(longest)[0] < found.value:
+        return found, False
+    return ascend(dual, longest, rng, radius=most_norm), True
 
 
 def _stopped_outside(dual: Dual, most_norm: float) -> Any:

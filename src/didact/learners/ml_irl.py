@@ -8,7 +8,7 @@ confidence; it is fixed: |w| = 1 in the Euclidean norm, or in the sum norm if as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,17 @@ from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import Certificate, as_confidence, certify
 from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures
-from didact.learners.margin import margin_weights
-from didact.learners.starts import ORDERS, Norm, as_norm, as_switch, in_words, search
+from didact.learners.margin import is_closed, margin_weights
+from didact.learners.summits import (
+    ORDERS,
+    Norm,
+    annealed_starts,
+    as_norm,
+    as_switch,
+    in_words,
+    search,
+)
+from didact.learners.ties import exactly_tied
 from didact.numerics.exact import Floats
 from didact.teaching.candidates import as_count
 
@@ -28,6 +37,8 @@ RAISE = 10.0
 """By how much the confidence is multiplied until the certificate holds ..."""
 MOST_CONFIDENCE = 1e12
 """... and where that ends: beyond it rounding decides."""
+AS_LIKELY = 1e-6
+"""Loss of log likelihood, against its size, at which weights that keep ties exactly are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,25 +61,30 @@ def ml_irl(
 ) -> Belief:
     """The most likely weights of unit norm, with a certificate of what they explain.
 
-    n_starts: spread starts of the search; where the demonstrations allow it, it also starts from
-    the weights that explain them by the widest margin. raise_confidence: multiply the confidence
-    by ten until the weights make every shown action optimal and every other one worse.
+    n_starts: how many spread directions the search climbs from, and from as many annealed
+    populations; where the demonstrations allow it, also from the weights that explain them by the
+    widest margin (if they are closed, that takes the place of the populations).
+    raise_confidence: multiply the confidence by ten until the weights make every shown action
+    optimal and every other one worse.
     """
     confidence, n_starts = as_confidence(confidence), as_count(n_starts, "n_starts")
     norm, raising = as_norm(norm), as_switch(raise_confidence, "raise_confidence")
     features = ShownFeatures(evidence)
     margins = _margins(evidence, features, rng)
+    annealed = []
+    if evidence.n_pairs and not (margins and is_closed(evidence)):
+        annealed = list(annealed_starts(evidence, confidence, rng, n_starts, norm))
     found = search(
         [Likelihood(evidence, at, features) for at in (SOFTER * confidence, confidence)],
         rng,
         n_features=evidence.mdp.n_features,
         n_starts=n_starts,
         norm=norm,
-        also=margins,
+        also=[*margins, *annealed],
     )
     answer = _Answer(found.best, confidence, certify(evidence, found.best.point, confidence))
     notes = _notes(evidence, found.best)
-    if raising and not answer.certificate.holds:
+    if raising:
         margins = margins or _margins(evidence, features, rng, found.best.point)
         answer = _raised(evidence, answer, margins, features, rng, norm)
         notes += _notes_on_raising(answer, confidence)
@@ -123,13 +139,30 @@ def _raised(
     """
     starts = [answer.ascent.point, *margins]
     at = answer.confidence
+    answer = _tied(evidence, answer, features)
     while not answer.certificate.holds and at > 0.0 and at * RAISE <= MOST_CONFIDENCE:
         at *= RAISE
         function = Likelihood(evidence, at, features)
         climbs = [ascend(function, s, rng, radius=1.0, order=ORDERS[norm]) for s in starts]
         best = max(climbs, key=lambda ascent: ascent.value)
         answer = _Answer(best, at, certify(evidence, best.point, at))
+        answer = _tied(evidence, answer, features)
         starts = [best.point, *margins]
+    return answer
+
+
+def _tied(evidence: Evidence, answer: _Answer, features: ShownFeatures) -> _Answer:
+    """The answer moved by less than it matters so that shown ties hold exactly, where it can be."""
+    if answer.certificate.holds:
+        return answer
+    function = Likelihood(evidence, answer.confidence, features)
+    least = answer.ascent.value - AS_LIKELY * (1.0 + abs(answer.ascent.value))
+    for weights in exactly_tied(evidence, answer.ascent.point):
+        value, _ = function(weights)
+        certificate = certify(evidence, weights, answer.confidence)
+        if certificate.holds and value >= least:
+            moved = replace(answer.ascent, point=weights, value=value)
+            return _Answer(moved, answer.confidence, certificate)
     return answer
 
 

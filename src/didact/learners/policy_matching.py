@@ -16,8 +16,8 @@ from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import as_confidence, certify
 from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures, softmax
-from didact.learners.margin import margin_weights
-from didact.learners.starts import Norm, as_norm, in_words, search
+from didact.learners.margin import is_closed, margin_weights
+from didact.learners.summits import Norm, annealed_starts, as_norm, in_words, search
 from didact.numerics.exact import Floats
 from didact.teaching.candidates import as_count
 
@@ -71,8 +71,12 @@ def policy_matching(
     )
     features = ShownFeatures(evidence)
 
-    first = rng.standard_normal(evidence.mdp.n_features)
-    widest = margin_weights(evidence, first, features) if evidence.n_pairs else None
+    starts: list[Floats] = []
+    if evidence.n_pairs:
+        widest = margin_weights(evidence, rng.standard_normal(evidence.mdp.n_features), features)
+        starts = [] if widest is None else [widest]
+        if widest is None or not is_closed(evidence):
+            starts += list(annealed_starts(evidence, confidence, rng, n_starts, norm))
     found = search(
         [
             Likelihood(evidence, SOFTER * confidence, features),
@@ -83,7 +87,7 @@ def policy_matching(
         n_features=evidence.mdp.n_features,
         n_starts=n_starts,
         norm=norm,
-        also=() if widest is None else (widest,),
+        also=starts,
     )
     certificate = certify(evidence, found.best.point, confidence)
     notes = []

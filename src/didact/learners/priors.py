@@ -59,6 +59,16 @@ class Prior:
             )
         return weights
 
+    def nearest(self, weights: Floats) -> Floats:
+        """A multiple of the weights (k,) that lies on the prior's support."""
+        if self.name == "l2-sphere":
+            return np.asarray(weights / np.sqrt((weights**2).sum()))
+        if self.name == "l1-sphere":
+            return np.asarray(weights / np.abs(weights).sum())
+        if self.name == "box":
+            return np.asarray(weights / max(1.0, float(np.abs(weights).max())))
+        return weights
+
 
 def _on_l2_sphere(rng: np.random.Generator, n: int, k: int) -> Floats:
     normal = rng.standard_normal((n, k))
