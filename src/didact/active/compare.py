@@ -1,0 +1,203 @@
+"""Strategies against each other on many worlds, paired: the same seeds for all of them.
+
+On one world every strategy gets the same answer about the same state, and the same random numbers
+for learning. So differences between strategies come from what was asked.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from didact.active.ask import ask
+from didact.active.strategies import find_strategy
+from didact.bec.classes import equivalence_class
+from didact.errors import InvalidParameter, NotMixed
+from didact.mdp import Task
+from didact.mdp.jsonfiles import write_json
+from didact.numerics.exact import Floats, shown
+from didact.random import stream
+from didact.teaching.candidates import as_count
+
+COMPARISON_FORMAT = "didact.comparison/1"
+STRATEGIES = ("random", "max-entropy", "max-infogain", "max-var", "scot")
+
+Measure = Literal["policy_loss", "wrong_actions"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Losses by world, strategy and query: arrays (worlds, strategies, n_queries + 1).
+
+    Entry 0 is before the first question. A run that ended early keeps its last loss. n_asked:
+    (worlds, strategies), how many questions were answered. share_mixed: (worlds, strategies), the
+    share of beliefs that can pass for the posterior.
+    """
+
+    tasks: tuple[str, ...]
+    strategies: tuple[str, ...]
+    policy_loss: Floats
+    wrong_actions: Floats
+    n_asked: Floats
+    share_mixed: Floats
+    settings: Mapping[str, Any]
+
+    @property
+    def n_queries(self) -> int:
+        """How many questions each strategy may ask."""
+        return int(self.policy_loss.shape[2]) - 1
+
+    def area(self, measure: Measure = "policy_loss") -> Floats:
+        """The area under each curve: its mean over the answers, (worlds, strategies)."""
+        if measure not in ("policy_loss", "wrong_actions"):
+            raise InvalidParameter(
+                f"measure must be 'policy_loss' or 'wrong_actions'; it is {shown(measure)}"
+            )
+        return np.asarray(getattr(self, measure)[:, :, 1:].mean(axis=2))
+
+    def table(
+        self, measure: Measure = "policy_loss", *, baseline: str | None = None
+    ) -> list[dict[str, Any]]:
+        """One row for each strategy: mean area, and its paired difference to the baseline.
+
+        baseline: by default 'random' where it took part, else the first strategy. The interval
+        holds the mean difference over such worlds with 95% confidence (Student's t, paired).
+        """
+        areas = self.area(measure)
+        place = self._baseline(baseline)
+        rows = []
+        for number, name in enumerate(self.strategies):
+            difference, low, high = mean_interval(areas[:, number] - areas[:, place])
+            rows.append(
+                {
+                    "strategy": name,
+                    "area": float(areas[:, number].mean()),
+                    "difference": difference,
+                    "low": low,
+                    "high": high,
+                    "last": float(getattr(self, measure)[:, number, -1].mean()),
+                    "n_asked": float(self.n_asked[:, number].mean()),
+                    "share_mixed": float(self.share_mixed[:, number].mean()),
+                }
+            )
+        return rows
+
+    def _baseline(self, name: str | None) -> int:
+        if name is None:
+            return self.strategies.index("random") if "random" in self.strategies else 0
+        if name not in self.strategies:
+            raise InvalidParameter(
+                f"baseline must be one of {', '.join(self.strategies)}; it is {shown(name)}"
+            )
+        return self.strategies.index(name)
+
+    def document(self) -> dict[str, Any]:
+        """The `didact.comparison/1` object."""
+        return {
+            "format": COMPARISON_FORMAT,
+            "tasks": list(self.tasks),
+            "strategies": list(self.strategies),
+            "policy_loss": self.policy_loss.tolist(),
+            "wrong_actions": self.wrong_actions.tolist(),
+            "n_asked": self.n_asked.tolist(),
+            "share_mixed": self.share_mixed.tolist(),
+            "settings": dict(self.settings),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.comparison/1` file."""
+        write_json(self.document(), path)
+
+
+def compare(
+    tasks: Sequence[Task],
+    strategies: Sequence[str] = STRATEGIES,
+    *,
+    n_queries: int = 20,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Run every strategy on every task with the same seeds; settings go to `ask`.
+
+    n_jobs: so many processes; the result does not depend on it. progress: called with the number
+    of worlds done and their total.
+    """
+    names, worlds = tuple(strategies), list(tasks)
+    count = as_count(n_queries, "n_queries")
+    if not worlds or not names:
+        raise InvalidParameter("there must be at least one task and one strategy to compare")
+    if len(set(names)) != len(names):
+        raise InvalidParameter(f"strategies must differ; they are {', '.join(names)}")
+    for name in names:
+        find_strategy(name, {})
+    roots = [int(stream(seed, "compare", i).integers(2**63)) for i in range(len(worlds))]
+    jobs = [(task, names, count, root, settings) for task, root in zip(worlds, roots, strict=True)]
+    found = []
+    for done, result in enumerate(_results(jobs, as_count(n_jobs, "n_jobs")), 1):
+        found.append(result)
+        if progress is not None:
+            progress(done, len(worlds))
+    losses, wrong, asked, mixed = (np.array(part) for part in zip(*found, strict=True))
+    plain = {name: value if _is_plain(value) else shown(value) for name, value in settings.items()}
+    return Comparison(
+        tuple(task.name for task in worlds),
+        names,
+        losses,
+        wrong,
+        asked,
+        mixed,
+        {"n_queries": count, "seed": seed, **plain},
+    )
+
+
+def _results(jobs: list[Any], n_jobs: int) -> Any:
+    if n_jobs == 1:
+        return (_one_world(*job) for job in jobs)
+    from joblib import Parallel, delayed
+
+    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_one_world)(*j) for j in jobs)
+
+
+def _one_world(
+    task: Task, names: Sequence[str], n_queries: int, root: int, settings: Mapping[str, Any]
+) -> tuple[list[Floats], list[Floats], list[int], list[float]]:
+    """The curves of all strategies on one world."""
+    known = equivalence_class(task)
+    losses, wrong, asked, mixed = [], [], [], []
+    for name in names:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotMixed)
+            run = ask(task, strategy=name, n_queries=n_queries, seed=root, known=known, **settings)
+        losses.append(_filled(run.policy_losses, n_queries + 1))
+        wrong.append(_filled(run.wrong_actions, n_queries + 1))
+        asked.append(run.n_queries)
+        mixed.append(float(np.mean([step.mixed for step in run.steps])))
+    return losses, wrong, asked, mixed
+
+
+def _filled(curve: Floats, length: int) -> Floats:
+    """A curve that ended early goes on with its last value."""
+    return np.pad(curve, (0, length - curve.size), mode="edge")
+
+
+def mean_interval(values: Floats, level: float = 0.95) -> tuple[float, float, float]:
+    """The mean of independent values and its Student interval; NaN ends for a single value."""
+    mean = float(values.mean())
+    if values.size < 2:
+        return mean, float("nan"), float("nan")
+    from scipy.stats import t
+
+    error = float(values.std(ddof=1) / np.sqrt(values.size))
+    half = float(t.ppf((1 + level) / 2, values.size - 1)) * error
+    return mean, mean - half, mean + half
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)

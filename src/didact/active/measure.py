@@ -1,0 +1,99 @@
+"""What is known after an answer: against the truth where it is known, and by the belief itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.active.run import Step
+from didact.active.situation import Situation
+from didact.active.strategies import Query
+from didact.bec.classes import EquivalenceClass
+from didact.learners.risk import effective_draws, upper_bound, value_at_risk
+from didact.mdp import Demonstration
+from didact.planning import evaluate
+from didact.teaching.candidates import Candidates
+from didact.teaching.problem import Problem, cover_elements
+
+LEVEL, DELTA = 0.95, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The task's class, and what of it demonstrations cover."""
+
+    known: EquivalenceClass
+    problem: Problem
+
+    @classmethod
+    def of(cls, known: EquivalenceClass) -> Truth:
+        """The elements to cover are the facets and the equalities of the class."""
+        nothing = Candidates(np.zeros((0, 1), dtype=np.int64), known.task.mdp.n_actions, 1, False)
+        return cls(known, Problem(known, nothing, *cover_elements(known), []))
+
+    def n_covered(self, shown: tuple[Demonstration, ...]) -> int:
+        """How many elements demonstrations cover."""
+        return self.problem.closure(self.problem.stated_elements(shown)).bit_count()
+
+
+def measured(
+    number: int,
+    situation: Situation,
+    states: Any,
+    truth: Truth | None,
+    query: Query | None,
+    answer: Demonstration | None,
+    start: str,
+) -> Step:
+    """The step that a belief has come to; states: all that could ever be asked."""
+    belief = situation.belief
+    against_truth: dict[str, Any] = dict.fromkeys(
+        ("policy_loss", "wrong_actions", "covered", "n_elements")
+    )
+    if truth is not None:
+        found = evaluate(situation.task, belief.policy("map"), plan=truth.known.plan)
+        against_truth = {
+            "policy_loss": found.policy_loss,
+            "wrong_actions": found.wrong_actions,
+            "covered": truth.n_covered(situation.demonstrations),
+            "n_elements": truth.problem.n_elements,
+        }
+    risk, bound = _risk(situation)
+    agreement = situation.agreement[states]
+    return Step(
+        number=number,
+        state=None if query is None else query.state,
+        score=None if query is None else query.score,
+        demonstration=answer,
+        **against_truth,
+        value_at_risk=risk,
+        bound=bound,
+        sure=float(agreement.min()),
+        agreed=float(agreement.mean()),
+        mixed=belief.is_mixed,
+        r_hat=None if belief.is_point else _worst(belief.r_hat, np.max),
+        ess=None if belief.is_point else _worst(belief.ess_bulk, np.min),
+        is_point=belief.is_point,
+        start=start,
+        warnings=belief.warnings,
+    )
+
+
+def _risk(situation: Situation) -> tuple[float, float | None]:
+    """The value at risk of the loss from the start, and an upper bound on it."""
+    losses = situation.losses @ situation.mdp.start.floats
+    risk = float(value_at_risk(losses, LEVEL))
+    if situation.belief.is_point:
+        return risk, None
+    shaped = losses.reshape(situation.draws.shape[:2])
+    worth = effective_draws(shaped, situation.draws, LEVEL)
+    bound = upper_bound(losses, LEVEL, DELTA, worth) if worth else None
+    return risk, None if bound is None else float(bound)
+
+
+def _worst(values: Any, find: Any) -> float | None:
+    """The worst diagnostic over the features; None where there is none."""
+    finite = values[np.isfinite(values)]
+    return float(find(finite)) if finite.size else None

@@ -1,0 +1,88 @@
+"""Who answers: a demonstrator that plays a policy, or a function that asks a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.active.situation import Situation, softmax
+from didact.errors import DidactError, InvalidInput, InvalidParameter
+from didact.mdp import MDP, Demonstration, Task
+from didact.mdp.demonstrations import as_demonstrations
+from didact.numerics.exact import shown
+from didact.planning import Plan, rollout, solve
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What to do in `state`, for up to `horizon` steps? The situation says what is believed so far.
+
+    rng: for an answer that plays a policy. It depends on the seed and the state alone, so whoever
+    asks about a state gets the same answer.
+    """
+
+    number: int
+    state: int
+    horizon: int
+    situation: Situation
+    rng: np.random.Generator
+
+
+Answer = Callable[[Question], Any]
+
+
+def optimal_oracle(task: Task, plan: Plan | None = None) -> Answer:
+    """Answers by the task's optimal policy, all optimal actions equally likely."""
+    return policy_oracle(task.mdp, solve(task.mdp, task.true_weights) if plan is None else plan)
+
+
+def softmax_oracle(task: Task, confidence: float) -> Answer:
+    """Answers as BIRL thinks that people do: with probability ~ exp(confidence Q(s, a))."""
+    values = solve(task.mdp, task.true_weights).action_values
+    return policy_oracle(task.mdp, softmax(values, confidence))
+
+
+def policy_oracle(mdp: MDP, policy: Any) -> Answer:
+    """Answers by any policy that `didact.planning.as_policy` takes."""
+
+    def answer(question: Question) -> Demonstration:
+        return rollout(
+            mdp, policy, horizon=question.horizon, rng=question.rng, start=question.state
+        )
+
+    return answer
+
+
+def answered(answer: Answer, question: Question) -> Demonstration | None:
+    """The answer as a demonstration that begins in the state asked; None to stop.
+
+    It may be an action, or (state, action) pairs.
+    """
+    given = _given(answer, question)
+    if given is None:
+        return None
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        given = [(question.state, int(given))]
+    try:
+        (demonstration,) = as_demonstrations([given], question.situation.mdp)
+    except InvalidInput as error:
+        raise InvalidParameter(f"the answer about state {question.state}: {error}") from None
+    if demonstration[0][0] != question.state:
+        raise InvalidParameter(
+            f"the answer must begin in state {question.state}, which was asked; "
+            f"it begins in {shown(demonstration[0][0])}"
+        )
+    return demonstration
+
+
+def _given(answer: Answer, question: Question) -> Any:
+    try:
+        return answer(question)
+    except DidactError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidParameter(f"the answering function failed: {reason:.200}") from error

@@ -1,0 +1,171 @@
+"""Query strategies by name, and how a question comes from what one returns.
+
+A strategy is a function of a `Situation` and a generator. It returns scores (S,), and the open
+state with the highest is asked; or a state; or a Demonstration, the question and its answer in one
+(the teaching benchmarks); or None, when it has nothing more to ask.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from didact.active.max_entropy import max_entropy
+from didact.active.max_infogain import max_infogain
+from didact.active.max_var import max_var
+from didact.active.random_queries import random_queries
+from didact.active.situation import Situation
+from didact.active.teaching_sequence import exact_sequence, scot_sequence
+from didact.errors import DidactError, InvalidParameter
+from didact.mdp import Demonstration
+from didact.mdp.demonstrations import as_demonstrations
+from didact.numerics.exact import Floats, shown
+
+Strategy = Callable[..., Any]
+Function = TypeVar("Function", bound=Strategy)
+
+ENTRY_POINTS = "didact.strategies"
+
+TIED = 1e-12
+"""Scores closer to the best than this, relative to it, are as good; the lowest state is asked."""
+
+_strategies: dict[str, Strategy] = {
+    "random": random_queries,
+    "max-entropy": max_entropy,
+    "max-infogain": max_infogain,
+    "max-var": max_var,
+    "scot": scot_sequence,
+    "exact": exact_sequence,
+}
+BUILT_IN = frozenset(_strategies)
+
+
+@dataclass(frozen=True)
+class Query:
+    """The state to ask about, its score where there are scores, and an answer that is known."""
+
+    state: int
+    score: float | None = None
+    answer: Demonstration | None = None
+
+
+def register_strategy(name: str) -> Callable[[Function], Function]:
+    """Make the decorated function the strategy `name`; it stays an ordinary function."""
+    if not isinstance(name, str) or not name:
+        raise InvalidParameter(f"a strategy's name must be text; it is {shown(name)}")
+
+    def register(function: Function) -> Function:
+        if name in BUILT_IN:
+            raise InvalidParameter(f"the strategy {name!r} is built in; choose another name")
+        _strategies[name] = function
+        return function
+
+    return register
+
+
+def strategies() -> Mapping[str, Strategy]:
+    """Every strategy by name: the built-in, the registered, the installed (entry points)."""
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        if entry.name not in _strategies:
+            _strategies[entry.name] = entry.load()
+    return MappingProxyType(dict(_strategies))
+
+
+def find_strategy(name: str, options: Mapping[str, Any]) -> Strategy:
+    """The strategy of that name, its options checked."""
+    known = _strategies if name in _strategies else strategies()
+    if name not in known:
+        raise InvalidParameter(f"no strategy is called {shown(name)}; there are {', '.join(known)}")
+    accepted = list(inspect.signature(known[name]).parameters.values())[2:]
+    names = [p.name for p in accepted if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    if len(names) == len(accepted):
+        for option in options:
+            if option not in names:
+                raise InvalidParameter(
+                    f"strategy {name!r} has no option {option!r}; "
+                    f"it takes {', '.join(names) or 'none'}"
+                )
+    return known[name]
+
+
+def next_query(
+    name: str, situation: Situation, rng: np.random.Generator, options: Mapping[str, Any]
+) -> Query | None:
+    """The strategy's next question, checked; None when it has none."""
+    returned = _returned(name, find_strategy(name, options), situation, rng, options)
+    if returned is None:
+        return None
+    if isinstance(returned, Demonstration):
+        (checked,) = as_demonstrations([returned], situation.mdp)
+        return Query(checked[0][0], answer=checked)
+    if isinstance(returned, int | np.integer) and not isinstance(returned, bool):
+        return Query(_as_open(name, int(returned), situation))
+    return highest(situation, _as_scores(name, returned, situation))
+
+
+def highest(situation: Situation, scores: Floats) -> Query | None:
+    """The open state with the highest score, the lowest of those that are equal to 1e-12.
+
+    None where no open state scores above minus infinity.
+    """
+    values = scores[situation.open_states]
+    best = float(values.max())
+    if best == -np.inf:
+        return None
+    place = int(np.argmax(values >= best - TIED * abs(best)))
+    return Query(int(situation.open_states[place]), float(values[place]))
+
+
+def _returned(
+    name: str,
+    strategy: Strategy,
+    situation: Situation,
+    rng: np.random.Generator,
+    options: Mapping[str, Any],
+) -> Any:
+    """What the strategy returns; a failure of a user's own is told in one line."""
+    if name in BUILT_IN:
+        return strategy(situation, rng, **options)
+    try:
+        return strategy(situation, rng, **options)
+    except DidactError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidParameter(f"strategy {name!r} failed: {reason:.200}") from error
+
+
+def _as_open(name: str, state: int, situation: Situation) -> int:
+    if state not in situation.open_states:
+        raise InvalidParameter(
+            f"strategy {name!r} must ask an open state: one that can be reached, does not end the "
+            f"episode and was not asked before; it asks {shown(state)}"
+        )
+    return state
+
+
+def _as_scores(name: str, returned: Any, situation: Situation) -> Floats:
+    n_states = situation.mdp.n_states
+    try:
+        scores = np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError):
+        scores = np.zeros(0)
+    if scores.shape != (n_states,):
+        raise InvalidParameter(
+            f"strategy {name!r} must return {n_states} scores, a state, a Demonstration or None; "
+            f"it returned {shown(returned)}"
+        )
+    wrong = ~(np.isfinite(scores) | (scores == -np.inf))
+    if wrong.any():
+        state = int(np.flatnonzero(wrong)[0])
+        raise InvalidParameter(
+            f"strategy {name!r} must return finite scores, or -inf for never; "
+            f"the score of state {state} is {scores[state]}"
+        )
+    return scores

@@ -1,0 +1,206 @@
+"""Learn a task by asking: the use case behind `didact ask`, and what a person's answers need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.active import Question, Run, ask
+from didact.app.source import open_task
+from didact.errors import InvalidFile, InvalidParameter
+from didact.mdp import MDP, Demonstration, Task, load_demonstrations
+from didact.mdp.jsonfiles import shown_path, write_json
+from didact.planning.rollouts import draw
+
+ANSWERS_FORMAT = "didact.answers/1"
+PERSON_SURE = 0.95
+"""With a person, questions end when in every state so many of the draws agree."""
+
+STOP = ("q", "quit")
+DIRECTIONS = {
+    "up": "up", "north": "up", "down": "down", "south": "down",
+    "left": "left", "west": "left", "right": "right", "east": "right",
+}  # fmt: skip
+COMPASS = ("up", "down", "left", "right")
+ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A task and a run of questions about it."""
+
+    task: Task
+    run: Run
+
+
+def ask_task(
+    task: Task, *, first: str | None = None, out: str | None = None, **settings: Any
+) -> Asked:
+    """Ask about a task; first: a file of demonstrations to begin with; out: where the run goes."""
+    shown = () if first is None else load_demonstrations(first, task.mdp)
+    if out is not None:
+        require_writable(out)
+    run = ask(task, demonstrations=shown, **settings)
+    if out is not None:
+        run.save(out)
+    return Asked(task, run)
+
+
+def ask_source(source: str, parameters: Mapping[str, Any] | None = None, **settings: Any) -> Asked:
+    """Ask about the task that `source` names, its optimal policy answers."""
+    return ask_task(open_task(source, parameters), **settings)
+
+
+def require_writable(path: str) -> None:
+    """Refuse a file that could not be written, before the work and not after it."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise InvalidFile(f"{shown_path(path)}: cannot be written: no such folder, or no right to")
+
+
+# A person's answers
+
+
+@dataclass(frozen=True)
+class ActionKeys:
+    """What a person may press or type for each action."""
+
+    by_key: Mapping[str, int]
+    by_direction: Mapping[str, int]
+    names: tuple[str, ...]
+
+    def action(self, typed: str) -> int | None:
+        """The action meant by a key or a word; None where it means none."""
+        word = typed.strip().lower()
+        return self.by_direction.get(word, self.by_key.get(word))
+
+    def is_stop(self, typed: str) -> bool:
+        """Whether a key or a word ends the session."""
+        return typed.strip().lower() in STOP and self.action(typed) is None
+
+    @property
+    def by_single_keys(self) -> bool:
+        """Whether every action has a key of its own, so that no Enter is needed."""
+        return len(self.names) <= 10
+
+    @property
+    def words(self) -> str:
+        """'u up ↑, d down ↓, ...'."""
+        pressed = {a: key for key, a in self.by_key.items() if len(key) == 1 and key.isalpha()}
+        arrows = {a: ARROWS[d] for d, a in self.by_direction.items() if d in ARROWS}
+        parts = []
+        for action, name in enumerate(self.names):
+            key = pressed.get(action, str(action))
+            arrow = f" {arrows[action]}" if action in arrows else ""
+            parts.append(f"{key}{arrow}" if key == name else f"{key} {name}{arrow}")
+        return ", ".join(parts)
+
+
+def action_keys(mdp: MDP) -> ActionKeys:
+    """Keys for the actions: numbers, names, initials where they differ, arrows for moves.
+
+    Four actions without names are up, down, left, right, as in every grid world here.
+    """
+    if mdp.action_names is None and mdp.n_actions == 4:
+        names: tuple[str, ...] = COMPASS
+    else:
+        names = tuple(mdp.action_name(action) for action in range(mdp.n_actions))
+    plain = [name.strip().lower() for name in names]
+    keys = {str(action): action for action in range(len(names))}
+    initials = [name[:1] for name in plain]
+    if len(set(initials)) == len(initials) and all(sign.isalpha() for sign in initials):
+        keys.update({sign: action for action, sign in enumerate(initials)})
+    keys.update({name: action for action, name in enumerate(plain) if plain.count(name) == 1})
+    directions = {DIRECTIONS[name]: a for a, name in enumerate(plain) if name in DIRECTIONS}
+    return ActionKeys(keys, directions, names)
+
+
+class Recorder:
+    """Keeps what a person answered, in a file that is whole after every key."""
+
+    def __init__(self, task: Task, path: str | None, before: Sequence[Demonstration] = ()):
+        self.task, self.path = task, path
+        self.answers = list(before)
+        self.write(())
+
+    def write(self, path: Sequence[tuple[int, int]]) -> None:
+        """Write all answers and the part of the one that is being given."""
+        if self.path is None:
+            return
+        shown = [[list(pair) for pair in answer] for answer in self.answers]
+        shown += [[list(pair) for pair in path]] if path else []
+        document = {"format": ANSWERS_FORMAT, "task": self.task.name, "demonstrations": shown}
+        write_json(document, self.path)
+
+
+def person_answers(
+    recorder: Recorder,
+    choose: Callable[[Question, Sequence[tuple[int, int]], int], int | None],
+) -> Callable[[Question], Demonstration | None]:
+    """An answering function that has a person choose step after step.
+
+    choose: called with the question, the steps so far and the state to act in; returns an action,
+    or None to stop; the steps so far still count. Every step is recorded before the next is asked.
+    """
+    mdp = recorder.task.mdp
+    stopped = False
+
+    def answer(question: Question) -> Demonstration | None:
+        nonlocal stopped
+        state = question.state
+        path: list[tuple[int, int]] = []
+        while not stopped and len(path) < question.horizon and not mdp.terminal[state]:
+            action = choose(question, tuple(path), state)
+            if action is None:
+                stopped = True
+                break
+            path.append((state, action))
+            recorder.write(path)
+            state = next_state(mdp, state, action, question.rng)
+        if not path:
+            return None
+        recorder.answers.append(Demonstration(path))
+        return recorder.answers[-1]
+
+    return answer
+
+
+def next_state(mdp: MDP, state: int, action: int, rng: np.random.Generator) -> int:
+    """Where an action leads, drawn where that is left to chance."""
+    moves = mdp.transitions
+    row = state * mdp.n_actions + action
+    low, high = int(moves.offsets[row]), int(moves.offsets[row + 1])
+    outcome = draw(np.cumsum(moves.probabilities.floats[low:high]), rng)
+    return int(moves.successors[low + outcome])
+
+
+def ask_person(
+    task: Task,
+    choose: Callable[[Question, Sequence[tuple[int, int]], int], int | None],
+    *,
+    out: str,
+    first: str | None = None,
+    **settings: Any,
+) -> Asked:
+    """Ask a person, and keep every answer in `out` as it comes; the run replaces them at the end.
+
+    An existing file is only continued (first is the same file), never overwritten. The person's
+    wishes are the truth, so nothing is measured against the task's own weights.
+    """
+    shown = () if first is None else load_demonstrations(first, task.mdp)
+    same = first is not None and os.path.realpath(first) == os.path.realpath(out)
+    if os.path.lexists(out) and not same:
+        raise InvalidParameter(
+            f"{shown_path(out)} exists already; go on with --from {shown_path(out)}, "
+            "or choose another --out"
+        )
+    recorder = Recorder(task, out, shown)
+    answer = person_answers(recorder, choose)
+    given = {"sure": PERSON_SURE, **settings}
+    run = ask(task, demonstrations=shown, answer=answer, truth=False, **given)
+    run.save(out)
+    return Asked(task, run)

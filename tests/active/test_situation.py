@@ -1,0 +1,158 @@
+"""Policies, losses and agreement of finite posteriors, against exact planning in fractions."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from didact.active import askable_states, situation
+from didact.active.max_var import max_var
+from didact.active.situation import draws_for_tables, softmax
+from didact.errors import InvalidParameter, Unsupported
+from didact.mdp import MDP, Task, Transitions
+from didact.worlds import gridworld, make
+from tests.active.beliefs import belief_in, situation_of
+from tests.models import tasks
+from tests.oracles import Plain, optimal_sets, policy_sums, reward_payments
+
+WEIGHTS = ["0", "1", "-1", "2", "-1/2", "1/3"]
+
+
+def exact(task, weights):
+    """Action values and optimal actions in fractions."""
+    return optimal_sets(Plain(task.mdp), [Fraction(w) for w in weights])
+
+
+@settings(max_examples=40)
+@given(tasks(max_states=4, discounts=("0", "1/2", "0.9")), st.data())
+def test_losses_and_policies_are_those_of_exact_planning(task, data):
+    k = task.mdp.n_features
+    row = st.lists(st.sampled_from(WEIGHTS), min_size=k, max_size=k)
+    draws = data.draw(st.lists(row, min_size=1, max_size=4))
+    floats = [[float(Fraction(w)) for w in draw] for draw in draws]
+    draws = [[Fraction(str(w)) for w in draw] for draw in floats]  # what the floats stand for
+    found = situation_of(task, floats, confidence=2.0)
+    plain = Plain(task.mdp)
+    _, chosen = exact(task, draws[0])
+    policy = [{a: Fraction(1, len(actions)) for a in actions} for actions in chosen]
+    for i, draw in enumerate(draws):
+        values, optimal = exact(task, draw)
+        gained = policy_sums(plain, policy, reward_payments(plain, draw))
+        for s in range(task.mdp.n_states):
+            assert found.action_values[i, s] == pytest.approx([float(q) for q in values[s]])
+            lost = max(values[s]) - gained[s][0]
+            assert lost >= 0
+            assert found.losses[i, s] == pytest.approx(float(lost), abs=1e-9)
+            if lost == 0:
+                assert found.losses[i, s] == 0.0
+            if task.mdp.terminal[s]:
+                continue
+            assert np.flatnonzero(found.optimal[i, s]).tolist() == optimal[s]
+            powers = [math.exp(2.0 * float(q - max(values[s]))) for q in values[s]]
+            shares = [p / sum(powers) for p in powers]
+            assert found.policies[i, s] == pytest.approx(shares)
+    for s in range(task.mdp.n_states):
+        if not task.mdp.terminal[s]:
+            agreed = [set(chosen[s]) <= set(exact(task, d)[1][s]) for d in draws]
+            assert found.agreement[s] == pytest.approx(sum(agreed) / len(draws))
+
+
+def test_without_a_confidence_all_optimal_actions_are_equally_likely():
+    task = gridworld([".a", "a."], weights={".": 0, "a": 1}, discount="0.5")
+    found = situation_of(task, [task.weights], confidence=None)
+    assert found.policies[0, 0].tolist() == [0.0, 0.5, 0.0, 0.5]
+
+
+def test_a_sharp_softmax_does_not_overflow():
+    found = softmax(np.array([[1e3, 0.0, 1e3]]), 1e6)
+    assert found.tolist() == [[0.5, 0.0, 0.5]]
+
+
+def fork(n: int) -> tuple[Task, list[list[float]]]:
+    """One choice: left ends with w0, right with w1; draw i says right is worth i more."""
+    moves = Transitions.from_rows([(0, 0, 1, 1), (0, 1, 2, 1)], 3, 2)
+    mdp = MDP(moves, [[0, 0], [1, 0], [0, 1]], "1/2", start=0, terminal=[1, 2])
+    return Task(mdp, [1, 0]), [[1.0, 1.0 + i] for i in range(n)]
+
+
+@pytest.mark.parametrize("n", [*range(10, 60), 100, 999, 1000, 2000])
+@pytest.mark.parametrize("level", [0.95, 0.5, 0.99])
+def test_the_value_at_risk_is_the_order_statistic(n, level):
+    """Losses of left are i/2 for i = 0 .. n-1; the smallest covering the level is known."""
+    task, draws = fork(n)
+    rank = -(-round(level * 100) * n // 100)  # ceil in whole numbers
+    found = situation_of(task, [[2.0, 1.0], *draws[1:]])  # the most likely weights say left
+    scores = max_var(found, np.random.default_rng(0), level=level)
+    assert scores[0] == pytest.approx((rank - 1) / 2, abs=1e-12)
+    assert scores[1:].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 2, math.nan, "high", True])
+def test_the_level_is_a_share(level):
+    task, draws = fork(3)
+    with pytest.raises(InvalidParameter, match="level must be"):
+        max_var(situation_of(task, draws), np.random.default_rng(0), level=level)
+
+
+# What may be asked
+
+
+@given(tasks())
+def test_terminal_and_unreachable_states_are_never_asked(task):
+    mdp = task.mdp
+    reached = set(np.flatnonzero(mdp.start.floats > 0).tolist())
+    for _ in range(mdp.n_states):
+        for state in list(reached):
+            for action in range(mdp.n_actions):
+                row = state * mdp.n_actions + action
+                low, high = mdp.transitions.offsets[row], mdp.transitions.offsets[row + 1]
+                reached |= set(mdp.transitions.successors[low:high].tolist())
+    wanted = sorted(s for s in reached if not mdp.terminal[s])
+    assert askable_states(task).tolist() == wanted
+
+
+def test_states_can_be_named():
+    task = make("six-cell")
+    assert askable_states(task, [4, 1, 1]).tolist() == [1, 4]
+    for wrong, message in (
+        ([0], "states must not be terminal; state 0 is"),
+        ([], "states must name at least one state"),
+        ([9], "states must be from 0 to 5"),
+        (3, "states must be a list of states; it is 3"),
+    ):
+        with pytest.raises(InvalidParameter, match=message):
+            askable_states(task, wrong)
+
+
+def test_states_out_of_reach_are_refused():
+    moves = Transitions.from_rows([(0, 0, 0, 1), (1, 0, 0, 1)], 2, 1)
+    task = Task(MDP(moves, [[1], [0]], "0.5", start=0), [1])
+    assert askable_states(task).tolist() == [0]
+    with pytest.raises(InvalidParameter, match="states must be in reach of the start; state 1 is"):
+        askable_states(task, [0, 1])
+
+
+# Draws
+
+
+def test_draws_are_spread_over_the_chains_and_few_enough(monkeypatch):
+    task = make("six-cell")
+    belief = belief_in(task, np.arange(2000.0).reshape(1000, 2))
+    assert draws_for_tables(belief, 100).shape == (1, 100, 2)
+    assert draws_for_tables(belief, 5000).shape == (1, 1000, 2)
+    monkeypatch.setattr(situation, "MOST_ENTRIES", 24 * 50)
+    assert draws_for_tables(belief, 1000).shape == (1, 50, 2)
+    monkeypatch.setattr(situation, "MOST_ENTRIES", 24 * 19)
+    with pytest.raises(Unsupported, match="at most 22 states times actions; this world has 24"):
+        draws_for_tables(belief, 1000)
+
+
+@given(tasks(max_states=3))
+def test_one_draw_leaves_nothing_open(task):
+    assume(any(task.weights))
+    found = situation_of(task, [task.weights])
+    assert not found.losses.any()
+    assert (found.agreement == 1.0).all()

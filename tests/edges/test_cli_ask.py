@@ -1,0 +1,402 @@
+"""`didact ask` as a script and a person meet it: tables, files, keys, lines, interruptions."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+
+import pytest
+
+from didact.app.ask import action_keys
+from didact.cli import main
+from didact.mdp import load_demonstrations
+from didact.worlds import gridworld, make
+from tests.active.weighing import NAME, weighing
+
+SMALL = ("random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "3")
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch):
+    """Run the command line in this process, with a quick learner at hand."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    import didact.learners
+
+    module = sys.modules["didact.learners.learn"]
+    assert didact.learners
+    monkeypatch.setattr(module, "_learners", {**module._learners, NAME: weighing})
+
+    def run(*arguments, typed: str | None = None) -> Answer:
+        if typed is not None:
+            import io
+
+            monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+    assert "Traceback" not in answer.err
+
+
+# The optimal policy answers
+
+
+def test_a_run_is_a_line_and_a_table(didact):
+    answer = didact("ask", *SMALL, "--queries", 2, "--horizon", 3, "--learner", NAME)
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert re.fullmatch(
+        r"random-grid 4x4, seed 3: 2 questions by max-var: policy loss \S+ -> \S+, "
+        r"wrong actions \d+% -> \d+%\. All questions are asked\.",
+        lines[0],
+    )
+    assert lines[2].split() == ["asked", "loss", "wrong", "VaR", "95%", "bound", "known", "facets"]
+    assert [line.split()[0] for line in lines[3:6]] == ["0", "1", "2"]
+    assert len(lines) == 6
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "120"])
+def test_tables_fit_the_terminal(didact, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    answer = didact("ask", *SMALL, "--queries", 2, "--horizon", 1, "--learner", NAME)
+    assert answer.code == 0
+    assert max(map(len, answer.out.splitlines()[1:])) <= int(columns)
+
+
+def test_machines_get_the_document_and_files_hold_it(didact, tmp_path):
+    path = tmp_path / "run.json"
+    settings = ("--queries", 2, "--horizon", 2, "--strategy", "scot", "--learner", NAME)
+    answer = didact("ask", *SMALL, *settings, "--json", "--out", path)
+    assert (answer.code, answer.err) == (0, "")
+    document = json.loads(answer.out)
+    assert document == json.loads(path.read_text())
+    assert document["format"] == "didact.run/1"
+    assert document["settings"]["strategy"] == "scot"
+    again = didact("ask", *SMALL, *settings, "--json")
+    assert json.loads(again.out) == document
+    checked = didact("check", *SMALL, path)
+    assert checked.code in (0, 3)
+
+
+def test_options_reach_strategy_learner_and_loop(didact):
+    answer = didact(
+        "ask", *SMALL, "--queries", 9, "--horizon", 1, "--strategy", "max-entropy", "-s",
+        "n_bins=4", "--states", "1,2,5", "--repeat", "--sure", "0.99", "--learner", NAME,
+        "--confidence", 7, "-l", "n_points=50", "--json",
+    )  # fmt: skip
+    assert answer.code == 0
+    document = json.loads(answer.out)
+    wanted = {"n_bins": 4, "repeat": True, "sure": 0.99, "confidence": 7.0, "n_points": 50}
+    assert {name: document["settings"][name] for name in wanted} == wanted
+    assert {step["state"] for step in document["steps"][1:]} <= {1, 2, 5}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--strategy", "best"), "no strategy is called 'best'"),
+        (("--learner", "bird"), "no learner is called 'bird'"),
+        (("--queries", "0"), "--queries"),
+        (("--states", "1,x"), "--states must read 0,3,7; it is '1,x'"),
+        (("--states", "99"), "states must be from 0 to 15"),
+        (("--sure", "2"), "sure must be above 0 and at most 1; it is 2.0"),
+        (("--loss-below", "-1"), "loss_below must be a positive number"),
+        (("-s", "n_bins=3"), "strategy 'max-var' has no option 'n_bins'"),
+        (("-s", "n_bins"), "a parameter must read NAME=VALUE"),
+        (("-l", "speed=3"), "has no option 'speed'"),
+        (("-l", "truth=false"), "'truth' is not an option of a learner"),
+        (("-l", "seed=3"), "'seed' is not an option of a learner"),
+        (("-l", "confidence=3", "--confidence", "4"), "confidence must be given once"),
+        (("--from", "nowhere.json"), "nowhere.json: cannot be read"),
+        (("--out", "nowhere/run.json"), "nowhere/run.json: cannot be written"),
+        (("--person", "--out", "nowhere/run.json"), "nowhere/run.json: cannot be written"),
+    ],
+)
+def test_bad_input_is_one_line(didact, monkeypatch, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    given = ("--learner", NAME, *arguments) if "--learner" not in arguments else arguments
+    answer = didact("ask", *SMALL, *given)
+    if "--person" in arguments:
+        answer.out = answer.out.removeprefix("Every answer is kept in nowhere/run.json. q stops.\n")
+    one_line(answer, message)
+    assert not list(tmp_path.iterdir())
+
+
+# A person answers, line by line
+
+
+def person(didact, out, typed, *arguments):
+    settings = ("--learner", NAME, "--queries", 3, "--sure", 1, "--person", "--out", out)
+    return didact("ask", *SMALL, *settings, *arguments, typed=typed)
+
+
+def test_lines_of_text_answer_and_a_wrong_one_asks_again(didact, tmp_path):
+    out = tmp_path / "mine.json"
+    answer = person(didact, out, "jump\n\nUP\nr\n2\n")
+    assert (answer.code, answer.err) == (0, "")
+    assert "'jump' is no action here: u up ↑, d down ↓, l left ←, r right →; q stops" in answer.out
+    assert answer.out.count("question 1 of 3: what to do in ") == 1
+    assert "(row " in answer.out
+    assert re.search(r"after 1 answer: sure of \d+ of 16 states; ", answer.out)
+    shown = load_demonstrations(out, make("random-grid", size=4, n_features=3, seed=3).mdp)
+    assert [d[0][1] for d in shown] == [0, 3, 2]
+    document = json.loads(out.read_text())
+    assert (document["format"], document["ended"]) == ("didact.run/1", "queries")
+    assert document["steps"][-1]["policy_loss"] is None
+
+
+@pytest.mark.parametrize("end", ["", "q\n", "QUIT\n"])
+def test_the_end_of_input_or_q_stops_and_keeps_what_was_said(didact, tmp_path, end):
+    out = tmp_path / "mine.json"
+    answer = person(didact, out, f"down\n{end}")
+    assert answer.code == 0
+    assert "Whoever answers stopped." in answer.out
+    document = json.loads(out.read_text())
+    assert (document["ended"], document["n_queries"]) == ("stopped", 1)
+
+
+def test_longer_answers_follow_the_world_and_may_be_cut_short(didact, tmp_path):
+    out = tmp_path / "mine.json"
+    answer = person(didact, out, "r\nd\nl\nu\nq\n", "--horizon", "3", "--states", "0,5,10")
+    assert ", step 3 of 3: " in answer.out
+    first, second = json.loads(out.read_text())["demonstrations"]
+    state = first[0][0]
+    assert first == [[state, 3], [state + 1, 1], [state + 5, 2]]
+    assert len(second) == 1
+    assert second[0][1] == 0
+
+
+def test_a_session_goes_on_from_its_file_and_never_overwrites_another(didact, tmp_path):
+    out = tmp_path / "mine.json"
+    person(didact, out, "d\nr\nq\n")
+    before = out.read_bytes()
+    refused = person(didact, out, "d\n")
+    assert refused.code == 2
+    assert f"exists already; go on with --from {out}, or choose another --out" in refused.err
+    assert out.read_bytes() == before
+    answer = person(didact, out, "l\nq\n", "--from", out)
+    assert answer.code == 0
+    shown = json.loads(out.read_text())["demonstrations"]
+    assert [d[0][1] for d in shown] == [1, 3, 2]
+
+
+def test_machines_get_only_the_document_on_standard_output(didact, tmp_path):
+    answer = person(didact, tmp_path / "mine.json", "d\nq\n", "--json")
+    assert answer.code == 0
+    assert json.loads(answer.out)["n_queries"] == 1
+    assert answer.out.count("\n") == 1
+    assert "what to do in" in answer.err
+
+
+def test_sure_is_told_and_ends_the_session(didact, tmp_path, monkeypatch):
+    """One action only: nothing is open from the start."""
+    monkeypatch.chdir(tmp_path)
+    rail = {
+        "format": "didact.task/1", "name": "rail", "n_states": 2, "n_actions": 1,
+        "transitions": [[0, 0, 1, 1], [1, 0, 0, 1]], "features": [[1, 0], [0, 1]],
+        "weights": [1, 0], "discount": 0.5,
+    }  # fmt: skip
+    (tmp_path / "rail.json").write_text(json.dumps(rail))
+    answer = didact("ask", "rail.json", "--person", "--learner", NAME, typed="")
+    assert answer.code == 0
+    assert "I am sure now what to do in every state." in answer.out
+    assert "The learned policy is settled." in answer.out
+    assert json.loads((tmp_path / "answers.json").read_text())["n_queries"] == 0
+
+
+def test_worlds_that_are_no_grid_are_told_in_words(didact, tmp_path):
+    out = tmp_path / "mine.json"
+    settings = ("--person", "--learner", NAME, "--out", out)
+    answer = didact("ask", "garnet", *settings, typed="9\n0\nq\n")
+    assert answer.code == 0
+    assert "'9' is no action here" in answer.out
+    assert "  state " in answer.out
+
+
+# What means which action
+
+
+def test_keys_are_initials_numbers_names_and_arrows():
+    keys = action_keys(make("six-cell").mdp)
+    for typed in ("u", "U", "up", " Up ", "0"):
+        assert keys.action(typed) == 0
+    assert [keys.action(d) for d in ("up", "down", "left", "right")] == [0, 1, 2, 3]
+    assert [keys.action(x) for x in ("", "x", "4", "-1", "upp")] == [None] * 5
+    assert keys.is_stop("q")
+    assert keys.is_stop("Quit")
+    assert not keys.is_stop("u")
+
+
+def named(*names):
+    from didact.mdp import MDP, Task, Transitions
+
+    rows = [(0, a, 0, 1) for a in range(len(names))]
+    mdp = MDP(Transitions.from_rows(rows, 1, len(names)), [[1]], "0.5", action_names=list(names))
+    return action_keys(Task(mdp, [1]).mdp)
+
+
+def test_equal_initials_leave_numbers_and_names():
+    keys = named("south", "north", "stay")
+    assert [keys.action(x) for x in ("s", "n", "0", "north", "stay", "down", "up")] == [
+        None, None, 0, 1, 2, 0, 1,
+    ]  # fmt: skip
+    assert keys.words == "0 south ↓, 1 north ↑, 2 stay"
+
+
+def test_an_action_that_begins_with_q_is_no_stop():
+    keys = named("quiet", "loud")
+    assert keys.action("q") == 0
+    assert not keys.is_stop("q")
+    assert keys.is_stop("quit")
+
+
+def test_many_actions_are_typed_as_lines():
+    assert not named(*[f"a{i}" for i in range(11)]).by_single_keys
+    assert named(*[f"a{i}" for i in range(10)]).by_single_keys
+
+
+def test_the_asked_cell_is_marked_also_in_worlds_with_walls():
+    from rich.console import Console
+
+    from didact.report.asking import draw_question
+    from tests.active.beliefs import situation_of
+
+    task = gridworld(["a#b", "bba"], weights={"a": 1, "b": 0}, discount="0.5")
+    found = situation_of(task, [task.weights])
+    console = Console(width=40)
+    for state, place in ((0, (0, 0)), (1, (0, 2)), (4, (1, 2))):
+        with console.capture() as captured:
+            console.print(*draw_question(task, found, state, (), 40), sep="\n")
+        lines = captured.get().splitlines()
+        width = lines[0].index("█") - 2
+        row, column = place
+        assert lines[row][2 + column * width + 1] == "?"
+        assert captured.get().count("?") == 1
+
+
+# A person at a terminal
+
+
+class Terminal:
+    """`didact ask --person` in a terminal of its own."""
+
+    def __init__(self, folder, *arguments):
+        inner, outer = pty.openpty()
+        self.inner, self.seen = inner, ""
+        command = [sys.executable, "-m", "didact", "ask", "six-cell", "--person", *arguments]
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+        self.process = subprocess.Popen(
+            command, stdin=outer, stdout=outer, stderr=outer, env=environment, cwd=folder,
+            start_new_session=True, preexec_fn=own_terminal,
+        )  # fmt: skip
+        os.close(outer)
+
+    def until(self, wanted: str) -> str:
+        """Read on until the text appears; what was read since the last call."""
+        read = ""
+        while wanted not in read:
+            ready, _, _ = select.select([self.inner], [], [], 120)
+            assert ready, f"{wanted!r} does not come; so far {self.seen + read!r}"
+            try:
+                part = os.read(self.inner, 65536)
+            except OSError:
+                part = b""
+            if not part:
+                break
+            read += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", part.decode("utf-8", "replace"))
+        self.seen += read
+        return read
+
+    def press(self, keys: str) -> None:
+        time.sleep(0.3)  # a terminal drops what is typed before it is asked for
+        os.write(self.inner, keys.encode())
+
+    def end(self) -> int:
+        self.until("\0never")
+        code = self.process.wait()
+        os.close(self.inner)
+        return code
+
+
+def own_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+QUICK = ("--learner", "birl", "--steps", "400", "--chains", "2")
+
+
+def test_arrow_keys_answer_in_a_terminal(tmp_path):
+    terminal = Terminal(tmp_path, "--queries", "3", "--sure", "1", *QUICK)
+    terminal.until("question 1 of 3")
+    terminal.press("\x1b[B")
+    terminal.until("question 2 of 3")
+    terminal.press("x")
+    assert "'x' is no action here" in terminal.until("q stops")
+    terminal.press("\x1bOD")
+    terminal.until("question 3 of 3")
+    terminal.press("r")
+    assert terminal.end() == 0
+    assert "Traceback" not in terminal.seen
+    assert "All questions are asked." in terminal.seen
+    shown = json.loads((tmp_path / "answers.json").read_text())["demonstrations"]
+    assert [d[0][1] for d in shown] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("how", ["ctrl-c", "sigint", "kill"])
+def test_an_interrupted_session_loses_nothing(tmp_path, how):
+    settings = ("--queries", "5", "--horizon", "3", "--sure", "1", "--states", "2,5", *QUICK)
+    terminal = Terminal(tmp_path, *settings)
+    terminal.until("question 1 of 5")
+    for _ in range(2):
+        terminal.press("d")
+        terminal.until("what to do")
+    if how == "ctrl-c":
+        terminal.press("\x03")
+    else:
+        terminal.process.send_signal(signal.SIGINT if how == "sigint" else signal.SIGKILL)
+    assert terminal.end() == (-signal.SIGKILL if how == "kill" else 130)
+    assert "Traceback" not in terminal.seen
+    if how != "kill":
+        assert "didact: interrupted" in terminal.seen
+    (shown,) = json.loads((tmp_path / "answers.json").read_text())["demonstrations"]
+    assert [action for _, action in shown] == [1, 1]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_ctrl_d_and_q_stop_at_a_terminal(tmp_path):
+    for key in ("\x04", "q"):
+        settings = ("--queries", "3", "--sure", "1", "--out", f"{ord(key)}.json", *QUICK)
+        terminal = Terminal(tmp_path, *settings)
+        terminal.until("question 1 of 3")
+        terminal.press(key)
+        assert terminal.end() == 0
+        assert "Whoever answers stopped." in terminal.seen
