@@ -3,40 +3,19 @@
 Usage: python examples/rounding_noise.py [WORLDS]
 
 The worlds are 9x9, 8 features, seeds 0 to 19; demonstrations are single steps. The second program
-is of the kind that the paper describes, in plain NumPy: sweep values and feature counts until
-nothing changes by 1e-6, scale every difference of counts to length 1, merge what is alike, drop a
-row when a linear program finds that the others imply it, cover the rest greedily. It knows no other
-zero than 0.0. No number in it was fitted to anything.
+is of the kind that the paper describes, in plain NumPy: `didact.studies.precision`.
 """
 
 import sys
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import linprog
 
 import didact
 from didact.random import stream
+from didact.studies.precision import EQUAL, published_way
 from didact.teaching.volume_greedy import minimise_volume
 
-STOP = 1e-6
-"""A sweep that changes nothing by more is the last."""
-EQUAL = 1e-4
-"""Values this close are tied and unit normals this close are one: five times what STOP leaves."""
-SLACK = 1e-6
-"""A linear program may find a row violated by so much, and call it implied."""
 SAMPLES = (10_000, 100_000)
-
-
-@dataclass(frozen=True)
-class Noisy:
-    """What the iterating program finds: unit normals, the rows of each pair, what it keeps."""
-
-    normals: np.ndarray
-    stated: dict[tuple[int, int], list[int]]
-    kept: list[int]
-    lesson: list[tuple[int, int]]
 
 
 def main(n_worlds: int) -> None:
@@ -115,87 +94,6 @@ def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: boo
 def teaches(task: didact.Task, known: didact.EquivalenceClass, pairs: list) -> bool:
     """Whether single steps pin the class down, decided in fractions."""
     return didact.check(task, [[pair] for pair in pairs], known=known).teaches
-
-
-def published_way(task: didact.Task, *, in_place: bool) -> Noisy:
-    """Rows, pruned rows and lesson of the program that iterates."""
-    following, features, discount = tables(task)
-    rewards = features @ task.weights
-    values = swept(lambda v, s: rewards[s] + discount * v[following[s]].max(), rewards, in_place)
-    worth = values[following]
-    optimal = worth >= worth.max(axis=1, keepdims=True) - EQUAL / discount
-    counts = swept(
-        lambda mu, s: features[s] + discount * mu[following[s][optimal[s]]].mean(axis=0),
-        features,
-        in_place,
-    )
-    normals, stated = unit_differences(discount * counts[following], optimal)
-    kept = not_redundant(normals)
-    return Noisy(normals, stated, kept, greedy_lesson(stated, kept))
-
-
-def tables(task: didact.Task) -> tuple[np.ndarray, np.ndarray, float]:
-    """The next state of each pair (moves are certain), the features, the discount."""
-    mdp = task.mdp
-    following = np.asarray(mdp.transitions.successors).reshape(mdp.n_states, mdp.n_actions)
-    return following, np.asarray(mdp.features.floats), float(Fraction(mdp.exact_discount))
-
-
-def swept(update, first: np.ndarray, in_place: bool) -> np.ndarray:
-    """Sweep over all states from zero until no entry changes by STOP."""
-    old = np.zeros_like(first)
-    while True:
-        new = old.copy()
-        for state in range(len(first)):
-            new[state] = update(new if in_place else old, state)
-        if abs(new - old).max() < STOP:
-            return new
-        old = new
-
-
-def unit_differences(
-    counts: np.ndarray, optimal: np.ndarray
-) -> tuple[np.ndarray, dict[tuple[int, int], list[int]]]:
-    """Every difference of an optimal and any other action, unless it is 0.0, at length 1."""
-    normals: list[np.ndarray] = []
-    stated: dict[tuple[int, int], list[int]] = {}
-    for state, action in np.argwhere(optimal).tolist():
-        stated[state, action] = []
-        for other in range(counts.shape[1]):
-            row = counts[state, action] - counts[state, other]
-            if row.any():
-                unit = row / np.linalg.norm(row)
-                near = (i for i, seen in enumerate(normals) if abs(seen - unit).max() < EQUAL)
-                number = next(near, len(normals))
-                if number == len(normals):
-                    normals.append(unit)
-                stated[state, action].append(number)
-    return np.array(normals), stated
-
-
-def not_redundant(normals: np.ndarray) -> list[int]:
-    """One pass: a row goes at once when no weights in the box break it and fit the rest."""
-    kept = list(range(len(normals)))
-    for row in range(len(normals)):
-        others = [number for number in kept if number != row]
-        answer = linprog(
-            normals[row], A_ub=-normals[others], b_ub=np.zeros(len(others)), bounds=(-1, 1)
-        )
-        if answer.status == 0 and answer.fun >= -SLACK:
-            kept = others
-    return kept
-
-
-def greedy_lesson(
-    stated: dict[tuple[int, int], list[int]], kept: list[int]
-) -> list[tuple[int, int]]:
-    """Pairs that state all kept rows, each time the one that states most of what is left."""
-    left, lesson = set(kept), []
-    while left:
-        best = max(stated, key=lambda pair: len(left.intersection(stated[pair])))
-        left.difference_update(stated[best])
-        lesson.append(best)
-    return lesson
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import didact
+from didact.studies import precision
 
 FILE = Path(__file__).parents[2] / "examples" / "rounding_noise.py"
 
@@ -46,18 +47,18 @@ def test_noise_lengthens_a_lesson_or_breaks_it(example, seed, exact, iterated):
     assert noisy["greedy lessons that teach"] == (iterated > exact)
 
 
-def test_without_rounding_the_plain_program_finds_the_exact_class(example, monkeypatch):
+def test_without_rounding_the_plain_program_finds_the_exact_class(monkeypatch):
     """The noise is the stop's: with zeros told from noise, the same program finds what we find."""
-    monkeypatch.setattr(example, "STOP", 1e-13)
+    monkeypatch.setattr(precision, "STOP", 1e-13)
     task = didact.make("random-grid", seed=1)
     known = didact.equivalence_class(task)
-    plain = example.unit_differences
+    plain = precision.unit_differences
 
     def without_noise(counts, optimal):
         return plain(counts.round(9), optimal)
 
-    monkeypatch.setattr(example, "unit_differences", without_noise)
-    noisy = example.published_way(task, in_place=True)
+    monkeypatch.setattr(precision, "unit_differences", without_noise)
+    noisy = precision.published_way(task, in_place=True)
     assert len(noisy.kept) == known.cone.n_facets == 16
     assert len(noisy.lesson) == 14
     assert (noisy.normals @ task.weights > 0).all()

@@ -119,7 +119,7 @@ def _print(made: Reproduced) -> None:
             options.print_line(f"  {sign}{found.claim.words} ({found.evidence})")
         for number, reason in sorted(report.failed.items()):
             options.print_line(f"  trial {number} failed three times: {reason}")
-    for note in made.notes:
+    for note in (*made.broken, *made.notes):
         options.print_line(f"  {note}")
     options.print_line(f"Tables, figures and records: {made.folder / 'index.html'}")
 

@@ -1,0 +1,233 @@
+"""Reproduce the paper's tables and figures: the use case behind `didact reproduce`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from didact import __version__
+from didact.errors import DidactError, InvalidFile, Unsupported
+from didact.mdp.jsonfiles import shown_path, write_text
+from didact.report.figures.svg import figure_svg
+from didact.report.studies import (
+    StudyReport,
+    report_csv,
+    report_markdown,
+    report_records,
+    times_csv,
+    times_markdown,
+)
+from didact.report.study_page import index_page
+from didact.studies.engine import Watch, run_trials
+from didact.studies.figure import Figure
+from didact.studies.registry import BUILT_IN, find_study, study_names
+from didact.studies.settings import settings_document, with_changes
+from didact.studies.store import Store
+from didact.studies.study import Study
+from didact.studies.workers import workers_of
+
+DONE, INCOMPLETE = 0, 3
+FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
+
+
+class NothingDone(DidactError):
+    """No trial of a study succeeded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """The reports of the studies that were run, and where they are.
+
+    notes: what could not be drawn, and why. broken: studies of which no trial succeeded.
+    """
+
+    reports: tuple[StudyReport, ...]
+    folder: Path
+    notes: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 when every trial of every study is there, else 3."""
+        failed = self.broken or any(report.failed for report in self.reports)
+        return INCOMPLETE if failed else DONE
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "folder": os.fspath(self.folder),
+            "notes": list(self.notes),
+            "broken": list(self.broken),
+            "studies": [_document(report) for report in self.reports],
+        }
+
+
+def reproduce(
+    names: Sequence[str],
+    *,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    retry: bool = False,
+    changes: Mapping[str, Any] | None = None,
+    command: str = "",
+    watch: Callable[[Study], Watch] | None = None,
+) -> Reproduced:
+    """Run studies, or what is left of them, and write their reports and a page that has all.
+
+    names: of studies; 'all' is the paper's. quick: the small settings. out: the folder, by default
+    'reproduction' or 'reproduction-quick'. jobs, cluster: local processes, or a Dask scheduler.
+    retry: try again what failed three times. changes: other values for settings. watch: given a
+    study, who is told of its progress.
+    """
+    chosen = [find_study(name) for name in _named(names)]
+    settings = [with_changes(study.chosen_settings(quick=quick), changes or {}) for study in chosen]
+    folder = Path(out if out is not None else QUICK_FOLDER if quick else FOLDER)
+    workers = workers_of(jobs, cluster)
+    reports: list[StudyReport] = []
+    broken: list[str] = []
+    notes: dict[str, None] = {}
+    at_once = True
+    try:
+        for study, chosen_settings in zip(chosen, settings, strict=True):
+            told = None if watch is None else watch(study)
+            try:
+                with Store(folder / f"{study.name}.sqlite", study, chosen_settings) as store:
+                    run_trials(study, chosen_settings, store, workers, watch=told, retry=retry)
+                    report = report_of(study, chosen_settings, store)
+            except NothingDone as error:
+                broken.append(str(error))
+                continue
+            notes |= dict.fromkeys(write_report(report, folder, made_by(command)))
+            reports.append(report)
+        at_once = False
+    finally:
+        workers.stop(at_once=at_once)
+    if not reports:
+        raise NothingDone("; ".join(broken))
+    others = _other_reports(folder, [study.name for study in chosen], quick=quick)
+    write_text(index_page(_in_order([*reports, *others]), made_by(command)), folder / "index.html")
+    return Reproduced(tuple(reports), folder, tuple(notes), tuple(broken))
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    """The names once each, 'all' replaced by the paper's studies."""
+    found: dict[str, None] = {}
+    for name in names:
+        found |= dict.fromkeys(BUILT_IN if name == "all" else [name])
+    return list(found)
+
+
+def report_of(study: Study, settings: Any, store: Store) -> StudyReport:
+    """What a store comes to; refused when it holds no trial."""
+    records = store.records()
+    failed = store.quarantined()
+    if not records:
+        number, reason = next(iter(failed.items()), (0, "nothing was run"))
+        raise NothingDone(f"{study.name}: no trial succeeded; trial {number}: {reason}")
+    seconds: dict[str, list[float]] = {}
+    for measured in store.seconds().values():
+        for name, value in measured.items():
+            seconds.setdefault(name, []).append(value)
+    summary = study.summarise(settings, list(records.values()))
+    total = study.n_trials(settings)
+    return StudyReport(study, settings, summary, records, seconds, store.runs(), failed, total)
+
+
+def write_report(report: StudyReport, folder: Path, made: Mapping[str, str]) -> list[str]:
+    """Write a study's tables, records and figures; lines about what could not be written."""
+    name = report.study.name
+    write_text(report_markdown(report), folder / f"{name}.md")
+    write_text(report_csv(report), folder / f"{name}.csv")
+    write_text(report_records(report), folder / f"{name}.jsonl")
+    write_text(times_markdown(report, made), folder / f"{name}-times.md")
+    write_text(times_csv(report), folder / f"{name}-times.csv")
+    notes = []
+    for figure in (*report.summary.figures, *report.time_figures):
+        write_text(figure_svg(figure), folder / f"{figure.name}.svg")
+        notes += _write_png(figure, folder / f"{figure.name}.png")
+    return notes
+
+
+def _write_png(figure: Figure, path: Path) -> list[str]:
+    from didact.report.figures.png import figure_png
+
+    try:
+        picture = figure_png(figure)
+    except Unsupported as error:
+        return [str(error)]
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(picture)
+        os.replace(part, path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise InvalidFile(f"{shown_path(path)}: cannot be written: {error.strerror}") from None
+    return []
+
+
+def made_by(command: str) -> dict[str, str]:
+    """The command, the program, the machine and the date."""
+    import numpy
+
+    return {
+        "command": command or "didact.app.reproduce",
+        "program": f"didact {__version__}, Python {platform.python_version()}, "
+        f"NumPy {numpy.__version__}",
+        "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()}",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells it."""
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _other_reports(folder: Path, names: Sequence[str], *, quick: bool) -> list[StudyReport]:
+    """Reports of studies that stand in the folder from earlier runs with the usual settings."""
+    found = []
+    for name in study_names():
+        path = folder / f"{name}.sqlite"
+        if name in names or not path.exists():
+            continue
+        study = find_study(name)
+        settings = study.chosen_settings(quick=quick)
+        with suppress(DidactError), Store(path, study, settings) as store:
+            found.append(report_of(study, settings, store))
+    return found
+
+
+def _in_order(reports: Sequence[StudyReport]) -> list[StudyReport]:
+    order = {name: place for place, name in enumerate(study_names())}
+    return sorted(reports, key=lambda report: order[report.study.name])
+
+
+def _document(report: StudyReport) -> dict[str, Any]:
+    share = report.efficiency
+    return {
+        "name": report.study.name,
+        "title": report.study.title,
+        "settings": settings_document(report.settings),
+        "trials": len(report.records),
+        "failed": {str(number): reason for number, reason in report.failed.items()},
+        "efficiency": None if share is None else round(share, 4),
+        "departures": report.departures,
+        "findings": [
+            {"claim": f.claim.words, "source": f.claim.source, "holds": f.holds,
+             "numbers": f.evidence}
+            for f in report.summary.findings
+        ],
+    }  # fmt: skip

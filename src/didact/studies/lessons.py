@@ -1,0 +1,71 @@
+"""What several studies do with a lesson: give it to a learner and see what the learner does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from didact.learners import learn
+from didact.learners.evidence import as_evidence, softmax_log_likelihood
+from didact.mdp import Task
+from didact.numerics.exact import Floats
+from didact.planning import Plan, evaluate, solve
+from didact.random import stream
+
+STUCK = 3.0
+"""A chain is stuck when weights are known that are likelier than its best by so many nats."""
+
+
+def drawn_seed(seed: int, study: str, number: int, *names: str | int) -> int:
+    """A seed from the study's seed, the study and the trial alone, for what takes whole numbers."""
+    return int(stream(seed, study, number, *names).integers(2**32))
+
+
+def published_chain(
+    n_features: int, *, confidence: float, steps: int, step_size: float
+) -> dict[str, Any]:
+    """The paper's chain as options of BIRL: the L1 sphere, one chain from a constant reward."""
+    return {
+        "learner": "birl",
+        "prior": "l1-sphere",
+        "proposal": "lattice",
+        "start": [-1 / n_features] * n_features,
+        "n_chains": 1,
+        "burn_in": 0,
+        "confidence": confidence,
+        "n_steps": steps,
+        "step_size": step_size,
+        "threads": 1,
+    }
+
+
+def learned(
+    task: Task, plan: Plan, demonstrations: Sequence[Any], options: Mapping[str, Any], seed: int
+) -> tuple[Floats, dict[str, Any]]:
+    """The most likely weights after demonstrations, and the losses of their policy."""
+    belief = learn(task.mdp, demonstrations, seed=seed, **options)
+    result = evaluate(task, belief.map_weights, plan=plan)
+    return belief.map_weights, {"loss": result.policy_loss, "wrong": result.wrong_actions}
+
+
+def is_stuck(
+    task: Task,
+    demonstrations: Sequence[Any],
+    found: Floats,
+    others: Sequence[Floats],
+    confidence: float,
+) -> bool:
+    """Whether some of the other weights are likelier than those found by more than STUCK nats.
+
+    All are compared at the same norm: absolute values sum to 1, as on the published chain.
+    """
+    shown = as_evidence(task.mdp, demonstrations)
+
+    def log_likelihood(weights: Floats) -> float:
+        values = solve(task.mdp, weights / np.abs(weights).sum()).action_values
+        return softmax_log_likelihood(shown, values, confidence)
+
+    best = max(log_likelihood(np.asarray(weights)) for weights in others)
+    return best - log_likelihood(found) > STUCK

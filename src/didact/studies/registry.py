@@ -1,0 +1,93 @@
+"""The registry of studies: the paper's by name, and a user's own, registered in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module, metadata
+from types import MappingProxyType
+from typing import Any
+
+from didact.errors import InvalidParameter
+from didact.numerics.exact import shown
+from didact.studies.study import Record, Study, Trial
+
+ENTRY_POINTS = "didact.studies"
+BUILT_IN = {
+    "example": "didact.studies.example",
+    "table1": "didact.studies.table1",
+    "features": "didact.studies.features",
+    "uvm-failure": "didact.studies.uvm_failure",
+    "active": "didact.studies.active",
+    "chain": "didact.studies.chain",
+    "balls": "didact.studies.balls",
+}
+"""The paper's studies, in its order, and the module that holds each as STUDY."""
+
+_own: dict[str, Study] = {}
+
+
+def register_study(
+    name: str,
+    settings: Any,
+    trial: Trial,
+    *,
+    quick: Any = None,
+    summarise: Callable[[Any, Sequence[Record]], Any] | None = None,
+    **options: Any,
+) -> Study:
+    """Make a study of these settings and this trial function, and register it.
+
+    settings: an instance of a frozen dataclass with `trials` and `seed`; or the class itself, when
+    every field has a default. trial(settings, number) gives a plain record. quick: smaller
+    settings. summarise: by default the means of all numbers in the records. options: the other
+    fields of `Study`, as title.
+    """
+    from didact.studies.summary import means_of
+
+    if name in BUILT_IN:
+        raise InvalidParameter(f"the study {name!r} is built in; choose another name")
+    if isinstance(settings, type):
+        try:
+            settings = settings()
+        except TypeError as error:
+            raise InvalidParameter(f"every setting needs a default: {error}") from None
+    study = Study(name, settings, trial, summarise or means_of, quick=quick, **options)
+    _own[name] = study
+    return study
+
+
+def find_study(name: str) -> Study:
+    """The study of that name: built in, registered, or installed (entry points)."""
+    if name in BUILT_IN:
+        found = import_module(BUILT_IN[name]).STUDY
+        assert isinstance(found, Study)
+        return found
+    if name not in _own:
+        _see_packages()
+    if name not in _own:
+        raise InvalidParameter(
+            f"no study is called {shown(name)}; there are {', '.join(study_names())}, and all"
+        )
+    return _own[name]
+
+
+def study_names() -> list[str]:
+    """Every study's name: the paper's in its order, then others."""
+    _see_packages()
+    return [*BUILT_IN, *_own]
+
+
+def studies() -> Mapping[str, Study]:
+    """Every study by name."""
+    return MappingProxyType({name: find_study(name) for name in study_names()})
+
+
+def _see_packages() -> None:
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        if entry.name not in _own and entry.name not in BUILT_IN:
+            found = entry.load()
+            if not isinstance(found, Study):
+                raise InvalidParameter(
+                    f"the entry point {entry.value!r} must be a Study; it is {shown(found)}"
+                )
+            _own[entry.name] = found

@@ -1,0 +1,314 @@
+"""The records of a study: one SQLite file, one row for each trial, written when the trial ends.
+
+The file says which study, settings and version of didact it belongs to and is refused for any
+other. It is opened in WAL mode, so that others may read it while a run writes; a lock beside it
+keeps a second run out. A killed run leaves every row it has written, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from didact import __version__
+from didact.errors import InvalidFile
+from didact.mdp.jsonfiles import shown_path
+from didact.studies.settings import fingerprint
+from didact.studies.study import Record, Study
+
+STORE_FORMAT = "didact.study/1"
+SIGNATURE = b"SQLite format 3\0"
+MOST_FAILURES = 3
+"""A trial that fails so often is left out and reported."""
+
+_SCHEMA = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE trials (
+    number INTEGER PRIMARY KEY, record TEXT NOT NULL, seconds TEXT NOT NULL, took REAL NOT NULL
+);
+CREATE TABLE failures (
+    id INTEGER PRIMARY KEY, number INTEGER NOT NULL, reason TEXT NOT NULL, details TEXT NOT NULL
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, began TEXT NOT NULL, workers INTEGER NOT NULL, place TEXT NOT NULL,
+    trials INTEGER NOT NULL, wall REAL NOT NULL, busy REAL NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """One run on a store: when, with how many workers and where, how long, how busy they were."""
+
+    began: str
+    workers: int
+    place: str
+    trials: int
+    wall: float
+    busy: float
+
+
+class Store:
+    """The open store of one study; use it in a `with` statement."""
+
+    def __init__(self, path: str | os.PathLike[str], study: Study, settings: Any) -> None:
+        """Open or create the store; one that belongs to anything else is refused untouched."""
+        self.path = Path(path)
+        self._place = shown_path(path)
+        self._lock = _locked(self.path)
+        about = {
+            "format": STORE_FORMAT,
+            "study": study.name,
+            "version": __version__,
+            "settings": fingerprint(settings),
+        }
+        try:
+            with self._told():
+                self._database = _connect(self.path)
+            try:
+                with self._told():
+                    self._prepare(about)
+            except BaseException:
+                self._database.close()
+                raise
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _prepare(self, about: Mapping[str, str]) -> None:
+        """Check what is there before anything is written; an empty file becomes a store."""
+        database = self._database
+        if database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            self._require_ours(about)
+        database.execute("PRAGMA journal_mode=WAL").fetchone()
+        database.execute("PRAGMA synchronous=NORMAL")
+        database.execute("PRAGMA busy_timeout=5000")
+        if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            with _transaction(database):
+                for statement in _SCHEMA.split(";\n"):
+                    database.execute(statement)
+                database.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+
+    def _require_ours(self, wanted: Mapping[str, str]) -> None:
+        """Refuse a damaged file, another program's, and one of another study or settings."""
+        try:
+            found = dict(self._database.execute("SELECT name, value FROM about"))
+            found = {name: str(value) for name, value in found.items()}
+        except sqlite3.OperationalError:
+            found = {}
+        if "study" not in found or not found.get("format", "").startswith("didact.study/"):
+            raise InvalidFile(f"{self._place}: is not a store of didact; give another --out")
+        state = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if state != "ok":
+            raise InvalidFile(
+                f"{self._place}: is damaged ({' '.join(str(state).split()):.80}); "
+                "move it away and run again"
+            )
+        for name, what in (("format", "format"), ("study", "study"), ("version", "didact version")):
+            if found.get(name) != wanted[name]:
+                raise InvalidFile(
+                    f"{self._place}: holds trials of {what} {found.get(name)}, not "
+                    f"{wanted[name]}; move it away, or give another --out"
+                )
+        if found.get("settings") != wanted["settings"]:
+            raise InvalidFile(
+                f"{self._place}: holds trials with other settings "
+                f"({_first_difference(found.get('settings', ''), wanted['settings'])}); "
+                "move it away, or give another --out"
+            )
+
+    def records(self) -> dict[int, Record]:
+        """Every finished trial's record by number, ascending, without its seconds."""
+        return self._column("record")
+
+    def seconds(self) -> dict[int, dict[str, float]]:
+        """What each finished trial measured in seconds, by number."""
+        return self._column("seconds")
+
+    def _column(self, name: str) -> dict[int, Any]:
+        found = {}
+        with self._told():
+            rows = self._database.execute(f"SELECT number, {name} FROM trials ORDER BY number")
+            for number, text in rows:
+                try:
+                    found[int(number)] = json.loads(text)
+                except (TypeError, ValueError):
+                    raise InvalidFile(
+                        f"{self._place}: the {name} of trial {number} is damaged; "
+                        "move the file away and run again"
+                    ) from None
+        return found
+
+    def numbers(self) -> set[int]:
+        """The numbers of the finished trials."""
+        with self._told():
+            return {int(row[0]) for row in self._database.execute("SELECT number FROM trials")}
+
+    def add(self, number: int, record: Record, seconds: Mapping[str, float], took: float) -> None:
+        """Write a finished trial, whole or not at all."""
+        row = (number, _as_json(record), _as_json(seconds), took)
+        with self._told(), _transaction(self._database):
+            self._database.execute("INSERT INTO trials VALUES (?, ?, ?, ?)", row)
+
+    def add_failure(self, number: int, reason: str, details: str) -> int:
+        """Write that a trial failed; how often it has failed so far."""
+        with self._told(), _transaction(self._database):
+            self._database.execute(
+                "INSERT INTO failures (number, reason, details) VALUES (?, ?, ?)",
+                (number, reason, details),
+            )
+        return len(self.failures().get(number, ()))
+
+    def failures(self) -> dict[int, list[str]]:
+        """Why trials that are not finished failed, by number: one reason for each attempt."""
+        found: dict[int, list[str]] = {}
+        with self._told():
+            for number, reason in self._database.execute(
+                "SELECT number, reason FROM failures "
+                "WHERE number NOT IN (SELECT number FROM trials) ORDER BY number, id"
+            ):
+                found.setdefault(int(number), []).append(str(reason))
+        return found
+
+    def quarantined(self) -> dict[int, str]:
+        """Trials that failed too often, and the last reason."""
+        return {n: why[-1] for n, why in self.failures().items() if len(why) >= MOST_FAILURES}
+
+    def forgive(self) -> None:
+        """Forget all failures, so that quarantined trials are tried again."""
+        with self._told(), _transaction(self._database):
+            self._database.execute("DELETE FROM failures")
+
+    def add_run(self, run: RunInfo) -> None:
+        """Write down a run that ended, however it ended."""
+        row = (run.began, run.workers, run.place, run.trials, run.wall, run.busy)
+        with self._told(), _transaction(self._database):
+            self._database.execute(
+                "INSERT INTO runs (began, workers, place, trials, wall, busy) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def runs(self) -> list[RunInfo]:
+        """The runs so far that were not killed."""
+        with self._told():
+            rows = self._database.execute(
+                "SELECT began, workers, place, trials, wall, busy FROM runs ORDER BY id"
+            )
+            return [RunInfo(*row) for row in rows]
+
+    def close(self) -> None:
+        """Close the file and let others in."""
+        with suppress(sqlite3.Error):
+            self._database.close()
+        self._lock.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What SQLite complains about, in one line."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            raise InvalidFile(f"{self._place}: {_in_words(error)}") from None
+
+
+def _in_words(error: sqlite3.Error) -> str:
+    """An error of SQLite and what to do about it."""
+    text = " ".join(str(error).split())
+    if "full" in text or "disk I/O" in text:
+        return f"cannot be written: {text}; free some space and run the same command again"
+    if "readonly" in text or "unable to open" in text:
+        return f"cannot be written: {text}; give an --out that can be written to"
+    if "not a database" in text or "malformed" in text:
+        return f"is damaged or no store ({text}); move it away, or give another --out"
+    return f"cannot be used: {text}"
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """The open file; SQLite would take a few bytes of anything for an empty database."""
+    with suppress(FileNotFoundError, IsADirectoryError), open(path, "rb") as file:
+        if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
+            raise sqlite3.DatabaseError("file is not a database")
+    place = urllib.parse.quote(os.fspath(path.absolute()))
+    return sqlite3.connect(f"file:{place}", uri=True, isolation_level=None)
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of what is done inside, or nothing of it."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+def _locked(path: Path) -> Any:
+    """The open lock file beside a store; the system frees it when this process ends."""
+    place = shown_path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path.with_name(f".{path.stem}.lock"), "a")  # noqa: SIM115 (held as long as the store)
+    except OSError as error:
+        raise InvalidFile(
+            f"{shown_path(path.parent)}: cannot be written: {error.strerror}; give another --out"
+        ) from None
+    try:
+        _take(file)
+    except OSError:
+        file.close()
+        raise InvalidFile(
+            f"{place}: another run is using it; wait for it, or give another --out"
+        ) from None
+    return file
+
+
+def _take(file: Any) -> None:
+    """Lock a file for this process, or raise OSError at once."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def _first_difference(found: str, wanted: str) -> str:
+    """'trials is 20 there, 3 here'."""
+    try:
+        there, here = json.loads(found), json.loads(wanted)
+        names = [name for name in here if there.get(name) != here[name]]
+        names += [name for name in there if name not in here]
+        return f"{names[0]} is {there.get(names[0])} there, {here.get(names[0])} here"
+    except (ValueError, AttributeError, IndexError):
+        return "they cannot be read"

@@ -1,0 +1,179 @@
+"""What records come to: means with intervals, the paper's numbers beside them, and verdicts.
+
+An interval is Student's, of 95%. The paper prints means without intervals, over n worlds of its
+own; if its trials spread like ours, the difference of two such means is within
+t s sqrt(1/ours + 1/n) in 95 of 100 cases, and then they agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from didact.studies.figure import Figure
+from didact.studies.published import CLAIMS, Claim, Printed, printed
+from didact.studies.study import Record
+
+LEVEL = 0.95
+Kind = Literal["number", "percent", "count"]
+Verdict = Literal["agrees", "above", "below"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over n trials, their standard deviation, and the 95% interval of the mean."""
+
+    mean: float
+    low: float
+    high: float
+    spread: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: what it is called and how its numbers are written.
+
+    A 'percent' is a share times 100; a 'count' is how many of the trials hold.
+    """
+
+    name: str
+    kind: Kind = "number"
+    decimals: int = 2
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A place in a table: our estimate or a text, and what the paper prints there."""
+
+    row: str
+    column: str
+    ours: Estimate | str
+    printed: Printed | None = None
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells by row and column; rows_are says what the first column lists."""
+
+    title: str
+    rows_are: str
+    columns: tuple[Column, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def rows(self) -> list[str]:
+        """The names of the rows, in the order they first stand in."""
+        return list(dict.fromkeys(cell.row for cell in self.cells))
+
+    def cell(self, row: str, column: str) -> Cell | None:
+        """The cell at a place, if there is one."""
+        places = (c for c in self.cells if c.row == row and c.column == column)
+        return next(places, None)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What our records say to a claim of the paper: whether it holds, and the numbers."""
+
+    claim: Claim
+    holds: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a study found: tables, figures, and findings on the paper's claims, and remarks."""
+
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def estimate(values: Iterable[float]) -> Estimate:
+    """The mean of the values with its interval; of one value nothing but the value is known."""
+    found = [float(value) for value in values]
+    n = len(found)
+    mean = math.fsum(found) / n if n else math.nan
+    if n < 2:
+        return Estimate(mean, math.nan, math.nan, math.nan, n)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (n - 1))
+    half = _quantile(n) * spread / math.sqrt(n)
+    return Estimate(mean, mean - half, mean + half, spread, n)
+
+
+def _quantile(n: int) -> float:
+    """How many standard errors an interval of LEVEL reaches, n values known."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 0.5 + LEVEL / 2))
+
+
+def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
+    """Whether ours agrees with a printed mean, or lies above or below it; None for lone values.
+
+    A printed number is right to half of its last digit.
+    """
+    rounding = 0.5 * 10.0**-paper.decimals
+    if ours.n < 2:
+        return None
+    reach = _quantile(ours.n) * ours.spread * math.sqrt(1 / ours.n + 1 / paper.n) + rounding
+    difference = ours.mean - paper.value
+    if abs(difference) <= reach:
+        return "agrees"
+    return "above" if difference > 0 else "below"
+
+
+def compared(study: str, row: str, column: str, values: Iterable[float]) -> Cell:
+    """The cell of these values, beside the paper's number where it prints one."""
+    ours = estimate(values)
+    paper = printed(study, row, column)
+    return Cell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
+
+
+def finding(study: str, key: str, holds: bool, evidence: str) -> Finding:
+    """What our numbers say to the paper's claim `key`."""
+    return Finding(CLAIMS[study, key], bool(holds), evidence)
+
+
+def differences(records: Sequence[Record], one: Any, other: Any) -> Estimate:
+    """The mean of one(record) - other(record): a paired comparison on the same trials."""
+    return estimate(one(record) - other(record) for record in records)
+
+
+def means_of(settings: Any, records: Sequence[Record]) -> Summary:
+    """The summary of a study that brings none: the mean of every number in its records.
+
+    A record may nest: {"scot": {"pairs": 3}} is the row scot and the column pairs; plain numbers
+    stand in a row of their own.
+    """
+    cells: dict[tuple[str, str], list[float]] = {}
+    for record in records:
+        for row, column, value in _numbers(record):
+            cells.setdefault((row, column), []).append(value)
+    columns = dict.fromkeys(column for _, column in cells)
+    ordered = sorted(cells, key=lambda place: place[0] != "all")
+    return Summary(
+        (
+            Table(
+                "Means over trials",
+                "row",
+                tuple(Column(name, decimals=3) for name in columns),
+                tuple(Cell(row, column, estimate(cells[row, column])) for row, column in ordered),
+            ),
+        )
+    )
+
+
+def _numbers(record: Mapping[str, Any]) -> Iterable[tuple[str, str, float]]:
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            for column, entry in value.items():
+                if isinstance(entry, bool | int | float):
+                    yield name, column, float(entry)
+        elif isinstance(value, bool | int | float):
+            yield "all", name, float(value)

@@ -1,0 +1,275 @@
+"""Where trials run: local processes by default, or the workers of a Dask scheduler.
+
+Both are executors in the sense of `concurrent.futures`. Workers compute and return; they never
+write the store.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import traceback
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import BrokenExecutor, Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from didact import __version__
+from didact.errors import DidactError, InvalidParameter, NotMixed
+from didact.studies.study import Record, Trial
+
+ONE_THREAD = {
+    name: "1"
+    for name in (
+        "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+        "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS",
+    )
+}  # fmt: skip
+"""A worker uses one thread: as many trials run at once as there are workers, and sums of floats
+do not depend on the machine's load."""
+
+IDLE = 3600.0
+"""Seconds that a local worker waits for work before it ends."""
+ANSWER = 10.0
+"""Seconds that a scheduler has to answer, and to name a worker."""
+OFTEN = 2.0
+"""Seconds between two questions to a scheduler for its workers."""
+PATIENCE = 60.0
+"""Seconds that a run waits for a cluster to have a worker again."""
+
+
+class ClusterLost(DidactError):
+    """The Dask scheduler, or all of its workers, went away."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a worker brings back: a record and seconds, or a reason why there is none."""
+
+    record: Record | None
+    seconds: Mapping[str, float]
+    took: float
+    reason: str = ""
+    details: str = ""
+
+
+def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
+    """Run one trial; whatever it raises is told, not raised."""
+    began = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotMixed)
+            record, seconds = _plain(trial(settings, number))
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        took = time.perf_counter() - began
+        return Attempt(None, {}, took, f"{reason:.300}", traceback.format_exc()[-5000:])
+    return Attempt(record, seconds, time.perf_counter() - began)
+
+
+def _plain(record: Any) -> tuple[Record, dict[str, float]]:
+    """The record as it comes back from JSON, and its seconds apart."""
+    if not isinstance(record, Mapping):
+        raise InvalidParameter(f"a trial must return a record (a dict); it returned {record!r:.60}")
+    try:
+        read = json.loads(json.dumps(dict(record), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"a record must hold plain finite JSON values: {error}. Convert arrays and numbers of "
+            "NumPy with tolist(), float() or int(), and leave out what is not known"
+        ) from None
+    seconds = read.pop("seconds", {})
+    return read, {str(name): float(value) for name, value in seconds.items()}
+
+
+class Workers(Protocol):
+    """What the engine needs: a place for trials, and how many may run at once."""
+
+    place: str
+
+    def size(self) -> int:
+        """How many trials can run at once now."""
+
+    def slots(self) -> int:
+        """How many trials may be handed over at once."""
+
+    def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
+        """Start a trial; its future raises BrokenExecutor when a worker dies."""
+
+    def check(self) -> None:
+        """Raise ClusterLost when nothing can come any more."""
+
+    def stop(self, *, at_once: bool) -> None:
+        """End the workers; at once: without waiting for what they do."""
+
+
+class LocalWorkers:
+    """Processes on this machine (joblib's loky), each with one thread."""
+
+    place = "local processes"
+
+    def __init__(self, jobs: int | None = None) -> None:
+        from joblib import cpu_count
+
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+            raise InvalidParameter(f"jobs must be a whole number from 1; it is {jobs!r:.40}")
+        self._jobs = int(cpu_count()) if jobs is None else jobs
+        self._executor: Any = None
+
+    def size(self) -> int:
+        """The number of processes."""
+        return self._jobs
+
+    def slots(self) -> int:
+        """One trial for each process, so that it is known which ones run."""
+        return self._jobs
+
+    def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
+        """Start a trial; when a process has died, all are replaced first."""
+        for _ in range(3):
+            try:
+                future: Future[Attempt] = self._pool().submit(attempt, trial, settings, number)
+                return future
+            except (BrokenExecutor, RuntimeError):
+                self.stop(at_once=True)
+        raise DidactError("worker processes cannot be started; try fewer --jobs")
+
+    def _pool(self) -> Any:
+        if self._executor is None:
+            from joblib.externals.loky import ProcessPoolExecutor
+
+            self._executor = ProcessPoolExecutor(
+                self._jobs, timeout=IDLE, initializer=_begin, env=ONE_THREAD
+            )
+        return self._executor
+
+    def check(self) -> None:
+        """Local processes do not go away unnoticed."""
+
+    def stop(self, *, at_once: bool) -> None:
+        """End the processes."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=True, kill_workers=at_once)
+
+
+def _begin() -> None:
+    """A worker leaves interrupts to the process that started it, and ends when that is killed."""
+    import os
+    import signal
+    import threading
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class ClusterWorkers:
+    """The workers of a Dask scheduler, on this machine or others."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise InvalidParameter(
+                "--cluster needs Dask, which is not installed: pip install 'didact[dask]'"
+            ) from None
+        self.place = f"cluster {address}"
+        self._address = address
+        try:
+            connect: Any = distributed.Client
+            self._client: Any = connect(address, timeout=ANSWER, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InvalidParameter(
+                f"no Dask scheduler answers at {address} ({reason:.100}); start one with "
+                "`dask scheduler`, and workers with `dask worker ADDRESS --nthreads 1`"
+            ) from None
+        try:
+            self._require_workers()
+        except BaseException:
+            self._client.close()
+            raise
+        self._executor = self._client.get_executor(pure=False, retries=0)
+        self._alone_since: float | None = None
+        self._size, self._asked = 0, -math.inf
+
+    def _require_workers(self) -> None:
+        """There is a worker, and every worker has this version of didact."""
+        try:
+            self._client.wait_for_workers(1, timeout=ANSWER)
+        except TimeoutError:
+            raise InvalidParameter(
+                f"the scheduler at {self._address} has no workers; start some with "
+                f"`dask worker {self._address} --nthreads 1`"
+            ) from None
+        versions = self._client.run(_version_there, on_error="return")
+        for worker, version in sorted(versions.items()):
+            if version != __version__:
+                raise InvalidParameter(
+                    f"the worker at {worker} must have didact {__version__}; it has "
+                    f"{' '.join(str(version).split()):.100}"
+                )
+
+    def size(self) -> int:
+        """The threads of all workers, asked for once in a while."""
+        if time.monotonic() - self._asked > OFTEN:
+            try:
+                self._size = sum(self._client.nthreads().values())
+            except (OSError, RuntimeError):
+                raise ClusterLost(f"the scheduler at {self._address} went away") from None
+            self._asked = time.monotonic()
+        return self._size
+
+    def slots(self) -> int:
+        """One for each thread of a worker, and as many again, so that none waits."""
+        return 2 * max(1, self.size())
+
+    def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
+        """Hand a trial to the scheduler."""
+        future: Future[Attempt] = self._executor.submit(attempt, trial, settings, number)
+        return future
+
+    def check(self) -> None:
+        """The scheduler answers, and has had a worker within PATIENCE."""
+        now = time.monotonic()
+        if self._client.status in ("closed", "closing"):
+            raise ClusterLost(f"the scheduler at {self._address} went away")
+        if self.size():
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = now
+        elif now - self._alone_since > PATIENCE:
+            raise ClusterLost(f"the scheduler at {self._address} has had no worker for a minute")
+
+    def stop(self, *, at_once: bool) -> None:
+        """Leave the cluster as it is, without our trials."""
+        from contextlib import suppress
+
+        with suppress(Exception):
+            self._executor.shutdown(wait=not at_once)
+        with suppress(Exception):
+            self._client.close(timeout=5)
+
+
+def _version_there() -> str:
+    from didact import __version__
+
+    return __version__
+
+
+def workers_of(jobs: int | None, cluster: str | None) -> Workers:
+    """The workers that a person asked for."""
+    if cluster is None:
+        return LocalWorkers(jobs)
+    if jobs is not None:
+        raise InvalidParameter("--jobs is for local processes; a cluster has its own workers")
+    return ClusterWorkers(cluster)

@@ -1,0 +1,230 @@
+"""`didact reproduce` as a person or a script meets it."""
+
+import json
+import os
+import pty
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+
+import pytest
+
+from didact import __version__
+from didact.cli import main
+from didact.studies import register_study
+from tests.studies import counting
+
+assert counting.STUDY.name == "counting"  # registered by its import
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process and in an empty folder."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err, answer.err
+
+
+SMALL = ("-s", "trials=2", "-s", "features=2,3", "-s", "samples=500", "-s", "size=3")
+
+
+def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
+    answer = didact("reproduce", "example")
+    assert (answer.code, answer.err) == (0, "")
+    assert "holds:         the policy's half-spaces are 2.539 w0 - w1 >= 0" in answer.out
+    assert "does not hold" not in answer.out
+    assert answer.out.splitlines()[-1].endswith("reproduction/index.html")
+    written = {path.name for path in (tmp_path / "reproduction").iterdir()}
+    assert {f"example.{kind}" for kind in ("md", "csv", "jsonl", "svg", "png", "sqlite")} <= written
+    assert {"index.html", "example-times.md", "example-times.csv"} <= written
+    page = (tmp_path / "reproduction" / "index.html").read_text()
+    assert "didact reproduce example" in page
+    assert __version__ in page
+
+
+def test_json_is_for_machines(didact):
+    answer = didact("reproduce", "uvm-failure", "--json", "--out", "there", "--jobs", "1")
+    assert answer.code == 0
+    (study,) = json.loads(answer.out)["studies"]
+    assert (study["name"], study["trials"], study["failed"]) == ("uvm-failure", 1, {})
+    assert [found["holds"] for found in study["findings"]] == [True, True]
+
+
+def test_settings_change_and_the_report_says_so(didact, tmp_path):
+    answer = didact("reproduce", "features", *SMALL, "--seed", "3", "--out", "there")
+    assert answer.code == 0
+    report = (tmp_path / "there" / "features.md").read_text()
+    assert "4 of 4 trials." in report
+    assert "- trials is 2, not 30 (appendix, Figure 7, caption: 30 runs)" in report
+    assert "- samples is 500, not 1,000,000" in report
+    assert "| seed | 3 | our choice |" in report
+
+
+def test_the_page_collects_what_earlier_runs_left(didact, tmp_path):
+    didact("reproduce", "example", "--quick")
+    didact("reproduce", "uvm-failure", "--quick")
+    page = (tmp_path / "reproduction-quick" / "index.html").read_text()
+    assert '<h2 id="example">' in page
+    assert '<h2 id="uvm-failure">' in page
+
+
+def test_failed_trials_are_told_and_the_code_is_3(didact, tmp_path):
+    wrong = ("reproduce", "counting", "-s", "trials=4", "-s", "failing=1,2", "--out", "there")
+    answer = didact(*wrong)
+    assert (answer.code, answer.err) == (3, "")
+    assert "  2 of 4 trials; " in answer.out
+    assert "  trial 1 failed three times: ValueError: trial 1 never works\n" in answer.out
+    report = (tmp_path / "there" / "counting.md").read_text()
+    assert "Left out after three failures: trial 1 (ValueError: trial 1 never works)" in report
+    assert didact(*wrong).out == answer.out
+    assert didact(*wrong, "--retry").code == 3
+
+
+def test_no_trial_at_all_is_an_error(didact):
+    answer = didact("reproduce", "counting", "-s", "trials=2", "-s", "failing=0,1")
+    one_line(answer, "counting: no trial succeeded; trial 0: ValueError: trial 0 never works")
+
+
+def never(settings, number):
+    raise OSError("no luck")
+
+
+def test_a_study_without_a_trial_does_not_stop_the_others(didact, tmp_path):
+    register_study("hopeless", counting.Counting, never)
+    answer = didact("reproduce", "hopeless", "counting", "-s", "trials=2", "--out", "there")
+    assert (answer.code, answer.err) == (3, "")
+    assert "  2 of 2 trials; " in answer.out
+    assert "hopeless: no trial succeeded; trial 0: OSError: no luck" in answer.out
+    assert (tmp_path / "there" / "index.html").exists()
+
+
+# Bad input
+
+
+def test_unknown_names(didact):
+    one_line(didact("reproduce", "tabel1"), "no study is called 'tabel1'; there are example, ")
+    one_line(didact("reproduce", "example", "-s", "speed=3"), "there is no setting 'speed'")
+    one_line(didact("reproduce", "example", "-s", "trials"), "must read NAME=VALUE")
+    one_line(didact("reproduce", "table1", "-s", "trials=x"), "'trials' must be a number like 20")
+    one_line(didact("reproduce", "example", "--jobs", "0"), "0 is not in the range x>=1")
+    one_line(didact("reproduce"), "Missing argument 'NAME...'")
+
+
+def test_nothing_is_written_for_bad_input(didact, tmp_path):
+    didact("reproduce", "tabel1")
+    didact("reproduce", "example", "tabel1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_that_is_not_there(didact, monkeypatch):
+    monkeypatch.setattr("didact.studies.workers.ANSWER", 0.3)
+    answer = didact("reproduce", "example", "--cluster", "tcp://127.0.0.1:1")
+    one_line(answer, "no Dask scheduler answers at tcp://127.0.0.1:1")
+
+
+def test_other_settings_in_the_same_folder_are_refused(didact, tmp_path):
+    assert didact("reproduce", "counting", "-s", "trials=3", "--out", "there").code == 0
+    kept = (tmp_path / "there" / "counting.sqlite").read_bytes()
+    answer = didact("reproduce", "counting", "--out", "there")
+    one_line(answer, "holds trials with other settings (trials is 3 there, 24 here)")
+    assert (tmp_path / "there" / "counting.sqlite").read_bytes() == kept
+
+
+def test_a_damaged_store_is_refused(didact, tmp_path):
+    (tmp_path / "there").mkdir()
+    path = tmp_path / "there" / "example.sqlite"
+    path.write_bytes(b"precious text" * 100)
+    one_line(didact("reproduce", "example", "--out", "there"), "is damaged or no store")
+    assert path.read_bytes() == b"precious text" * 100
+
+
+def test_a_file_in_the_way_of_the_folder(didact, tmp_path):
+    (tmp_path / "there").write_text("precious")
+    answer = didact("reproduce", "example", "--out", "there")
+    one_line(answer, "'there' is a file")
+    assert (tmp_path / "there").read_text() == "precious"
+    one_line(didact("reproduce", "example", "--out", "/proc/there"), "cannot be written")
+
+
+# Interrupted
+
+LONG = ("reproduce", "features", "-s", "features=12,14", "--out", "there", "--jobs", "1")
+
+
+def rows(path) -> int:
+    try:
+        reader = sqlite3.connect(path)
+        found = reader.execute("SELECT count(*) FROM trials").fetchone()[0]
+        reader.close()
+        return found
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_an_interrupt_exits_with_130_and_says_how_to_go_on(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "didact", *LONG],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    store = tmp_path / "there" / "features.sqlite"
+    while process.poll() is None and rows(store) < 2:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, ""), err
+    last = err.splitlines()[-1]
+    assert last.startswith("didact: interrupted: features has ")
+    assert last.endswith(" of 60 trials; the same command goes on from there")
+    assert "Traceback" not in err
+    assert 2 <= rows(store) < 60
+
+
+def test_a_terminal_shows_a_bar(tmp_path):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "didact", "reproduce", "example", "--out", "there"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=slave, text=True,
+        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    assert "index.html" in out
+    assert b"example: " in shown
+    assert b"of 1 trials" in shown

@@ -1,0 +1,396 @@
+"""Trials run anywhere, in any order, through any accident: the results are the same bytes."""
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from didact.app.reproduce import reproduce
+from didact.errors import InvalidParameter
+from didact.studies import register_study, setting
+from didact.studies.engine import run_trials
+from didact.studies.store import Store
+from didact.studies.workers import ClusterLost, LocalWorkers, attempt, workers_of
+from tests.studies.counting import STUDY, Counting, count
+
+ROOT = Path(__file__).parents[2]
+SAME = ("counting.md", "counting.csv", "counting.jsonl")
+"""The files that must not differ between two runs with the same settings."""
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Run a study on two local processes; gives records and quarantined trials."""
+    workers = LocalWorkers(2)
+
+    def to_the_end(path, settings, watch=None, retry=False, study=STUDY):
+        with Store(path, study, settings) as store:
+            run_trials(study, settings, store, workers, watch=watch, retry=retry)
+            return store.records(), store.quarantined()
+
+    yield to_the_end
+    workers.stop(at_once=False)
+
+
+def expected(settings, missing=()):
+    """What the trials give when they are simply called one after the other."""
+    trials = {n: count(settings, n) for n in range(settings.trials) if n not in missing}
+    return {n: {k: v for k, v in t.items() if k != "seconds"} for n, t in trials.items()}
+
+
+def reports(folder):
+    return [(folder / name).read_bytes() for name in SAME]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """The reports of an undisturbed run on one worker."""
+    folder = tmp_path_factory.mktemp("reference")
+    reproduce(["counting"], out=folder, jobs=1)
+    return reports(folder)
+
+
+# The same bytes
+
+
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_the_number_of_workers_changes_nothing(tmp_path, reference, jobs):
+    reproduce(["counting"], out=tmp_path, jobs=jobs)
+    assert reports(tmp_path) == reference
+
+
+def test_records_are_those_of_plain_calls(run, tmp_path):
+    settings = Counting(trials=7, seed=3)
+    records, quarantined = run(tmp_path / "s.sqlite", settings)
+    assert records == expected(settings)
+    assert quarantined == {}
+
+
+def test_a_second_run_runs_nothing(run, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    settings = Counting(trials=5, marks=str(marks))
+    first = run(tmp_path / "s.sqlite", settings)
+    assert len(list(marks.iterdir())) == 5
+    assert run(tmp_path / "s.sqlite", settings) == first
+    assert len(list(marks.iterdir())) == 5
+
+
+# Failures
+
+
+def test_a_trial_that_raises_is_tried_three_times_and_left_out(run, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    settings = Counting(trials=8, failing=(2, 5), marks=str(marks))
+    records, quarantined = run(tmp_path / "s.sqlite", settings)
+    assert records == expected(Counting(trials=8), {2, 5})
+    assert quarantined == {n: f"ValueError: trial {n} never works" for n in (2, 5)}
+    tried = sorted(int(mark.name.split("-")[0]) for mark in marks.iterdir())
+    assert [tried.count(n) for n in range(8)] == [1, 1, 3, 1, 1, 3, 1, 1]
+
+
+def test_a_trial_that_kills_its_worker_is_found_and_its_neighbours_are_not_blamed(run, tmp_path):
+    settings = Counting(trials=12, deadly=(4, 7), pause=0.02)
+    records, quarantined = run(tmp_path / "s.sqlite", settings)
+    assert records == expected(Counting(trials=12), {4, 7})
+    assert quarantined == {4: "its worker died", 7: "its worker died"}
+
+
+def test_a_suspect_runs_alone(run, tmp_path):
+    """Trial 1 was in flight with the guilty one, and is counted once; trial 2 never is."""
+    settings = Counting(trials=3, deadly=(0,), pause=0.2)
+    records, quarantined = run(tmp_path / "s.sqlite", settings)
+    assert (list(records), list(quarantined)) == ([1, 2], [0])
+    with contextlib.closing(sqlite3.connect(tmp_path / "s.sqlite")) as reader:
+        counted = reader.execute("SELECT number, count(*) FROM failures GROUP BY number")
+        assert counted.fetchall() == [(0, 3), (1, 1)]
+
+
+def test_a_worker_that_dies_once_loses_nothing(run, tmp_path):
+    settings = Counting(deadly_once=str(tmp_path / "died"))
+    records, quarantined = run(tmp_path / "s.sqlite", settings)
+    assert (tmp_path / "died").exists()
+    assert records == expected(Counting())
+    assert quarantined == {}
+
+
+def test_quarantine_is_kept_until_it_is_lifted(run, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    settings = Counting(trials=3, failing=(1,), marks=str(marks))
+    for retry, n_attempts in ((False, 5), (False, 5), (True, 8)):
+        _, quarantined = run(tmp_path / "s.sqlite", settings, retry=retry)
+        assert list(quarantined) == [1]
+        assert len(list(marks.iterdir())) == n_attempts
+
+
+@dataclass(frozen=True)
+class Few:
+    trials: int = setting(2, source="test")
+    seed: int = setting(0, source="test")
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (lambda: 3, "must return a record"),
+        (lambda: {"x": np.int64(3)}, "plain finite JSON values"),
+        (lambda: {"x": np.zeros(2)}, "plain finite JSON values"),
+        (lambda: {"x": float("nan")}, "plain finite JSON values"),
+    ],
+)
+def test_a_record_must_be_plain(record, reason):
+    found = attempt(lambda settings, number: record(), Few(), 0)
+    assert found.record is None
+    assert reason in found.reason
+    assert "\n" not in found.reason
+
+
+def test_progress_counts_up(run, tmp_path):
+    told = []
+    run(tmp_path / "s.sqlite", Counting(trials=6, failing=(0,)), watch=told.append)
+    assert [p.done for p in told] == sorted(p.done for p in told)
+    assert (told[0].done, told[0].left) == (0, None)
+    assert (told[-1].done, told[-1].failed, told[-1].total) == (5, 1, 6)
+    assert told[-1].left == 0.0
+
+
+def test_runs_are_measured(run, tmp_path):
+    settings = Counting(trials=6, pause=0.05)
+    run(tmp_path / "s.sqlite", settings)
+    with Store(tmp_path / "s.sqlite", STUDY, settings) as store:
+        (info,) = store.runs()
+    assert (info.trials, info.workers, info.place) == (6, 2, "local processes")
+    assert 0.3 <= info.busy <= info.wall * 2
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
+def test_a_wrong_number_of_jobs(jobs):
+    with pytest.raises(InvalidParameter, match="jobs must be a whole number from 1"):
+        LocalWorkers(jobs)
+
+
+def test_workers_have_one_thread_and_ignore_the_keyboard(run, tmp_path):
+    def look(settings, number):
+        return {
+            "threads": os.environ["OMP_NUM_THREADS"],
+            "interrupt": signal.getsignal(signal.SIGINT) == signal.SIG_IGN,
+        }
+
+    study = register_study("look", Few, look)
+    records, _ = run(tmp_path / "s.sqlite", Few(), study=study)
+    assert records[0] == {"threads": "1", "interrupt": True}
+
+
+# Killed
+
+
+def start(folder, where, *changes):
+    """The study in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.studies.counting", str(folder), str(where), *changes],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def n_rows(folder):
+    """How many trials the store holds, read beside a running program."""
+    try:
+        with contextlib.closing(sqlite3.connect(folder / "counting.sqlite")) as reader:
+            return reader.execute("SELECT count(*) FROM trials").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def wait_until(condition, process):
+    while process.poll() is None and not condition():
+        time.sleep(0.01)
+
+
+def many_enough(n_kills):
+    """So many trials that a run killed n times is not finished before."""
+    return 10 * n_kills + 10
+
+
+def killed_and_resumed(folder, n_kills, seed, everything):
+    """Kill the run again and again, with its workers or without, then let it finish."""
+    chance = random.Random(seed)
+    kills, trials = 0, many_enough(n_kills)
+    while kills < n_kills:
+        process = start(folder, 2, f"trials={trials}", "pause=0.05")
+        before = n_rows(folder)
+        wait_until(lambda before=before: n_rows(folder) > before, process)
+        time.sleep(chance.random() * 0.1)
+        if process.poll() is not None:
+            process.communicate()
+            break
+        if everything:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.communicate()
+        kills += 1
+    process = start(folder, 2, f"trials={trials}", "pause=0.05")
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return kills, out
+
+
+def check_killed(tmp_path, n_kills, everything):
+    disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
+    kills, out = killed_and_resumed(disturbed, n_kills, 1, everything)
+    assert kills == n_kills
+    assert out == f"{many_enough(n_kills)} []\n"
+    changes = {"trials": many_enough(n_kills), "pause": 0.05}
+    reproduce(["counting"], out=quiet, jobs=2, changes=changes)
+    assert reports(disturbed) == reports(quiet)
+
+
+@pytest.mark.parametrize("everything", [True, False], ids=["with workers", "without workers"])
+def test_a_killed_run_resumes(tmp_path, everything):
+    check_killed(tmp_path, 2, everything)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("everything", [True, False], ids=["with workers", "without workers"])
+def test_a_run_killed_twenty_times_resumes(tmp_path, everything):
+    check_killed(tmp_path, 20, everything)
+
+
+def children(pid):
+    """The processes that a process has started."""
+    import psutil
+
+    return [child.pid for child in psutil.Process(pid).children()]
+
+
+def check_killed_workers(tmp_path, n_kills):
+    """Kill a worker in the middle of a trial, over and over; no trial is lost or doubled."""
+    disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
+    trials = 8 * n_kills
+    process = start(disturbed, 2, f"trials={trials}", "pause=0.05")
+    kills = 0
+    for target in range(1, trials, 8):
+        wait_until(lambda target=target: n_rows(disturbed) >= target, process)
+        workers = [pid for pid in children(process.pid) if "loky" in command_line(pid)]
+        if not workers:
+            continue
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(workers[0], signal.SIGKILL)
+            kills += 1
+    out, err = process.communicate()
+    assert kills >= n_kills - 1
+    assert (process.returncode, out) == (0, f"{trials} []\n"), err
+    reproduce(["counting"], out=quiet, jobs=2, changes={"trials": trials, "pause": 0.05})
+    assert reports(disturbed) == reports(quiet)
+
+
+def command_line(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    return ""
+
+
+def test_killed_workers_lose_nothing(tmp_path):
+    check_killed_workers(tmp_path, 3)
+
+
+@pytest.mark.slow
+def test_workers_killed_twenty_times_lose_nothing(tmp_path):
+    check_killed_workers(tmp_path, 21)
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path):
+    process = start(tmp_path, 2, "trials=200", "pause=0.05")
+    wait_until(lambda: n_rows(tmp_path) >= 3, process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode != 0
+    assert "loky" not in err.replace("joblib/externals/loky", "")
+    kept = n_rows(tmp_path)
+    assert 3 <= kept < 200
+
+
+# A cluster
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A scheduler with two worker processes of one thread each."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as made:
+        yield made
+
+
+def test_a_cluster_gives_the_same_bytes(tmp_path, reference, cluster):
+    reproduce(["counting"], out=tmp_path, cluster=cluster.scheduler_address)
+    assert reports(tmp_path) == reference
+    with Store(tmp_path / "counting.sqlite", STUDY, Counting()) as store:
+        (info,) = store.runs()
+    assert (info.workers, info.trials) == (2, 24)
+    assert info.place.startswith("cluster tcp://")
+
+
+def test_a_cluster_quarantines_too(tmp_path, cluster):
+    made = reproduce(
+        ["counting"], out=tmp_path, cluster=cluster.scheduler_address,
+        changes={"trials": 4, "failing": (1,)},
+    )  # fmt: skip
+    assert made.exit_code == 3
+    assert list(made.reports[0].failed) == [1]
+
+
+def test_a_cluster_that_loses_a_worker_finishes(tmp_path, cluster):
+    changes = {"trials": 40, "pause": 0.05}
+    process = start(tmp_path / "a", cluster.scheduler_address, "trials=40", "pause=0.05")
+    wait_until(lambda: n_rows(tmp_path / "a") >= 4, process)
+    victim = next(iter(cluster.workers.values()))
+    os.kill(victim.pid, signal.SIGKILL)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (0, "40 []\n"), err
+    reproduce(["counting"], out=tmp_path / "b", jobs=2, changes=changes)
+    assert reports(tmp_path / "a") == reports(tmp_path / "b")
+
+
+def test_a_cluster_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("didact.studies.workers.ANSWER", 0.3)
+    with pytest.raises(
+        InvalidParameter, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "
+    ):
+        workers_of(None, "tcp://127.0.0.1:1")
+    with pytest.raises(InvalidParameter, match="--jobs is for local processes"):
+        workers_of(2, "tcp://127.0.0.1:1")
+
+
+def test_a_cluster_that_goes_away_is_told_with_what_is_kept(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    made = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+    settings = Counting(trials=500, pause=0.05)
+    workers = workers_of(None, made.scheduler_address)
+    seen = []
+
+    def watch(progress):
+        seen.append(progress)
+        if progress.done == 3:
+            made.close()
+
+    with Store(tmp_path / "s.sqlite", STUDY, settings) as store:
+        with pytest.raises(ClusterLost, match="of 500 trials are kept, and the same command"):
+            run_trials(STUDY, settings, store, workers, watch=watch)
+        assert len(store.numbers()) >= 3
+    workers.stop(at_once=True)

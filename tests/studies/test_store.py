@@ -1,0 +1,296 @@
+"""The store keeps what was written and refuses what is not its own."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from didact.errors import InvalidFile
+from didact.studies import store as store_module
+from didact.studies.store import RunInfo, Store
+from didact.studies.study import Study
+from tests.studies.counting import STUDY, Counting, count
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "counting.sqlite"
+
+
+def filled(path, n=3):
+    with Store(path, STUDY, Counting()) as store:
+        for number in range(n):
+            store.add(number, {"x": number / 3}, {"all": 0.5}, 0.25)
+    return path
+
+
+def one_line(path, message, study=STUDY, settings=None):
+    """Opening is refused in one line, and not a byte of the file changes."""
+    before = path.read_bytes()
+    with pytest.raises(InvalidFile) as told:
+        Store(path, study, Counting() if settings is None else settings)
+    assert "\n" not in str(told.value)
+    assert message in str(told.value), str(told.value)
+    assert str(path.name) in str(told.value)
+    assert path.read_bytes() == before
+
+
+def test_rows_come_back_in_order(path):
+    with Store(path, STUDY, Counting()) as store:
+        for number in (2, 0, 1):
+            store.add(number, {"x": number / 3}, {"all": 0.5}, 0.25)
+    with Store(path, STUDY, Counting()) as store:
+        assert store.records() == {0: {"x": 0.0}, 1: {"x": 1 / 3}, 2: {"x": 2 / 3}}
+        assert list(store.records()) == [0, 1, 2]
+        assert store.seconds()[2] == {"all": 0.5}
+        assert store.numbers() == {0, 1, 2}
+
+
+def test_it_is_in_wal_mode_and_others_may_read(path):
+    with Store(path, STUDY, Counting()) as store:
+        store.add(0, {"x": 1}, {}, 0.0)
+        reader = sqlite3.connect(path)
+        assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert reader.execute("SELECT count(*) FROM trials").fetchone() == (1,)
+        reader.close()
+
+
+def test_no_row_is_doubled(path):
+    with Store(filled(path), STUDY, Counting()) as store:
+        with pytest.raises(sqlite3.IntegrityError):
+            store.add(1, {"x": 9}, {}, 0.0)
+        assert store.records()[1] == {"x": 1 / 3}
+        store.add(3, {"x": 1}, {}, 0.0)
+        assert len(store.records()) == 4
+
+
+def test_failures_are_counted_quarantined_forgiven_and_overcome(path):
+    with Store(path, STUDY, Counting()) as store:
+        assert [store.add_failure(5, f"reason {i}", "more") for i in range(2)] == [1, 2]
+        assert store.quarantined() == {}
+        assert store.add_failure(5, "last", "more") == 3
+        store.add_failure(6, "once", "more")
+        assert store.quarantined() == {5: "last"}
+        assert store.failures() == {5: ["reason 0", "reason 1", "last"], 6: ["once"]}
+        store.add(6, {}, {}, 0.0)
+        assert 6 not in store.failures()
+        store.forgive()
+        assert store.failures() == {}
+
+
+def test_runs_are_written_down(path):
+    run = RunInfo("2020-01-01T00:00:00+00:00", 2, "local processes", 3, 1.5, 2.5)
+    with Store(path, STUDY, Counting()) as store:
+        store.add_run(run)
+        assert store.runs() == [run]
+
+
+# What is not its own
+
+
+def test_other_settings(path):
+    one_line(
+        filled(path),
+        "with other settings (trials is 24 there, 5 here)",
+        settings=Counting(trials=5),
+    )
+
+
+def test_another_study(path):
+    other = Study("other", Counting(), count, STUDY.summarise)
+    one_line(filled(path), "holds trials of study counting, not other", study=other)
+
+
+def test_another_version_of_didact(path, monkeypatch):
+    filled(path)
+    monkeypatch.setattr(store_module, "__version__", "9.9.9")
+    one_line(path, "holds trials of didact version 0.1.0, not 9.9.9")
+
+
+def test_another_format(path):
+    filled(path)
+    database = sqlite3.connect(path)
+    database.execute("UPDATE about SET value = 'didact.study/2' WHERE name = 'format'")
+    database.commit()
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    one_line(path, "holds trials of format didact.study/2, not didact.study/1")
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but a long enough text" * 50, b"x"])
+def test_no_database(path, content):
+    path.write_bytes(content)
+    one_line(path, "is damaged or no store")
+
+
+def test_another_programs_database(path):
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE notes (text TEXT)")
+    database.execute("INSERT INTO notes VALUES ('precious')")
+    database.commit()
+    database.close()
+    one_line(path, "is not a store of didact")
+
+
+def big(path):
+    """A store of many pages, all of them in the one file."""
+    with Store(path, STUDY, Counting(trials=500)) as store:
+        for number in range(500):
+            store.add(number, {"x": number / 3, "text": "y" * 100}, {}, 0.0)
+    return path
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_truncated_file(path, share):
+    content = big(path).read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    one_line(path, "damaged", settings=Counting(trials=500))
+
+
+def test_overwritten_pages(path):
+    content = bytearray(big(path).read_bytes())
+    content[8192:20480] = bytes(12288)
+    path.write_bytes(bytes(content))
+    one_line(path, "damaged", settings=Counting(trials=500))
+
+
+def test_a_damaged_record(path):
+    filled(path)
+    database = sqlite3.connect(path)
+    database.execute("UPDATE trials SET record = '{\"x\": 1' WHERE number = 1")
+    database.commit()
+    database.close()
+    with (
+        Store(path, STUDY, Counting()) as store,
+        pytest.raises(InvalidFile, match="the record of trial 1 is damaged"),
+    ):
+        store.records()
+
+
+def test_an_empty_file_becomes_a_store(path):
+    path.touch()
+    filled(path)
+    with Store(path, STUDY, Counting()) as store:
+        assert len(store.numbers()) == 3
+
+
+def test_odd_names_of_folders(tmp_path):
+    path = tmp_path / "a ?#% b" / "counting.sqlite"
+    filled(path)
+    assert path.exists()
+
+
+# Two at once
+
+
+def test_a_second_run_is_kept_out_and_let_in_afterwards(path):
+    with Store(path, STUDY, Counting()) as store:
+        store.add(0, {}, {}, 0.0)
+        with pytest.raises(InvalidFile, match="another run is using it"):
+            Store(path, STUDY, Counting())
+        code = (
+            "from didact.studies.store import Store\n"
+            "from tests.studies.counting import STUDY, Counting\n"
+            f"Store({str(path)!r}, STUDY, Counting())"
+        )
+        other = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT
+        )
+        assert "another run is using it" in other.stderr
+    with Store(path, STUDY, Counting()) as store:
+        assert store.numbers() == {0}
+
+
+# No room
+
+
+def add_many(store):
+    for number in range(1, 100):
+        store.add(number, {"text": "x" * 3000}, {}, 0.0)
+
+
+def test_a_full_disk_keeps_what_was_written(path):
+    with Store(path, STUDY, Counting()) as store:
+        store.add(0, {"x": 1}, {}, 0.0)
+        pages = store._database.execute("PRAGMA page_count").fetchone()[0]
+        store._database.execute(f"PRAGMA max_page_count={pages + 1}")
+        with pytest.raises(InvalidFile) as told:
+            add_many(store)
+        assert "is full; free some space and run the same command again" in str(told.value)
+        kept = store.numbers()
+    with Store(path, STUDY, Counting()) as store:
+        assert store.numbers() == kept
+        store.add(100, {"x": 1}, {}, 0.0)
+
+
+def test_a_limit_on_the_size_of_files_is_told_in_one_line(tmp_path):
+    """A write that the system refuses, as on a full disk."""
+    code = (
+        "import resource, sys\n"
+        "from didact.errors import InvalidFile\n"
+        "from didact.studies.store import Store\n"
+        "from tests.studies.counting import STUDY, Counting\n"
+        "store = Store(sys.argv[1], STUDY, Counting(trials=9999))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try:\n"
+        "    for number in range(9999): store.add(number, {'x': 'y' * 999}, {}, 0.0)\n"
+        "except InvalidFile as error:\n"
+        "    print(number, error)\n"
+    )
+    path = tmp_path / "counting.sqlite"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, cwd=ROOT
+    )
+    n_written, _, message = answer.stdout.strip().partition(" ")
+    assert "cannot be written" in message, answer.stderr
+    assert "run the same command again" in message
+    with Store(path, STUDY, Counting(trials=9999)) as store:
+        assert store.numbers() == set(range(int(n_written)))
+
+
+@pytest.mark.parametrize("place", ["a file", "/proc"])
+def test_a_folder_that_cannot_be_written(tmp_path, place):
+    folder = Path(place)
+    if place == "a file":
+        folder = tmp_path / "file"
+        folder.write_text("precious")
+    with pytest.raises(InvalidFile, match=r"cannot be written: .*; give another --out"):
+        Store(folder / "inside" / "counting.sqlite", STUDY, Counting())
+    if place == "a file":
+        assert folder.read_text() == "precious"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no users here")
+def test_a_read_only_folder():
+    """As a person without rights: root may write everywhere."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        folder = Path(place)
+        path = filled(folder / "counting.sqlite")
+        before = path.read_bytes()
+        for entry in folder.iterdir():
+            entry.chmod(0o444)
+        folder.chmod(0o555)
+        code = (
+            "import os, sys\n"
+            "from didact.errors import InvalidFile\n"
+            "from didact.studies.store import Store\n"
+            "from tests.studies.counting import STUDY, Counting\n"
+            "if os.geteuid() == 0: os.setuid(65534)\n"
+            "try:\n"
+            "    Store(sys.argv[1], STUDY, Counting())\n"
+            "except InvalidFile as error:\n"
+            "    print(error)\n"
+        )
+        answer = subprocess.run(
+            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, cwd=ROOT
+        )
+        folder.chmod(0o755)
+        assert "cannot be written: Permission denied; give another" in answer.stdout, answer.stderr
+        assert answer.stdout.count("\n") == 1
+        assert path.read_bytes() == before
