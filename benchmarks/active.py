@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
 
 import didact
 from benchmarks.timing import best_time, print_table, readable
-from didact.active import Situation, ask, askable_states, compare
+from didact.active import Comparison, Situation, ask, askable_states, compare
 from didact.active.compare import STRATEGIES
 from didact.active.strategies import next_query
 from didact.app.warm import warm
+from didact.errors import NotMixed
 from didact.learners import Belief
 
 WORLDS = 20
@@ -27,6 +29,7 @@ def worlds(n: int = WORLDS) -> list[didact.Task]:
 
 
 def report() -> None:
+    warnings.simplefilter("ignore", NotMixed)  # the tables say which beliefs mixed
     warm()
     print_table(
         f"A whole run, 10x10, 10 features, {QUERIES} questions, BIRL's defaults after each",
@@ -41,8 +44,8 @@ def report() -> None:
     print_table(
         f"{WORLDS} worlds 10x10, 10 features, {QUERIES} questions, answers of {HORIZON} steps: "
         "mean over the answers, and the paired difference to random with its 95% interval",
-        ["strategy", "policy loss", "difference", "wrong actions", "difference", "last loss",
-         "last wrong", "questions"],
+        ["strategy", "policy loss", "median", "difference", "better in", "wrong actions",
+         "difference", "last loss", "last wrong", "questions"],
         areas(),
     )  # fmt: skip
 
@@ -93,14 +96,19 @@ def _walk(task: didact.Task, n: int) -> Belief:
 def areas() -> Iterator[list[str]]:
     settings = {"n_queries": QUERIES, "horizon": HORIZON, "threads": 1}
     found = compare(worlds(), STRATEGIES, seed=0, n_jobs=os.cpu_count() or 1, **settings)
+    yield from rows_of(found)
+
+
+def rows_of(found: Comparison) -> Iterator[list[str]]:
     tables = [found.table(measure) for measure in ("policy_loss", "wrong_actions")]
     for loss, wrong in zip(*tables, strict=True):
-        cells = [loss["strategy"]]
-        for row in (loss, wrong):
-            cells += [f"{row['area']:.3f}", f"{row['difference']:+.3f} ({_interval(row)})"]
+        is_baseline = loss["strategy"] == "random"
+        cells = [loss["strategy"], f"{loss['area']:.3f}", f"{loss['median']:.3f}"]
+        cells += ["-", "-"] if is_baseline else [_difference(loss), str(loss["n_better"])]
+        cells += [f"{wrong['area']:.3f}", "-" if is_baseline else _difference(wrong)]
         cells += [f"{loss['last']:.4f}", f"{wrong['last']:.3f}", f"{loss['n_asked']:.1f}"]
         yield cells
 
 
-def _interval(row: dict) -> str:
-    return f"{row['low']:+.3f} to {row['high']:+.3f}"
+def _difference(row: dict) -> str:
+    return f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})"

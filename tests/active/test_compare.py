@@ -56,6 +56,7 @@ def test_areas_and_paired_differences():
     assert (baseline["area"], baseline["difference"]) == (3.0, 0.0)
     assert (mine["area"], mine["difference"], mine["low"], mine["high"]) == (1.0, -2.0, -2.0, -2.0)
     assert (mine["last"], mine["n_asked"]) == (0.5, 1.0)
+    assert (mine["median"], mine["n_better"], baseline["n_better"]) == (1.0, 2, 0)
     assert found.table("wrong_actions", baseline="mine")[0]["difference"] == pytest.approx(0.2)
     with pytest.raises(InvalidParameter, match="measure must be"):
         found.area("regret")

@@ -315,7 +315,7 @@ def transition_matrix(points, log_densities, sides):
 
 
 def test_the_lattice_chain_has_the_transition_matrix_that_it_should():
-    sides, confidence = 4, 5.0
+    sides, confidence = 5, 5.0
     mdp = loop(3)
     evidence = as_evidence(mdp, [[(0, 1)], [(1, 0)], [(2, 0)], [(0, 1)]])
     points = [p for p in product(range(-sides, sides + 1), repeat=3) if sum(map(abs, p)) == sides]

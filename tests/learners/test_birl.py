@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from didact.errors import InvalidParameter
+from didact.learners import birl as birl_module
 from didact.learners import chains, learn
 from didact.learners.birl import birl, sample_posterior, stuck_notes
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
@@ -47,6 +48,18 @@ def test_blocks_change_nothing(monkeypatch):
     usual = bits(run())
     monkeypatch.setattr(chains, "BLOCK_NUMBERS", 50)
     assert bits(run()) == usual
+
+
+@pytest.mark.parametrize("slip", [0, "1/4"])
+def test_a_compiler_at_hand_changes_nothing(monkeypatch, slip):
+    # Long enough for climbs to a start, short enough to run plain where nothing is compiled yet.
+    mdp = make("random-grid", size=3, n_features=2, seed=0, slip=slip).mdp
+    evidence = as_evidence(mdp, [[(2, 1)], [(1, 1)]])
+    found = set()
+    for compiled in (False, True):
+        monkeypatch.setattr(birl_module, "is_worth_compiling", lambda *given, c=compiled: c)
+        found.add(bits(run(evidence, n_steps=300, n_chains=2)))
+    assert len(found) == 1
 
 
 def test_progress_and_its_absence_change_nothing():

@@ -106,6 +106,22 @@ def test_random_small_models(task, seed):
         assert abs(density - fresh(evidence, weights)) < 1e-9
 
 
+@pytest.mark.parametrize("pairs", [False, True], ids=["states", "pairs"])
+@pytest.mark.parametrize("damage", [1e-12, 1e-7, 1e-2, 10.0])
+def test_values_are_right_whatever_the_resolvent_has_lost(damage, pairs):
+    task = WORLDS["slippery"]
+    rng = np.random.default_rng(8)
+    mdp = with_pair_features(task, rng) if pairs else task.mdp
+    evidence = as_evidence(mdp, shown_by(task, 12))
+    chain = chain_for(evidence)
+    resolvent, counts = chain.workspace[4], chain.workspace[5]
+    for _ in range(20):
+        resolvent *= 1.0 + damage * rng.standard_normal(resolvent.size)
+        counts *= 1.0 + damage * rng.standard_normal(counts.size)
+        weights = PRIORS["l2-sphere"].draw(rng, 1, mdp.n_features)[0]
+        assert abs(chain.place(weights) - fresh(evidence, weights)) < 1e-10
+
+
 def states_of(chain) -> bytes:
     return chain.samples.tobytes() + chain.densities.tobytes() + chain.best_weights.tobytes()
 
@@ -201,6 +217,21 @@ def test_acceptance_is_the_share_of_moves():
 
 
 # Pieces of a step
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_a_geodesic_step_is_as_long_as_the_tangent_vector(k):
+    rng = np.random.default_rng(2)
+    for weights in PRIORS["l2-sphere"].draw(rng, 50, k):
+        noise, proposed = rng.standard_normal(k), np.zeros(k)
+        chain_kernels.walk_great_circle(0.2, weights, noise, 0, proposed)
+        tangent = noise - (noise @ weights) * weights
+        length = 0.2 * np.linalg.norm(tangent)
+        assert np.linalg.norm(proposed) == pytest.approx(1.0, abs=1e-15)
+        assert proposed @ weights == pytest.approx(np.cos(length), abs=1e-12)
+        assert proposed @ tangent == pytest.approx(
+            np.sin(length) * np.linalg.norm(tangent), abs=1e-12
+        )
 
 
 def test_all_orders_are_equally_likely():

@@ -62,6 +62,7 @@ def test_ties_between_different_ways_are_learned_exactly(seed):
     assert belief.certificate.holds
     assert didact.evaluate(task, belief.map_weights).worst_policy_loss == 0
     assert np.linalg.norm(belief.map_weights) == pytest.approx(1.0, abs=1e-3)
+    assert belief.confidence == 100.0
 
 
 def assert_as_likely_as_a_chain(task):

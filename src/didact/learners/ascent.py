@@ -30,6 +30,8 @@ MOST_CLIMBS = 40
 FIRST_STEP = 0.1
 NO_RISE = 1e-12
 """Rise of a step, relative to the size of the value, that counts as none."""
+NO_GAIN = 1e-8
+"""Rise of a whole climb, relative likewise, at which it is not worth beginning anew."""
 NO_SLOPE = 1e-6
 """Slope that counts as none where slopes are of the order of 1e5 or less ..."""
 ROUNDING_SLOPE = 1e-11
@@ -88,11 +90,11 @@ def ascend(
         nil = max(NO_SLOPE, ROUNDING_SLOPE * steepest)
         shortest, onwards = _way_up(surface, here, rng, nil)
         is_summit = shortest <= nil
-        rose = here.value - before > NO_RISE * (1.0 + abs(before)) and shortest > 0.0
-        if n_steps >= most_steps or (onwards is None and (is_summit or not rose)):
-            break
         if onwards is not None:
             here = _renewed(onwards, sphere)
+        gained = here.value - before > NO_GAIN * (1.0 + abs(before))
+        if is_summit or not gained or n_steps >= most_steps:
+            break
     return Ascent(here.point, here.value, shortest, is_summit, n_steps)
 
 

@@ -133,14 +133,17 @@ class _Search:
         return self.chain.place(weights), weights
 
     def climb(self, function: Likelihood, start: Floats, n_plans: int) -> _Climb:
-        """As `climbed`, in a compiled kernel where there is one for the model."""
+        """As `climbed`, in a kernel where there is one for the model, whether compiled or not.
+
+        Both ways of running it give the same bits; `climbed` adds up in another order.
+        """
         target = self.chain.target
-        if self.climber is None or not target.compiled:
+        if self.climber is None:
             return climbed(function, start, n_plans)
         scorer = target.scorer
         shown = shown_arrays(target.evidence, function.confidence)
         arrays = climb_from(start)
-        self.n_plans += self.climber.compiled(
+        self.n_plans += target.function(self.climber)(
             n_plans, scorer.model, self.chain.workspace, scorer.columns, shown, self.room, arrays
         )
         return _Climb(arrays[1], float(arrays[0][VALUE]))

@@ -19,6 +19,7 @@ from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures
 from didact.learners.margin import is_closed, margin_weights
 from didact.learners.summits import (
+    ANNEALED_STEPS,
     ORDERS,
     Norm,
     annealed_starts,
@@ -104,6 +105,7 @@ def ml_irl(
             "converged": answer.ascent.is_summit,
             "convergence": in_words(found, "likelihood"),
             "n_solves": features.n_solves,
+            "n_annealed_steps": ANNEALED_STEPS * n_starts if annealed else 0,
         },
         notes=notes,
     )

@@ -17,7 +17,14 @@ from didact.learners.certificate import as_confidence, certify
 from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures, softmax
 from didact.learners.margin import is_closed, margin_weights
-from didact.learners.summits import Norm, annealed_starts, as_norm, in_words, search
+from didact.learners.summits import (
+    ANNEALED_STEPS,
+    Norm,
+    annealed_starts,
+    as_norm,
+    in_words,
+    search,
+)
 from didact.numerics.exact import Floats
 from didact.teaching.candidates import as_count
 
@@ -111,6 +118,7 @@ def policy_matching(
             "converged": found.best.is_summit,
             "convergence": in_words(found, "match"),
             "n_solves": features.n_solves,
+            "n_annealed_steps": ANNEALED_STEPS * n_starts if len(starts) > 1 else 0,
         },
         notes=tuple(notes),
     )

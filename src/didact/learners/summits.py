@@ -27,7 +27,7 @@ LEADING_STEPS = 60
 """Steps on a function that only has to show the way."""
 KICKS = (0.3, 0.6)
 """How far from the best summit the search goes on."""
-AS_HIGH = 1e-7
+AS_HIGH = 1e-5
 """Difference of values, against their size, below which two summits count as equally high."""
 
 
@@ -82,6 +82,8 @@ def search(
         if climbs[-1].value > best.value + AS_HIGH * (1.0 + abs(best.value)):
             idle = 0
         best = max(best, climbs[-1], key=lambda ascent: ascent.value)
+    if not best.is_summit:
+        best = max(best, climb(best.point), key=lambda ascent: (ascent.is_summit, ascent.value))
     return Search(best, len(climbs), _as_high(climbs, best))
 
 

@@ -10,7 +10,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -192,10 +193,22 @@ def report_records(report: StudyReport) -> str:
 def times_table(report: StudyReport) -> Table:
     """Mean seconds of everything the trials timed, beside the paper's."""
     cells = []
-    for name, values in report.seconds.items():
+    for name in sorted(report.seconds, key=_natural_order(report)):
         paper = printed(report.study.name, name, SECONDS)
-        cells.append(Cell(name, SECONDS, estimate(values), paper))
+        cells.append(Cell(name, SECONDS, estimate(report.seconds[name]), paper))
     return Table("Seconds", "what", (Column(SECONDS, decimals=3),), tuple(cells))
+
+
+def _natural_order(report: StudyReport) -> Callable[[str], Any]:
+    """As the rows of the first table stand, then by words and numbers in them."""
+    rows = report.summary.tables[0].rows if report.summary.tables else []
+
+    def place(name: str) -> tuple[int, list[tuple[int, str]]]:
+        parts = re.findall(r"\d+|\D+", name)
+        numbers = [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+        return rows.index(name) if name in rows else len(rows), numbers
+
+    return place
 
 
 def times_csv(report: StudyReport) -> str:

@@ -128,10 +128,15 @@ def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
     return "above" if difference > 0 else "below"
 
 
-def compared(study: str, row: str, column: str, values: Iterable[float]) -> Cell:
-    """The cell of these values, beside the paper's number where it prints one."""
+def compared(
+    study: str, row: str, column: str, values: Iterable[float], *, papers: str | None = None
+) -> Cell:
+    """The cell of these values, beside the paper's number where it prints one.
+
+    papers: the paper's row to compare with, where ours has another name.
+    """
     ours = estimate(values)
-    paper = printed(study, row, column)
+    paper = printed(study, papers or row, column)
     return Cell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
 
 

@@ -186,11 +186,14 @@ def summarise(settings: TableSettings, records: Sequence[Record]) -> Summary:
     of: Callable[..., list[float]] = lambda row, *path: [_at(r, row, path) for r in records]  # noqa: E731
     lessons, learners = [], []
     for row in rows:
+        papers = SCOT if row == ROUNDED else None
         lessons += [
-            compared(NAME, row, PAIRS, of(row, "pairs")),
+            compared(NAME, row, PAIRS, of(row, "pairs"), papers=papers),
             Cell(row, TEACHES, estimate(of(row, "teaches"))),
-            compared(NAME, row, LOSS, of(row, CHAIN, "loss")),
-            compared(NAME, row, WRONG, [100 * share for share in of(row, CHAIN, "wrong")]),
+            compared(NAME, row, LOSS, of(row, CHAIN, "loss"), papers=papers),
+            compared(
+                NAME, row, WRONG, [100 * share for share in of(row, CHAIN, "wrong")], papers=papers
+            ),
             Cell(row, NOT_STUCK, estimate(1 - s for s in of(row, "stuck"))),
         ]
         for learner in (CHAIN, BIRL, LIKELIEST):

@@ -64,7 +64,8 @@ def summarise(settings: FailureSettings, records: Sequence[Record]) -> Summary:
         Column("worst loss"), Column("left open"),
     )  # fmt: skip
     cells = []
-    for name, lesson in record.items():
+    for name in TEACHERS:
+        lesson = record[name]
         volume = lesson["volumes"]
         cells += [
             Cell(name, "pairs", _alone(len(lesson["pairs"]))),

@@ -70,11 +70,11 @@ def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
 
 
 def _plain(record: Any) -> tuple[Record, dict[str, float]]:
-    """The record as it comes back from JSON, and its seconds apart."""
+    """The record as it comes back from the store, and its seconds apart."""
     if not isinstance(record, Mapping):
         raise InvalidParameter(f"a trial must return a record (a dict); it returned {record!r:.60}")
     try:
-        read = json.loads(json.dumps(dict(record), allow_nan=False))
+        read = json.loads(json.dumps(dict(record), allow_nan=False, sort_keys=True))
     except (TypeError, ValueError) as error:
         raise InvalidParameter(
             f"a record must hold plain finite JSON values: {error}. Convert arrays and numbers of "
