@@ -60,9 +60,13 @@ def find_start(chain: Chain, rng: np.random.Generator, n_steps: int) -> Iterator
         yield search.spent()
     begun.sort(key=lambda climb: -climb.value)
     ended = []
+    left = n_steps // search.cost - search.planned
     for climb in begun[: max(1, round(GOING_ON * n_climbs))]:
-        ended.append(search.end(climb))
+        ended.append(search.end(climb, min(MORE_PLANS, max(1, left))))
         yield search.spent()
+        left = n_steps // search.cost - search.planned
+        if left < 1:
+            break
     best = max(density for density, _ in ended)
     near = [weights for density, weights in ended if density >= best - NEAR]
     if best > -math.inf:
@@ -96,11 +100,15 @@ class _Search:
         self.n_plans = 0
         self._counted = 0
 
+    @property
+    def planned(self) -> int:
+        """Plans so far."""
+        return self.n_plans + self.features.n_solves
+
     def spent(self) -> int:
         """Plans since the last time, as steps; the chain counts them too."""
-        n_plans = self.n_plans + self.features.n_solves
-        steps = self.cost * (n_plans - self._counted)
-        self._counted = n_plans
+        steps = self.cost * (self.planned - self._counted)
+        self._counted = self.planned
         self.chain.count_steps(steps)
         return steps
 
@@ -125,10 +133,10 @@ class _Search:
         except NotConverged:
             return _Climb(weights, -math.inf)
 
-    def end(self, climb: _Climb) -> tuple[float, Floats]:
+    def end(self, climb: _Climb, n_plans: int) -> tuple[float, Floats]:
         """The climb's end on the prior's support, and its log density with all that counts."""
         with suppress(NotConverged):
-            climb = self.climb(self.function, climb.weights, MORE_PLANS)
+            climb = self.climb(self.function, climb.weights, n_plans)
         weights = self.chain.target.prior.nearest(climb.weights)
         return self.chain.place(weights), weights
 
