@@ -83,7 +83,8 @@ def summarise(settings: ExampleSettings, records: Sequence[Record]) -> Summary:
     """The half-spaces in words, beside the printed ones, and drawn."""
     record = records[0]
     spaces = {
-        name: [in_words(space) for space in found] for name, found in record["half-spaces"].items()
+        name: [in_words(space) for space in record["half-spaces"][name]]
+        for name in (POLICY, DEMONSTRATION, LONGER)
     }
     cells = [
         Cell(name, column, text)
