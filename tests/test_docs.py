@@ -93,6 +93,11 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples_print_what_they_show(page):
+    run_examples(page)
+
+
+def run_examples(page: Path) -> None:
+    """The Python blocks of a page, one after the other, as a reader types them."""
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     names: dict[str, object] = {"__name__": "__main__"}
     for line, text in blocks(page, "python"):
@@ -116,6 +121,8 @@ def test_commands_print_what_stands_below_them(page, folder):
     """The commands of a page run one after the other in one folder, as a reader runs them."""
     if page.name == "files.md":
         (folder / "two-cells.json").write_text(blocks(page, "json")[0][1])
+    if page.name == "tutorial.md":
+        run_examples(page)  # the commands go on with the files that the examples write
     for place, command, output in commands(page):
         if not f"$ {command}".startswith(SLOW):
             compare(place, command, output, folder)

@@ -83,18 +83,18 @@ def test_the_chain_visits_policies_as_often_as_their_density_says():
 
 
 def test_a_lesson_teaches_more_to_a_learner_that_knows_it_is_one():
-    """On ball sorting, over a few rewards, from the first demonstration alone (Figure 6)."""
+    """Ball sorting, the paper's chain length, the first demonstration alone: half the loss."""
     losses = {"birl": [], "bio-irl": []}
-    for seed in range(6):
+    for seed in range(16):
         task = make("ball-sorting", seed=seed)
         lesson = teach(task, horizon=10, budget=1)
         for learner, found in losses.items():
             belief = learn(
-                task.mdp, lesson.demonstrations, learner=learner, n_steps=600, step_size=0.05,
+                task.mdp, lesson.demonstrations, learner=learner, n_steps=1000, step_size=0.05,
                 n_chains=1, seed=seed,
             )  # fmt: skip
-            found.append(evaluate(task, belief.map_weights).wrong_actions)
-    assert np.mean(losses["bio-irl"]) < np.mean(losses["birl"])
+            found.append(evaluate(task, belief.map_weights).policy_loss)
+    assert np.mean(losses["bio-irl"]) < 0.5 * np.mean(losses["birl"])
 
 
 @pytest.mark.parametrize("trust", [-1, np.nan, np.inf, "much", True])
