@@ -13,7 +13,7 @@ import didact
 from didact.app.reproduce import reproduce
 from didact.random import stream
 from didact.report.studies import table_markdown
-from didact.studies import register_study, setting
+from didact.studies import setting
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def trial(settings: Slippery, number: int) -> dict:
     return record
 
 
-register_study("slippery", Slippery, trial, title="Lessons where moves slip")
+didact.register_study("slippery", Slippery, trial, title="Lessons where moves slip")
 
 
 def main(folder: str) -> None:

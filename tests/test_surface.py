@@ -11,6 +11,7 @@ import pytest
 import didact
 
 PUBLIC = [
+    "MDP",
     "Belief",
     "Demonstration",
     "DidactError",
@@ -19,7 +20,6 @@ PUBLIC = [
     "Evaluation",
     "InvalidInput",
     "Lesson",
-    "MDP",
     "Plan",
     "Recording",
     "Selection",
@@ -47,6 +47,7 @@ PUBLIC = [
     "reachable_states",
     "register_learner",
     "register_strategy",
+    "register_study",
     "register_teacher",
     "register_world",
     "rollout",

@@ -54,6 +54,7 @@ _ROOM_OF = {
     "register_learner": "didact.learners",
     "ask": "didact.active",
     "register_strategy": "didact.active",
+    "register_study": "didact.studies",
     "DidactError": "didact.errors",
     "InvalidInput": "didact.errors",
 }
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from didact.planning import rollout as rollout
     from didact.planning import solve as solve
     from didact.planning import successor_features as successor_features
+    from didact.studies import register_study as register_study
     from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Lesson as Lesson
     from didact.teaching import Selection as Selection

@@ -1,6 +1,7 @@
 """The store keeps what was written and refuses what is not its own."""
 
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def path(tmp_path):
 def filled(path, n=3):
     with Store(path, STUDY, Counting()) as store:
         for number in range(n):
-            store.add(number, {"x": number / 3}, {"all": 0.5}, 0.25)
+            store.add(number, {"x": number / 3}, {"all": 0.5})
     return path
 
 
@@ -44,7 +45,7 @@ def one_line(path, message, study=STUDY, settings=None):
 def test_rows_come_back_in_order(path):
     with Store(path, STUDY, Counting()) as store:
         for number in (2, 0, 1):
-            store.add(number, {"x": number / 3}, {"all": 0.5}, 0.25)
+            store.add(number, {"x": number / 3}, {"all": 0.5})
     with Store(path, STUDY, Counting()) as store:
         assert store.records() == {0: {"x": 0.0}, 1: {"x": 1 / 3}, 2: {"x": 2 / 3}}
         assert list(store.records()) == [0, 1, 2]
@@ -54,7 +55,7 @@ def test_rows_come_back_in_order(path):
 
 def test_it_is_in_wal_mode_and_others_may_read(path):
     with Store(path, STUDY, Counting()) as store:
-        store.add(0, {"x": 1}, {}, 0.0)
+        store.add(0, {"x": 1}, {})
         reader = sqlite3.connect(path)
         assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert reader.execute("SELECT count(*) FROM trials").fetchone() == (1,)
@@ -64,9 +65,9 @@ def test_it_is_in_wal_mode_and_others_may_read(path):
 def test_no_row_is_doubled(path):
     with Store(filled(path), STUDY, Counting()) as store:
         with pytest.raises(sqlite3.IntegrityError):
-            store.add(1, {"x": 9}, {}, 0.0)
+            store.add(1, {"x": 9}, {})
         assert store.records()[1] == {"x": 1 / 3}
-        store.add(3, {"x": 1}, {}, 0.0)
+        store.add(3, {"x": 1}, {})
         assert len(store.records()) == 4
 
 
@@ -78,7 +79,7 @@ def test_failures_are_counted_quarantined_forgiven_and_overcome(path):
         store.add_failure(6, "once", "more")
         assert store.quarantined() == {5: "last"}
         assert store.failures() == {5: ["reason 0", "reason 1", "last"], 6: ["once"]}
-        store.add(6, {}, {}, 0.0)
+        store.add(6, {}, {})
         assert 6 not in store.failures()
         store.forgive()
         assert store.failures() == {}
@@ -142,7 +143,7 @@ def big(path):
     """A store of many pages, all of them in the one file."""
     with Store(path, STUDY, Counting(trials=500)) as store:
         for number in range(500):
-            store.add(number, {"x": number / 3, "text": "y" * 100}, {}, 0.0)
+            store.add(number, {"x": number / 3, "text": "y" * 100}, {})
     return path
 
 
@@ -160,17 +161,37 @@ def test_overwritten_pages(path):
     one_line(path, "damaged", settings=Counting(trials=500))
 
 
-def test_a_damaged_record(path):
+@pytest.mark.parametrize("column", ["record", "seconds", "number"])
+def test_a_row_that_was_changed(path, column):
+    changed = {"record": "'{\"x\": 1.0}'", "seconds": "'{\"all\": 0.6}'", "number": "7"}[column]
     filled(path)
     database = sqlite3.connect(path)
-    database.execute("UPDATE trials SET record = '{\"x\": 1' WHERE number = 1")
+    database.execute(f"UPDATE trials SET {column} = {changed} WHERE number = 1")
     database.commit()
     database.close()
-    with (
-        Store(path, STUDY, Counting()) as store,
-        pytest.raises(InvalidFile, match="the record of trial 1 is damaged"),
-    ):
-        store.records()
+    number = 7 if column == "number" else 1
+    one_line(path, f"the record of trial {number} is damaged; move the file away and run again")
+
+
+def test_whatever_bytes_are_damaged_no_record_changes(path):
+    """Opening is refused in one line, or every record is as it was written."""
+    content = filled(path, 40).read_bytes()
+    with Store(path, STUDY, Counting()) as store:
+        written = store.records()
+    chance = random.Random(5)
+    refused = 0
+    for n_bytes in [1, 3, 30] * 40:
+        damaged = bytearray(content)
+        for _ in range(n_bytes):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            with Store(path, STUDY, Counting()) as store:
+                assert store.records() == {n: written[n] for n in store.numbers()}
+        except InvalidFile:
+            refused += 1
+            one_line(path, "")
+    assert 20 < refused < 120
 
 
 def test_an_empty_file_becomes_a_store(path):
@@ -191,7 +212,7 @@ def test_odd_names_of_folders(tmp_path):
 
 def test_a_second_run_is_kept_out_and_let_in_afterwards(path):
     with Store(path, STUDY, Counting()) as store:
-        store.add(0, {}, {}, 0.0)
+        store.add(0, {}, {})
         with pytest.raises(InvalidFile, match="another run is using it"):
             Store(path, STUDY, Counting())
         code = (
@@ -212,12 +233,12 @@ def test_a_second_run_is_kept_out_and_let_in_afterwards(path):
 
 def add_many(store):
     for number in range(1, 100):
-        store.add(number, {"text": "x" * 3000}, {}, 0.0)
+        store.add(number, {"text": "x" * 3000}, {})
 
 
 def test_a_full_disk_keeps_what_was_written(path):
     with Store(path, STUDY, Counting()) as store:
-        store.add(0, {"x": 1}, {}, 0.0)
+        store.add(0, {"x": 1}, {})
         pages = store._database.execute("PRAGMA page_count").fetchone()[0]
         store._database.execute(f"PRAGMA max_page_count={pages + 1}")
         with pytest.raises(InvalidFile) as told:
@@ -226,7 +247,7 @@ def test_a_full_disk_keeps_what_was_written(path):
         kept = store.numbers()
     with Store(path, STUDY, Counting()) as store:
         assert store.numbers() == kept
-        store.add(100, {"x": 1}, {}, 0.0)
+        store.add(100, {"x": 1}, {})
 
 
 def test_a_limit_on_the_size_of_files_is_told_in_one_line(tmp_path):
@@ -239,7 +260,7 @@ def test_a_limit_on_the_size_of_files_is_told_in_one_line(tmp_path):
         "store = Store(sys.argv[1], STUDY, Counting(trials=9999))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "try:\n"
-        "    for number in range(9999): store.add(number, {'x': 'y' * 999}, {}, 0.0)\n"
+        "    for number in range(9999): store.add(number, {'x': 'y' * 999}, {})\n"
         "except InvalidFile as error:\n"
         "    print(number, error)\n"
     )

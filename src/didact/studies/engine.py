@@ -1,8 +1,8 @@
 """Run the trials of a study that are not done yet, and write each as it ends.
 
 This process alone writes the store. A trial that raises is tried again, up to three times. When a
-worker dies, nobody knows which of the trials in flight killed it: each counts one failure and then
-runs alone, so that an innocent one finishes and a guilty one is found.
+worker dies, nobody knows which of the trials in flight killed it: each is suspected and runs again
+alone, where a death counts as its failure. So an innocent one finishes and a guilty one is found.
 """
 
 from __future__ import annotations
@@ -65,6 +65,11 @@ def _error_of(future: Future[Attempt]) -> BaseException | None:
     return CancelledError() if future.cancelled() else future.exception()
 
 
+def _is_death(future: Future[Attempt]) -> bool:
+    """Whether a worker died under it."""
+    return isinstance(_error_of(future), BrokenExecutor)
+
+
 class _Run:
     """A run as it goes: trials that wait, those suspected of killing workers, those in flight."""
 
@@ -120,20 +125,23 @@ class _Run:
         ended, _ = wait(self.flying, timeout=LOOK, return_when=FIRST_COMPLETED)
         if not ended:
             self.workers.check()
-        elif any(isinstance(_error_of(future), BrokenExecutor) for future in ended):
+        elif any(_is_death(future) for future in ended):
             ended, _ = wait(self.flying)
+        in_company = sum(_is_death(future) for future in ended) > 1
         for future in ended:
-            self.take_in(self.flying.pop(future), future)
+            self.take_in(self.flying.pop(future), future, in_company)
         self.is_alone = self.is_alone and bool(self.flying)
         if ended:
             self.tell()
 
-    def take_in(self, number: int, future: Future[Attempt]) -> None:
-        """Write what became of a trial."""
+    def take_in(self, number: int, future: Future[Attempt], in_company: bool) -> None:
+        """Write what became of a trial; in company: others were in flight when a worker died."""
         error = _error_of(future)
         if isinstance(error, CancelledError):
             raise ClusterLost("the scheduler went away")
-        if isinstance(error, BrokenExecutor):
+        if isinstance(error, BrokenExecutor) and in_company:
+            self.suspects.append(number)
+        elif isinstance(error, BrokenExecutor):
             self.fail(number, "its worker died", str(error), self.suspects)
         elif error is not None:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
@@ -147,7 +155,7 @@ class _Run:
         if found.record is None:
             self.fail(number, found.reason, found.details, self.waiting)
         else:
-            self.store.add(number, found.record, found.seconds, found.took)
+            self.store.add(number, found.record, found.seconds)
             self.n_done += 1
             self.n_finished += 1
 

@@ -7,6 +7,7 @@ keeps a second run out. A killed run leaves every row it has written, and nothin
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -32,7 +33,7 @@ MOST_FAILURES = 3
 _SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE trials (
-    number INTEGER PRIMARY KEY, record TEXT NOT NULL, seconds TEXT NOT NULL, took REAL NOT NULL
+    number INTEGER PRIMARY KEY, record TEXT NOT NULL, seconds TEXT NOT NULL, digest TEXT NOT NULL
 );
 CREATE TABLE failures (
     id INTEGER PRIMARY KEY, number INTEGER NOT NULL, reason TEXT NOT NULL, details TEXT NOT NULL
@@ -124,27 +125,29 @@ class Store:
                 f"({_first_difference(found.get('settings', ''), wanted['settings'])}); "
                 "move it away, or give another --out"
             )
+        self._trials()
 
     def records(self) -> dict[int, Record]:
         """Every finished trial's record by number, ascending, without its seconds."""
-        return self._column("record")
+        return {number: record for number, (record, _) in self._trials().items()}
 
     def seconds(self) -> dict[int, dict[str, float]]:
         """What each finished trial measured in seconds, by number."""
-        return self._column("seconds")
+        return {number: seconds for number, (_, seconds) in self._trials().items()}
 
-    def _column(self, name: str) -> dict[int, Any]:
+    def _trials(self) -> dict[int, tuple[Record, dict[str, float]]]:
+        """Record and seconds of every finished trial; a row that was changed is refused."""
         found = {}
         with self._told():
-            rows = self._database.execute(f"SELECT number, {name} FROM trials ORDER BY number")
-            for number, text in rows:
-                try:
-                    found[int(number)] = json.loads(text)
-                except (TypeError, ValueError):
+            for number, record, seconds, digest in self._database.execute(
+                "SELECT number, record, seconds, digest FROM trials ORDER BY number"
+            ):
+                if digest != _digest(number, record, seconds):
                     raise InvalidFile(
-                        f"{self._place}: the {name} of trial {number} is damaged; "
+                        f"{self._place}: the record of trial {number} is damaged; "
                         "move the file away and run again"
-                    ) from None
+                    )
+                found[int(number)] = json.loads(record), json.loads(seconds)
         return found
 
     def numbers(self) -> set[int]:
@@ -152,9 +155,10 @@ class Store:
         with self._told():
             return {int(row[0]) for row in self._database.execute("SELECT number FROM trials")}
 
-    def add(self, number: int, record: Record, seconds: Mapping[str, float], took: float) -> None:
+    def add(self, number: int, record: Record, seconds: Mapping[str, float]) -> None:
         """Write a finished trial, whole or not at all."""
-        row = (number, _as_json(record), _as_json(seconds), took)
+        texts = _as_json(record), _as_json(seconds)
+        row = (number, *texts, _digest(number, *texts))
         with self._told(), _transaction(self._database):
             self._database.execute("INSERT INTO trials VALUES (?, ?, ?, ?)", row)
 
@@ -231,6 +235,12 @@ class Store:
             raise
         except sqlite3.Error as error:
             raise InvalidFile(f"{self._place}: {_in_words(error)}") from None
+        except UnicodeDecodeError:
+            # SQLite's own complaint about a damaged schema quotes its bytes.
+            raise InvalidFile(f"{self._place}: {_in_words(_MALFORMED)}") from None
+
+
+_MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
 
 
 def _in_words(error: sqlite3.Error) -> str:
@@ -251,7 +261,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
             raise sqlite3.DatabaseError("file is not a database")
     place = urllib.parse.quote(os.fspath(path.absolute()))
-    return sqlite3.connect(f"file:{place}", uri=True, isolation_level=None)
+    database = sqlite3.connect(f"file:{place}", uri=True, isolation_level=None)
+    database.text_factory = lambda text: text.decode(errors="replace")
+    return database
 
 
 @contextmanager
@@ -297,6 +309,11 @@ def _take(file: Any) -> None:
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _digest(number: int, record: str, seconds: str) -> str:
+    """What a row must hold to be as it was written."""
+    return hashlib.sha256(f"{number}\n{record}\n{seconds}".encode()).hexdigest()
 
 
 def _as_json(value: Any) -> str:

@@ -86,9 +86,12 @@ def tick_text(value: float) -> str:
     return f"{value:.10g}" if abs(value) < 1e5 else f"{value:.0e}"
 
 
-def _legend(canvas: Canvas, series: Sequence[Series], x: float, y: float) -> None:
+def _legend(
+    canvas: Canvas, series: Sequence[Series], x: float, y: float, *, lines: bool = False
+) -> None:
     for number, each in enumerate(series):
-        canvas.area(*marker(number, x + 5, y - 4, 3.5), fill=_colour(number, each.name))
+        sign = marker(number if lines else 0, x + 5, y - 4, 3.5)
+        canvas.area(*sign, fill=_colour(number, each.name))
         canvas.text(x + 13, y, each.name, size=10)
         x += 13 + text_width(each.name, 10) + 14
 
@@ -100,7 +103,7 @@ def _colour(number: int, name: str) -> str:
 def _draw_lines(canvas: Canvas, panel: Lines, x: float, y: float) -> None:
     left, top = x + 48, y + 22
     width, height = LINES_SIZE[0] - 56, LINES_SIZE[1] - 20 - 22 - 38
-    _legend(canvas, panel.series, left, y + 12)
+    _legend(canvas, panel.series, left, y + 12, lines=True)
     every_y = [v for s in panel.series for v in (*s.ys, *(s.highs or ()))]
     every_x = [v for s in panel.series for v in s.xs]
     low_x, high_x = min(every_x), max(every_x)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import cos, pi, sin
 from typing import Literal
 
 Point = tuple[float, float]
 
+_TWELFTHS = tuple((cos(number * pi / 6), sin(number * pi / 6)) for number in range(12))
+_STAR = (1.6, 0.5, 0.5) * 4
+
 INK, FAINT, PAPER = "#222222", "#b8b8b8", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
-"""Eight that people with any colour vision tell apart (Okabe and Ito), without yellow."""
+"""Seven that people with any colour vision tell apart (Okabe and Ito), without yellow."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +100,14 @@ def text_width(text: str, size: float = 11.0, *, bold: bool = False) -> float:
 
 
 def marker(number: int, x: float, y: float, radius: float = 3.0) -> tuple[Point, ...]:
-    """The outline of a small sign: a different one for each of four series in turn."""
+    """The outline of a small sign: a different one for each of six series in turn."""
     r = radius
     signs = (
         ((-r, -r), (r, -r), (r, r), (-r, r)),
         ((0.0, -1.4 * r), (1.3 * r, r), (-1.3 * r, r)),
         ((0.0, -1.4 * r), (1.4 * r, 0.0), (0.0, 1.4 * r), (-1.4 * r, 0.0)),
         ((-1.3 * r, -r), (1.3 * r, -r), (0.0, 1.4 * r)),
+        tuple((1.15 * r * a, 1.15 * r * b) for a, b in _TWELFTHS),
+        tuple((k * r * a, k * r * b) for k, (a, b) in zip(_STAR, _TWELFTHS, strict=True)),
     )
     return tuple((x + a, y + b) for a, b in signs[number % len(signs)])
