@@ -1,4 +1,4 @@
-"""The paper's orderings hold: on few worlds by default, on the quick settings in the slow suite."""
+"""The paper's orderings hold, on few worlds and on the quick settings."""
 
 from __future__ import annotations
 
@@ -103,16 +103,49 @@ def test_the_teaching_sequence_beats_random_questions():
     assert areas["scot"] < areas["random"]
 
 
-@pytest.mark.slow
-def test_all_on_the_quick_settings(tmp_path):
-    made = reproduce(["all"], quick=True, out=tmp_path)
-    assert [report.study.name for report in made.reports] == list(BUILT_IN)
-    assert made.exit_code == 0
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """All studies on their quick settings."""
+    folder = tmp_path_factory.mktemp("quick")
+    return reproduce(["all"], quick=True, out=folder, jobs=2)
+
+
+def test_all_on_the_quick_settings(quick):
+    assert [report.study.name for report in quick.reports] == list(BUILT_IN)
+    assert quick.exit_code == 0
     wrong = {
         (found.claim.study, found.claim.key)
-        for report in made.reports
+        for report in quick.reports
         for found in report.summary.findings
         if not found.holds
     }
     assert wrong <= NOT_REPRODUCED
-    assert (tmp_path / "index.html").exists()
+    assert (quick.folder / "index.html").exists()
+
+
+def results(folder):
+    """Every table, figure and list of records, without what was timed."""
+    return {
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.suffix in (".md", ".csv", ".jsonl", ".svg", ".png") and "-times" not in path.name
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_the_number_of_workers_changes_nothing(quick, tmp_path, jobs):
+    reproduce(["all"], quick=True, out=tmp_path, jobs=jobs)
+    assert len(results(tmp_path)) == 5 * len(BUILT_IN)
+    assert results(tmp_path) == results(quick.folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_workers", "n_threads"), [(2, 1), (1, 2)])
+def test_a_cluster_gives_the_same_bytes(quick, tmp_path, n_workers, n_threads):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=":0"
+    ) as cluster:
+        reproduce(["all"], quick=True, out=tmp_path, cluster=cluster.scheduler_address)
+    assert results(tmp_path) == results(quick.folder)

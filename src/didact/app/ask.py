@@ -11,9 +11,9 @@ import numpy as np
 
 from didact.active import Question, Run, ask
 from didact.app.source import open_task
-from didact.errors import InvalidFile, InvalidParameter
+from didact.errors import InvalidParameter
 from didact.mdp import MDP, Demonstration, Task, load_demonstrations
-from didact.mdp.jsonfiles import shown_path, write_json
+from didact.mdp.jsonfiles import require_writable, shown_path, write_json
 from didact.planning.rollouts import draw
 
 ANSWERS_FORMAT = "didact.answers/1"
@@ -53,13 +53,6 @@ def ask_task(
 def ask_source(source: str, parameters: Mapping[str, Any] | None = None, **settings: Any) -> Asked:
     """Ask about the task that `source` names, its optimal policy answers."""
     return ask_task(open_task(source, parameters), **settings)
-
-
-def require_writable(path: str) -> None:
-    """Refuse a file that could not be written, before the work and not after it."""
-    folder = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        raise InvalidFile(f"{shown_path(path)}: cannot be written: no such folder, or no right to")
 
 
 # A person's answers

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from didact import __version__
-from didact.errors import DidactError, InvalidFile, Unsupported
-from didact.mdp.jsonfiles import shown_path, write_text
+from didact.errors import DidactError, Unsupported
+from didact.mdp.jsonfiles import write_bytes, write_text
 from didact.report.figures.svg import figure_svg
 from didact.report.studies import (
     StudyReport,
@@ -160,17 +160,9 @@ def _write_png(figure: Figure, path: Path) -> list[str]:
     from didact.report.figures.png import figure_png
 
     try:
-        picture = figure_png(figure)
+        write_bytes(figure_png(figure), path)
     except Unsupported as error:
         return [str(error)]
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(picture)
-        os.replace(part, path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise InvalidFile(f"{shown_path(path)}: cannot be written: {error.strerror}") from None
     return []
 
 
