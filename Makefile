@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup oracle demo test test-all lint types docs check bench lock clean
+.PHONY: setup oracle demo test test-all lint types docs check bench reproduction lock clean
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -42,6 +42,10 @@ check: lint types docs
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Runs every study in full, or what is left of it, into the results that the docs show.
+reproduction: setup
+	$(BIN)/didact reproduce all --out docs/reproduction
 
 # Pins every dependency anew (needs uv: `pip install uv`).
 lock:

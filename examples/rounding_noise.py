@@ -16,6 +16,8 @@ from didact.studies.precision import EQUAL, published_way
 from didact.teaching.volume_greedy import minimise_volume
 
 SAMPLES = (10_000, 100_000)
+ALIKE = 1e-9
+"""Unit normals that are equal but for the last digits."""
 
 
 def main(n_worlds: int) -> None:
@@ -56,7 +58,8 @@ def in_fractions(task: didact.Task, known: didact.EquivalenceClass) -> dict:
         "facets": known.cone.n_facets,
         "pairs, greedy": greedy.n_pairs,
         "pairs, proved minimum": least.n_pairs,
-        "pairs, without removing redundant": lesson("scot-redundant").n_pairs,
+        "pairs, redundant ones not removed": lesson("scot-redundant").n_pairs,
+        "the same, only equal rows merged": None,
         "worlds with a false tie": not known.plan.is_proved,
         "worlds that exclude true weights": known.cone.contains(task.true_weights) == "outside",
         "greedy lessons that teach": greedy.is_complete,
@@ -71,10 +74,13 @@ def in_fractions(task: didact.Task, known: didact.EquivalenceClass) -> dict:
 def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: bool) -> dict:
     """The same from values and counts that stop at STOP; lessons are judged in fractions."""
     noisy = published_way(task, in_place=in_place)
+    apart = published_way(task, in_place=in_place, merge=ALIKE)
     slack = noisy.normals @ (task.weights / np.linalg.norm(task.weights))
     found = {
         "facets": len(noisy.kept),
         "pairs, greedy": len(noisy.lesson),
+        "pairs, redundant ones not removed": len(noisy.redundant_lesson()),
+        "the same, only equal rows merged": len(apart.redundant_lesson()),
         "worlds with a false tie": len(noisy.stated) > known.plan.optimal.sum(),
         "worlds that exclude true weights": bool((slack < -EQUAL).any()),
         "greedy lessons that teach": teaches(task, known, noisy.lesson),

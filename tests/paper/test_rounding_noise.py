@@ -54,8 +54,8 @@ def test_without_rounding_the_plain_program_finds_the_exact_class(monkeypatch):
     known = didact.equivalence_class(task)
     plain = precision.unit_differences
 
-    def without_noise(counts, optimal):
-        return plain(counts.round(9), optimal)
+    def without_noise(counts, optimal, merge):
+        return plain(counts.round(9), optimal, merge)
 
     monkeypatch.setattr(precision, "unit_differences", without_noise)
     noisy = precision.published_way(task, in_place=True)

@@ -25,6 +25,7 @@ class Counting:
     pause: float = setting(0.0, source="test")
     failing: tuple[int, ...] = setting((-1,), source="test")
     deadly: tuple[int, ...] = setting((-1,), source="test")
+    killed: tuple[int, ...] = setting((-1,), source="test")
     deadly_once: str = setting("", source="test")
     marks: str = setting("", source="test")
 
@@ -35,6 +36,8 @@ def count(settings: Counting, number: int) -> dict:
         place = Path(settings.marks) / f"{number}-{os.getpid()}-{time.monotonic_ns()}"
         place.touch()
     if number in settings.deadly:
+        os._exit(3)
+    if number in settings.killed:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(settings.pause)
     if number in settings.failing:

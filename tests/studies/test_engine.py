@@ -16,7 +16,7 @@ import pytest
 
 from didact.app.reproduce import reproduce
 from didact.errors import InvalidParameter
-from didact.studies import register_study, setting
+from didact.studies import engine, register_study, setting
 from didact.studies.engine import run_trials
 from didact.studies.store import Store
 from didact.studies.workers import ClusterLost, LocalWorkers, attempt, workers_of
@@ -114,6 +114,27 @@ def test_a_suspect_runs_alone(run, tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "s.sqlite")) as reader:
         counted = reader.execute("SELECT number, count(*) FROM failures GROUP BY number")
         assert counted.fetchall() == [(0, 3)]
+
+
+def test_a_worker_that_somebody_kills_is_forgiven_for_a_while(run, tmp_path, monkeypatch):
+    """Only every KILLS-th SIGKILL counts; a death of its own counts each time."""
+    monkeypatch.setattr(engine, "KILLS", 2)
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    settings = Counting(trials=3, killed=(0,), deadly=(2,), marks=str(marks), pause=0.3)
+    records, quarantined = run(tmp_path / "s.sqlite", settings)
+    assert (list(records), sorted(quarantined)) == ([1], [0, 2])
+    tried = [int(mark.name.split("-")[0]) for mark in marks.iterdir()]
+    assert (6 <= tried.count(0) <= 7, 3 <= tried.count(2) <= 4) == (True, True), tried
+
+
+def test_suspects_come_last(run, tmp_path):
+    """A trial that dies does not keep the others waiting."""
+    told = []
+    settings = Counting(trials=9, deadly=(0,), pause=0.02)
+    run(tmp_path / "s.sqlite", settings, watch=told.append)
+    first_failure = next(p for p in told if p.failed)
+    assert first_failure.done == 8
 
 
 def test_a_worker_that_dies_once_loses_nothing(run, tmp_path):
@@ -266,6 +287,16 @@ def test_a_killed_run_resumes(tmp_path, everything):
 @pytest.mark.parametrize("everything", [True, False], ids=["with workers", "without workers"])
 def test_a_run_killed_twenty_times_resumes(tmp_path, everything):
     check_killed(tmp_path, 20, everything)
+
+
+def test_a_worker_that_begins_after_its_run_was_killed_ends():
+    code = (
+        "import time\n"
+        "from didact.studies.workers import _begin\n"
+        "_begin(2**22 + 1)\n"  # no process has such a number
+        "time.sleep(600)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 1
 
 
 def children(pid):

@@ -136,7 +136,10 @@ def _areas(settings: ActiveSettings, records: Sequence[Record]) -> Table:
     columns = []
     cells = []
     for measure, title in MEASURES.items():
-        columns += [Column(f"{title}: mean", decimals=3), Column(f"{title}: less than random's by")]
+        columns += [
+            Column(f"{title}: mean", decimals=3),
+            Column(f"{title}: less than random's by", decimals=3),
+        ]
         for name in settings.strategies:
             cells.append(
                 Cell(name, f"{title}: mean", estimate(area(r, name, measure) for r in records))

@@ -2,13 +2,14 @@
 
 This process alone writes the store. A trial that raises is tried again, up to three times. When a
 worker dies, nobody knows which of the trials in flight killed it: each is suspected and runs again
-alone, where a death counts as its failure. So an innocent one finishes and a guilty one is found.
+alone, after all others, where a death counts as its failure. So an innocent one finishes and a
+guilty one is found. A worker that somebody killed says little about its trial, and counts little.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from didact.studies.workers import Attempt, ClusterLost, Workers
 
 LOOK = 5.0
 """Seconds after which a wait looks whether the workers are still there."""
+KILLS = 7
+"""So many times may a trial alone lose its worker to somebody before that counts as a failure."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class _Run:
         self.n_done, self.n_failed = len(done), len(left_out)
         self.waiting = deque(n for n in range(self.total) if n not in done and n not in left_out)
         self.suspects: deque[int] = deque()
+        self.kills: Counter[int] = Counter()
         self.flying: dict[Future[Attempt], int] = {}
         self.is_alone = False
         self.n_finished, self.busy, self.clock = 0, 0.0, time.monotonic()
@@ -109,14 +113,14 @@ class _Run:
             self.store.add_run(info)
 
     def launch(self) -> None:
-        """Keep the workers busy; a suspect flies alone."""
-        while self.suspects or self.waiting:
-            if self.is_alone or (self.suspects and self.flying):
+        """Keep the workers busy; suspects come last, and each flies alone."""
+        while self.waiting or self.suspects:
+            if self.is_alone or (self.flying and not self.waiting):
                 return
             if len(self.flying) >= self.workers.slots():
                 return
-            self.is_alone = bool(self.suspects)
-            number = (self.suspects or self.waiting).popleft()
+            self.is_alone = not self.waiting
+            number = (self.waiting or self.suspects).popleft()
             future = self.workers.submit(self.study.trial, self.settings, number)
             self.flying[future] = number
 
@@ -139,7 +143,7 @@ class _Run:
         error = _error_of(future)
         if isinstance(error, CancelledError):
             raise ClusterLost("the scheduler went away")
-        if isinstance(error, BrokenExecutor) and in_company:
+        if isinstance(error, BrokenExecutor) and (in_company or self.is_forgiven(number, error)):
             self.suspects.append(number)
         elif isinstance(error, BrokenExecutor):
             self.fail(number, "its worker died", str(error), self.suspects)
@@ -148,6 +152,13 @@ class _Run:
             self.fail(number, f"{reason:.300}", repr(error), self.waiting)
         else:
             self.write(number, future.result())
+
+    def is_forgiven(self, number: int, error: BrokenExecutor) -> bool:
+        """Whether a death is not held against the trial: its worker was killed, not too often."""
+        if not self.workers.was_killed(error):
+            return False
+        self.kills[number] += 1
+        return self.kills[number] % KILLS != 0
 
     def write(self, number: int, found: Attempt) -> None:
         """Write a record, or that there is none."""

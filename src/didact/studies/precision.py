@@ -37,9 +37,13 @@ class Noisy:
     kept: list[int]
     lesson: list[Pair]
 
+    def redundant_lesson(self) -> list[Pair]:
+        """Pairs that state every row, implied by others or not."""
+        return greedy_lesson(self.stated, list(range(len(self.normals))))
 
-def published_way(task: Task, *, in_place: bool) -> Noisy:
-    """Rows, pruned rows and lesson of the program that iterates."""
+
+def published_way(task: Task, *, in_place: bool, merge: float = EQUAL) -> Noisy:
+    """Rows, pruned rows and lesson of the program that iterates; merge: rows this close are one."""
     following, features, discount = tables(task)
     rewards = features @ task.weights
     values = swept(lambda v, s: rewards[s] + discount * v[following[s]].max(), rewards, in_place)
@@ -50,7 +54,7 @@ def published_way(task: Task, *, in_place: bool) -> Noisy:
         features,
         in_place,
     )
-    normals, stated = unit_differences(discount * counts[following], optimal)
+    normals, stated = unit_differences(discount * counts[following], optimal, merge)
     kept = not_redundant(normals)
     return Noisy(normals, stated, kept, greedy_lesson(stated, kept))
 
@@ -76,7 +80,7 @@ def swept(update: Callable[[Floats, int], Floats], first: Floats, in_place: bool
 
 
 def unit_differences(
-    counts: Floats, optimal: NDArray[np.bool_]
+    counts: Floats, optimal: NDArray[np.bool_], merge: float
 ) -> tuple[Floats, dict[Pair, list[int]]]:
     """Every difference of an optimal and any other action, unless it is 0.0, at length 1."""
     normals: list[Floats] = []
@@ -87,7 +91,7 @@ def unit_differences(
             row = counts[state, action] - counts[state, other]
             if row.any():
                 unit = row / np.linalg.norm(row)
-                near = (i for i, seen in enumerate(normals) if abs(seen - unit).max() < EQUAL)
+                near = (i for i, seen in enumerate(normals) if abs(seen - unit).max() < merge)
                 number = next(near, len(normals))
                 if number == len(normals):
                     normals.append(unit)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 import time
 import traceback
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -98,6 +101,9 @@ class Workers(Protocol):
     def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
         """Start a trial; its future raises BrokenExecutor when a worker dies."""
 
+    def was_killed(self, error: BrokenExecutor) -> bool:
+        """Whether a worker died because somebody killed it, and not by what it did."""
+
     def check(self) -> None:
         """Raise ClusterLost when nothing can come any more."""
 
@@ -117,6 +123,7 @@ class LocalWorkers:
             raise InvalidParameter(f"jobs must be a whole number from 1; it is {jobs!r:.40}")
         self._jobs = int(cpu_count()) if jobs is None else jobs
         self._executor: Any = None
+        self._out_of_memory = _n_out_of_memory()
 
     def size(self) -> int:
         """The number of processes."""
@@ -141,9 +148,20 @@ class LocalWorkers:
             from joblib.externals.loky import ProcessPoolExecutor
 
             self._executor = ProcessPoolExecutor(
-                self._jobs, timeout=IDLE, initializer=_begin, env=ONE_THREAD
+                self._jobs,
+                timeout=IDLE,
+                initializer=_begin,
+                initargs=(os.getpid(),),
+                env=ONE_THREAD,
             )
         return self._executor
+
+    def was_killed(self, error: BrokenExecutor) -> bool:
+        """All that died got SIGKILL, and not from a system that had run out of memory."""
+        before, self._out_of_memory = self._out_of_memory, _n_out_of_memory()
+        ends = re.findall(r"\w+\(-?\d+\)", str(error))
+        killed = bool(ends) and all(end.startswith("SIGKILL(") for end in ends)
+        return killed and self._out_of_memory == before
 
     def check(self) -> None:
         """Local processes do not go away unnoticed."""
@@ -155,14 +173,21 @@ class LocalWorkers:
             executor.shutdown(wait=True, kill_workers=at_once)
 
 
-def _begin() -> None:
+def _n_out_of_memory() -> int | None:
+    """How many processes the system has killed so far for want of memory, where it tells."""
+    with suppress(OSError), open("/proc/vmstat", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return None
+
+
+def _begin(parent: int) -> None:
     """A worker leaves interrupts to the process that started it, and ends when that is killed."""
-    import os
     import signal
     import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -238,6 +263,10 @@ class ClusterWorkers:
         future: Future[Attempt] = self._executor.submit(attempt, trial, settings, number)
         return future
 
+    def was_killed(self, error: BrokenExecutor) -> bool:
+        """Dask itself runs a trial again whose worker died, until that is too often."""
+        return False
+
     def check(self) -> None:
         """The scheduler answers, and has had a worker within PATIENCE."""
         now = time.monotonic()
@@ -252,8 +281,6 @@ class ClusterWorkers:
 
     def stop(self, *, at_once: bool) -> None:
         """Leave the cluster as it is, without our trials."""
-        from contextlib import suppress
-
         with suppress(Exception):
             self._executor.shutdown(wait=not at_once)
         with suppress(Exception):
