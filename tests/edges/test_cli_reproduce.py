@@ -95,6 +95,61 @@ def test_the_page_collects_what_earlier_runs_left(didact, tmp_path):
     assert '<h2 id="uvm-failure">' in page
 
 
+def test_the_page_keeps_studies_with_other_settings(didact, tmp_path):
+    didact("reproduce", "features", *SMALL, "--seed", "3", "--out", "there")
+    didact("reproduce", "example", "--quick", "--out", "there")
+    page = (tmp_path / "there" / "index.html").read_text()
+    assert '<h2 id="features">' in page
+    assert "<td>seed</td><td>3</td>" in page
+
+
+def test_what_cannot_be_on_the_page_is_named(didact, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "balls.sqlite").write_text("no database")
+    answer = didact("reproduce", "example", "--out", "there")
+    assert answer.code == 0
+    assert "not on the page: there/balls.sqlite: " in answer.out
+
+
+def test_a_change_is_for_the_studies_that_have_the_setting(didact, tmp_path):
+    """Nothing is repeated in the example, whatever number of trials the others get."""
+    answer = didact(
+        "reproduce", "example", "counting", "-s", "trials=2", "-s", "pause=0.01", "--out", "there"
+    )
+    assert answer.code == 0
+    assert "  1 of 1 trials; " in answer.out
+    assert "  2 of 2 trials; " in answer.out
+
+
+def test_ones_own_study_is_not_called_the_papers(didact, tmp_path):
+    didact("reproduce", "counting", "-s", "trials=2", "--out", "there")
+    report = (tmp_path / "there" / "counting.md").read_text()
+    assert "## Changed settings\n\n- trials is 2, not 24 (test)" in report
+    assert "the paper" not in (tmp_path / "there" / "index.html").read_text().lower()
+
+
+def test_a_summary_that_fails_is_told_and_trials_are_kept(didact, tmp_path):
+    answer = didact("reproduce", "chain", "-s", "draws=0", "--out", "there")
+    one_line(answer, "chain: its 1 trials are kept, but cannot be summed up: ValueError: ")
+
+
+def test_a_store_that_is_refused_is_refused_before_anything_runs(didact, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "balls.sqlite").write_text("no database")
+    one_line(didact("reproduce", "example", "balls", "--out", "there"), "balls.sqlite: is damaged")
+    assert not (tmp_path / "there" / "example.md").exists()
+
+
+def test_lists_are_written_with_commas(didact, tmp_path):
+    settings = ("-s", "trials=1", "-s", "size=3", "-s", "features=2", "-s", "queries=1")
+    answer = didact(
+        "reproduce", "active", *settings, "-s", "steps=50", "-s", "strategies=random,scot",
+        "--out", "there",
+    )  # fmt: skip
+    assert answer.code == 0
+    assert "| strategies | random, scot |" in (tmp_path / "there" / "active.md").read_text()
+
+
 def test_failed_trials_are_told_and_the_code_is_3(didact, tmp_path):
     wrong = ("reproduce", "counting", "-s", "trials=4", "-s", "failing=1,2", "--out", "there")
     answer = didact(*wrong)
@@ -130,7 +185,8 @@ def test_a_study_without_a_trial_does_not_stop_the_others(didact, tmp_path):
 
 def test_unknown_names(didact):
     one_line(didact("reproduce", "tabel1"), "no study is called 'tabel1'; there are example, ")
-    one_line(didact("reproduce", "example", "-s", "speed=3"), "there is no setting 'speed'")
+    one_line(didact("reproduce", "example", "-s", "speed=3"), "example: there is no setting 'speed")
+    one_line(didact("reproduce", "example", "-s", "trials=3"), "there is no setting 'trials'")
     one_line(didact("reproduce", "example", "-s", "trials"), "must read NAME=VALUE")
     one_line(didact("reproduce", "table1", "-s", "trials=x"), "'trials' must be a number like 20")
     one_line(didact("reproduce", "example", "--jobs", "0"), "0 is not in the range x>=1")

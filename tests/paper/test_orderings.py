@@ -117,7 +117,7 @@ def test_all_on_the_quick_settings(quick):
         (found.claim.study, found.claim.key)
         for report in quick.reports
         for found in report.summary.findings
-        if not found.holds
+        if found.holds is False
     }
     assert wrong <= NOT_REPRODUCED
     assert (quick.folder / "index.html").exists()

@@ -19,7 +19,13 @@ from didact.errors import InvalidParameter
 from didact.studies import engine, register_study, setting
 from didact.studies.engine import run_trials
 from didact.studies.store import Store
-from didact.studies.workers import ClusterLost, LocalWorkers, attempt, workers_of
+from didact.studies.workers import (
+    ClusterLost,
+    LocalWorkers,
+    attempt,
+    attempt_there,
+    workers_of,
+)
 from tests.studies.counting import STUDY, Counting, count
 
 ROOT = Path(__file__).parents[2]
@@ -168,6 +174,7 @@ class Few:
         (lambda: {"x": np.int64(3)}, "plain finite JSON values"),
         (lambda: {"x": np.zeros(2)}, "plain finite JSON values"),
         (lambda: {"x": float("nan")}, "plain finite JSON values"),
+        (lambda: {"seconds": 2.0}, "seconds must be given by name"),
     ],
 )
 def test_a_record_must_be_plain(record, reason):
@@ -193,6 +200,11 @@ def test_runs_are_measured(run, tmp_path):
         (info,) = store.runs()
     assert (info.trials, info.workers, info.place) == (6, 2, "local processes")
     assert 0.3 <= info.busy <= info.wall * 2
+
+
+def test_no_more_workers_than_trials():
+    assert LocalWorkers(50, 3).size() == 3
+    assert LocalWorkers(2, 3).size() == 2
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
@@ -382,6 +394,25 @@ def test_a_cluster_quarantines_too(tmp_path, cluster):
     )  # fmt: skip
     assert made.exit_code == 3
     assert list(made.reports[0].failed) == [1]
+
+
+def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster):
+    """The reason is the one that local workers give, so that reports are the same bytes."""
+    changes = {"trials": 5, "deadly": (1,)}
+    made = reproduce(
+        ["counting"], out=tmp_path / "a", cluster=cluster.scheduler_address, changes=changes
+    )
+    assert dict(made.reports[0].failed) == {1: "its worker died"}
+    assert list(made.reports[0].records) == [0, 2, 3, 4]
+    reproduce(["counting"], out=tmp_path / "b", jobs=2, changes=changes)
+    assert reports(tmp_path / "a") == reports(tmp_path / "b")
+
+
+def test_a_worker_of_another_version_is_told(monkeypatch):
+    found = attempt_there("9.9", count, Counting(), 0)
+    assert (found.record, found.reason.startswith("a worker must have didact 9.9; it has ")) == (
+        None, True,
+    )  # fmt: skip
 
 
 def test_a_cluster_that_loses_a_worker_finishes(tmp_path, cluster):

@@ -7,7 +7,16 @@ import pytest
 from scipy import stats
 
 from didact.studies.published import CLAIMS, PRINTED, Printed, printed
-from didact.studies.summary import compared, differences, estimate, means_of, verdict_on
+from didact.studies.summary import (
+    all_of,
+    compared,
+    differences,
+    estimate,
+    is_positive,
+    is_small,
+    means_of,
+    verdict_on,
+)
 
 
 @pytest.mark.parametrize("n", [2, 3, 20, 100])
@@ -57,6 +66,23 @@ def test_verdicts_agree_in_95_of_100_cases_when_both_are_drawn_alike():
 )
 def test_verdicts(values, text, verdict):
     assert verdict_on(estimate(values), Printed("x", "r", "c", text, 20, "")) == verdict
+
+
+def test_a_difference_is_positive_small_or_not_decided():
+    above, below, around = (estimate(values) for values in ([1, 2, 3], [-3, -2, -1], [-9, 1, 9]))
+    assert [is_positive(found) for found in (estimate([4, 5, 6]), above, below, around)] == [
+        True, None, None, None,
+    ]  # fmt: skip
+    assert is_positive(estimate([-4, -5, -6])) is False
+    assert is_positive(estimate([3])) is None
+    assert is_small(estimate([0.1, 0.2, 0.1]), 1.0) is True
+    assert is_small(estimate([5, 5.1, 5]), 1.0) is False
+    assert is_small(estimate([-5, -5.1, -5]), 1.0) is False
+    assert is_small(around, 1.0) is None
+    assert is_small(estimate([0.0]), 1.0) is None
+    assert [all_of(found) for found in ([True, True], [True, None], [None, False], [])] == [
+        True, None, False, None,
+    ]  # fmt: skip
 
 
 def test_the_printed_tables_are_those_of_the_paper():

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from didact import __version__
-from didact.errors import DidactError, Unsupported
+from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.mdp.jsonfiles import write_bytes, write_text
+from didact.numerics.exact import shown
 from didact.report.figures.svg import figure_svg
 from didact.report.studies import (
     StudyReport,
@@ -28,16 +29,16 @@ from didact.studies.engine import Watch, run_trials
 from didact.studies.figure import Figure
 from didact.studies.registry import BUILT_IN, find_study, study_names
 from didact.studies.settings import settings_document, with_changes
-from didact.studies.store import Store
+from didact.studies.store import Store, stored_settings
 from didact.studies.study import Study
-from didact.studies.workers import workers_of
+from didact.studies.workers import in_one_line, workers_of
 
 DONE, INCOMPLETE = 0, 3
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 
 
-class NothingDone(DidactError):
-    """No trial of a study succeeded."""
+class NoReport(DidactError):
+    """No trial of a study succeeded, or what they found cannot be summed up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class Reproduced:
 
 
 def reproduce(
-    names: Sequence[str],
+    names: Sequence[str] | str,
     *,
     quick: bool = False,
     out: str | os.PathLike[str] | None = None,
@@ -88,9 +89,12 @@ def reproduce(
     study, who is told of its progress.
     """
     chosen = [find_study(name) for name in _named(names)]
-    settings = [with_changes(study.chosen_settings(quick=quick), changes or {}) for study in chosen]
+    settings = _chosen_settings(chosen, quick, changes or {})
     folder = Path(out if out is not None else QUICK_FOLDER if quick else FOLDER)
-    workers = workers_of(jobs, cluster)
+    for study, wanted in zip(chosen, settings, strict=True):
+        Store(_store_of(folder, study), study, wanted).close()  # what is refused is refused at once
+    most = max(study.n_trials(wanted) for study, wanted in zip(chosen, settings, strict=True))
+    workers = workers_of(jobs, cluster, most)
     reports: list[StudyReport] = []
     broken: list[str] = []
     notes: dict[str, None] = {}
@@ -99,10 +103,10 @@ def reproduce(
         for study, chosen_settings in zip(chosen, settings, strict=True):
             told = None if watch is None else watch(study)
             try:
-                with Store(folder / f"{study.name}.sqlite", study, chosen_settings) as store:
+                with Store(_store_of(folder, study), study, chosen_settings) as store:
                     run_trials(study, chosen_settings, store, workers, watch=told, retry=retry)
                     report = report_of(study, chosen_settings, store)
-            except NothingDone as error:
+            except NoReport as error:
                 broken.append(str(error))
                 continue
             notes |= dict.fromkeys(write_report(report, folder, made_by(command)))
@@ -111,18 +115,45 @@ def reproduce(
     finally:
         workers.stop(at_once=at_once)
     if not reports:
-        raise NothingDone("; ".join(broken))
-    others = _other_reports(folder, [study.name for study in chosen], quick=quick)
+        raise NoReport("; ".join(broken))
+    others, left_out = _other_reports(folder, [study.name for study in chosen])
+    notes |= dict.fromkeys(left_out)
     write_text(index_page(_in_order([*reports, *others]), made_by(command)), folder / "index.html")
     return Reproduced(tuple(reports), folder, tuple(notes), tuple(broken))
 
 
-def _named(names: Sequence[str]) -> list[str]:
+def _named(names: Sequence[str] | str) -> list[str]:
     """The names once each, 'all' replaced by the paper's studies."""
     found: dict[str, None] = {}
-    for name in names:
+    for name in [names] if isinstance(names, str) else names:
         found |= dict.fromkeys(BUILT_IN if name == "all" else [name])
+    if not found:
+        raise InvalidParameter(f"name a study: {', '.join(study_names())}, or all")
     return list(found)
+
+
+def _chosen_settings(chosen: Sequence[Study], quick: bool, changes: Mapping[str, Any]) -> list[Any]:
+    """The settings of every study, with those changes that it has a setting for."""
+    for name in changes:
+        if not any(study.has_setting(name) for study in chosen):
+            there = {n for study in chosen for n in settings_document(study.settings)}
+            there = {n for n in there if any(study.has_setting(n) for study in chosen)}
+            raise InvalidParameter(
+                f"{', '.join(study.name for study in chosen)}: there is no setting {shown(name)}; "
+                f"there are {', '.join(sorted(there))}"
+            )
+    settings = []
+    for study in chosen:
+        its_own = {name: value for name, value in changes.items() if study.has_setting(name)}
+        try:
+            settings.append(with_changes(study.chosen_settings(quick=quick), its_own))
+        except InvalidParameter as error:
+            raise InvalidParameter(f"{study.name}: {error}") from None
+    return settings
+
+
+def _store_of(folder: Path, study: Study) -> Path:
+    return folder / f"{study.name}.sqlite"
 
 
 def report_of(study: Study, settings: Any, store: Store) -> StudyReport:
@@ -131,12 +162,18 @@ def report_of(study: Study, settings: Any, store: Store) -> StudyReport:
     failed = store.quarantined()
     if not records:
         number, reason = next(iter(failed.items()), (0, "nothing was run"))
-        raise NothingDone(f"{study.name}: no trial succeeded; trial {number}: {reason}")
+        raise NoReport(f"{study.name}: no trial succeeded; trial {number}: {reason}")
     seconds: dict[str, list[float]] = {}
     for measured in store.seconds().values():
         for name, value in measured.items():
             seconds.setdefault(name, []).append(value)
-    summary = study.summarise(settings, list(records.values()))
+    try:
+        summary = study.summarise(settings, list(records.values()))
+    except Exception as error:
+        raise NoReport(
+            f"{study.name}: its {len(records)} trials are kept, but cannot be summed up: "
+            f"{in_one_line(error)}"
+        ) from error
     total = study.n_trials(settings)
     return StudyReport(study, settings, summary, records, seconds, store.runs(), failed, total)
 
@@ -188,18 +225,21 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _other_reports(folder: Path, names: Sequence[str], *, quick: bool) -> list[StudyReport]:
-    """Reports of studies that stand in the folder from earlier runs with the usual settings."""
-    found = []
+def _other_reports(folder: Path, names: Sequence[str]) -> tuple[list[StudyReport], list[str]]:
+    """Reports of studies that stand in the folder from earlier runs, and lines on the others."""
+    found, left_out = [], []
     for name in study_names():
         path = folder / f"{name}.sqlite"
         if name in names or not path.exists():
             continue
         study = find_study(name)
-        settings = study.chosen_settings(quick=quick)
-        with suppress(DidactError), Store(path, study, settings) as store:
-            found.append(report_of(study, settings, store))
-    return found
+        try:
+            settings = stored_settings(path, study)
+            with Store(path, study, settings) as store:
+                found.append(report_of(study, settings, store))
+        except DidactError as error:
+            left_out.append(f"not on the page: {error}")
+    return found, left_out
 
 
 def _in_order(reports: Sequence[StudyReport]) -> list[StudyReport]:
@@ -220,6 +260,6 @@ def _document(report: StudyReport) -> dict[str, Any]:
         "findings": [
             {"claim": f.claim.words, "source": f.claim.source, "holds": f.holds,
              "numbers": f.evidence}
-            for f in report.summary.findings
+            for f in report.findings
         ],
     }  # fmt: skip

@@ -114,9 +114,9 @@ def _print(made: Reproduced) -> None:
         options.print_line(report.study.title or report.study.name)
         trials = f"{len(report.records)} of {report.total} trials"
         options.print_line(f"  {trials}; {runs_line(report)}")
-        for found in report.summary.findings:
-            sign = "holds:         " if found.holds else "does not hold: "
-            options.print_line(f"  {sign}{found.claim.words} ({found.evidence})")
+        for found in report.findings:
+            sign = f"{found.verdict}:"
+            options.print_line(f"  {sign:15}{found.claim.words} ({found.evidence})")
         for number, reason in sorted(report.failed.items()):
             options.print_line(f"  trial {number} failed three times: {reason}")
     for note in (*made.broken, *made.notes):

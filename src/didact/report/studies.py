@@ -18,10 +18,11 @@ from typing import Any
 from didact.report.terminal import counted
 from didact.studies.figure import Figure
 from didact.studies.published import SECONDS, printed
+from didact.studies.registry import BUILT_IN
 from didact.studies.settings import departures, origins, told
 from didact.studies.store import RunInfo
 from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Estimate, Summary, Table, estimate
+from didact.studies.summary import Cell, Column, Estimate, Finding, Summary, Table, estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,23 @@ class StudyReport:
         if self.study.draw_times is None or not self.seconds:
             return []
         return list(self.study.draw_times(self.settings, self.seconds))
+
+    @property
+    def time_findings(self) -> list[Finding]:
+        """What is found about seconds; no two runs need agree."""
+        if self.study.judge_times is None or not self.seconds:
+            return []
+        return list(self.study.judge_times(self.settings, self.seconds))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings on the paper's claims."""
+        return [*self.summary.findings, *self.time_findings]
+
+    @property
+    def is_the_papers(self) -> bool:
+        """Whether the study is one of the paper's, and not somebody's own."""
+        return self.study.name in BUILT_IN
 
     @property
     def efficiency(self) -> float | None:
@@ -93,7 +111,7 @@ def table_markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("<", "\\<")
 
 
 def report_markdown(report: StudyReport) -> str:
@@ -107,11 +125,11 @@ def report_markdown(report: StudyReport) -> str:
         parts.append(VERDICTS)
     parts += list(report.summary.remarks)
     if report.summary.findings:
-        parts += ["## What the paper says", _findings(report)]
+        parts += ["## What the paper says", findings_markdown(report.summary.findings)]
     parts += ["## Settings", settings_markdown(report)]
     if report.departures:
         lines = "\n".join(f"- {line}" for line in report.departures)
-        parts += ["## Departures from the paper", lines]
+        parts += [f"## {departures_title(report)}", lines]
     return "\n\n".join(parts) + "\n"
 
 
@@ -131,12 +149,17 @@ def _trials_line(report: StudyReport) -> str:
     return f"{done} Left out after three failures: trial {first} ({reason}){others}."
 
 
-def _findings(report: StudyReport) -> str:
+def departures_title(report: StudyReport) -> str:
+    """What the list of departures is called."""
+    return "Departures from the paper" if report.is_the_papers else "Changed settings"
+
+
+def findings_markdown(findings: Sequence[Finding]) -> str:
+    """A table of claims, verdicts and numbers."""
     lines = ["| the paper | here | numbers |", "| --- | --- | --- |"]
-    for found in report.summary.findings:
+    for found in findings:
         said = f"{found.claim.words} ({found.claim.source})"
-        holds = "holds" if found.holds else "does not hold"
-        lines.append(f"| {_escaped(said)} | {holds} | {_escaped(found.evidence)} |")
+        lines.append(f"| {_escaped(said)} | {found.verdict} | {_escaped(found.evidence)} |")
     return "\n".join(lines)
 
 
@@ -185,7 +208,7 @@ def _csv(rows: Sequence[Sequence[Any]]) -> str:
 def report_records(report: StudyReport) -> str:
     """The records as JSON lines, in the order of the trials."""
     return "".join(
-        json.dumps({"trial": number, **record}, ensure_ascii=False, sort_keys=True) + "\n"
+        json.dumps({**record, "trial": number}, ensure_ascii=False, sort_keys=True) + "\n"
         for number, record in sorted(report.records.items())
     )
 
@@ -227,6 +250,8 @@ def times_markdown(report: StudyReport, made: Mapping[str, str]) -> str:
     parts += [f"![{figure.title}]({figure.name}.svg)" for figure in report.time_figures]
     if report.seconds:
         parts.append(table_markdown(times_table(report)))
+    if report.time_findings:
+        parts += ["## What the paper says", findings_markdown(report.time_findings)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,6 +10,7 @@ from didact.report.studies import (
     VERDICTS,
     StudyReport,
     cell_text,
+    departures_title,
     runs_line,
     times_table,
 )
@@ -41,16 +42,22 @@ summary { cursor: pointer; font-weight: 600; }
 """
 
 
+TITLE = (
+    "The paper's experiments, reproduced",
+    "Machine Teaching for Inverse Reinforcement Learning (Brown and Niekum, 2019), run by didact.",
+)
+OWN_TITLE = ("Studies", "Run by didact.")
+
+
 def index_page(reports: Sequence[StudyReport], made: Mapping[str, str]) -> str:
     """All reports on one page, with how they were made at the end."""
+    title, about = TITLE if all(r.is_the_papers for r in reports) else OWN_TITLE
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>The paper's experiments, reproduced</title><style>{STYLE}</style></head><body>",
-        "<h1>The paper's experiments, reproduced</h1>",
-        '<p class="soft">Machine Teaching for Inverse Reinforcement Learning (Brown and Niekum, '
-        "2019), run by didact.</p>",
+        f"<title>{title}</title><style>{STYLE}</style></head><body>",
+        f'<h1>{title}</h1><p class="soft">{about}</p>',
         _contents(reports),
         *(_section(report) for report in reports),
         "<h2>How this was made</h2>",
@@ -64,8 +71,8 @@ def index_page(reports: Sequence[StudyReport], made: Mapping[str, str]) -> str:
 def _contents(reports: Sequence[StudyReport]) -> str:
     lines = []
     for report in reports:
-        found = report.summary.findings
-        holds = sum(each.holds for each in found)
+        found = report.findings
+        holds = sum(each.holds is True for each in found)
         claims = f" - {holds} of {len(found)} claims hold" if found else ""
         title = escape(report.study.title or report.study.name)
         lines.append(f'<li><a href="#{report.study.name}">{title}</a>{claims}</li>')
@@ -85,8 +92,8 @@ def _section(report: StudyReport) -> str:
     if any(cell.printed for table in report.summary.tables for cell in table.cells):
         parts.append(f'<p class="soft">{escape(VERDICTS.replace("*", ""))}</p>')
     parts += [f"<p>{escape(remark)}</p>" for remark in report.summary.remarks]
-    if report.summary.findings:
-        parts.append(_findings(report.summary.findings))
+    if report.findings:
+        parts.append(_findings(report.findings))
     if report.seconds:
         times = "".join(f"<figure>{figure_svg(f)}</figure>" for f in report.time_figures)
         parts.append(
@@ -122,11 +129,11 @@ def _cell(cell: Cell | None, column: Column) -> str:
 def _findings(findings: Sequence[Finding]) -> str:
     rows = []
     for found in findings:
-        kind, word = ("good", "holds") if found.holds else ("bad", "does not hold")
+        kind = {True: "good", False: "bad", None: "soft"}[found.holds]
         source = f'<small class="soft">{escape(found.claim.source)}</small>'
         rows.append(
             f"<tr><td>{escape(found.claim.words)}{source}</td>"
-            f'<td class="{kind}">{word}</td><td>{escape(found.evidence)}</td></tr>'
+            f'<td class="{kind}">{found.verdict}</td><td>{escape(found.evidence)}</td></tr>'
         )
     return (
         '<h3>What the paper says</h3><div class="wide"><table class="words"><thead><tr>'
@@ -141,9 +148,10 @@ def _settings(report: StudyReport) -> str:
         for name, value, source in origins(report.settings)
     )
     lines = "".join(f"<li>{escape(line)}</li>" for line in report.departures)
-    departs = f"<h3>Departures from the paper</h3><ul>{lines}</ul>" if lines else ""
+    title = departures_title(report)
+    departs = f"<h3>{title}</h3><ul>{lines}</ul>" if lines else ""
     return (
-        "<details><summary>Settings and departures from the paper</summary>"
+        f"<details><summary>Settings; {title.lower()}</summary>"
         '<div class="wide"><table class="words"><thead><tr><th>setting</th><th>value</th>'
         f"<th>from</th></tr></thead><tbody>{rows}</tbody></table></div>{departs}</details>"
     )

@@ -24,6 +24,8 @@ from didact.studies.summary import (
     differences,
     estimate,
     finding,
+    interval_text,
+    is_positive,
 )
 from didact.teaching import teach
 from didact.worlds import make
@@ -122,10 +124,9 @@ def summarise(settings: BallSettings, records: Sequence[Record]) -> Summary:
     )
     sizes = estimate(r["demonstrations"] for r in records)
     faster = finding(
-        NAME, "faster", over_all.mean > 0,
-        f"BIO-IRL has {over_all.mean:.2f} ({over_all.low:.2f} to {over_all.high:.2f}) percentage "
-        f"points fewer wrong actions over all demonstrations, {first.mean:.2f} ({first.low:.2f} to "
-        f"{first.high:.2f}) after the first",
+        NAME, "faster", is_positive(over_all),
+        f"BIO-IRL has {interval_text(over_all)} percentage points fewer wrong actions over all "
+        f"demonstrations, {interval_text(first)} after the first",
     )  # fmt: skip
     remarks = (f"A lesson has {sizes.mean:.2f} demonstrations on average; its last losses stay.",)
     figure = Figure(NAME, "Losses after each demonstration", (*panels, _table_top(settings)))

@@ -23,12 +23,17 @@ from didact.random import stream
 from didact.studies.figure import Bars, Figure, Series
 from didact.studies.pictures import world_panel
 from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Estimate, Summary, Table, finding
+from didact.studies.study import Record, Study, one_trial
+from didact.studies.summary import Cell, Column, Summary, Table, finding
+from didact.studies.summary import known as known_number
 from didact.worlds import make
 
 NAME = "chain"
 LEFT, RIGHT = 0, 1
+CERTAIN = 0.99
+"""A likelihood above this is 1.0 as the paper prints it in a picture."""
+NEARLY_ALL = 0.95
+PAPERS = " (the paper's)"
 MATCHINGS: tuple[Matching, ...] = ("optimal", "greedy")
 
 
@@ -59,19 +64,21 @@ def trial(settings: ChainSettings, number: int) -> Record:
     """Every policy that some drawn reward has and the demonstration fits, with its gap.
 
     A policy stands for the reward of unit length, among those drawn, that makes the demonstration
-    most likely.
+    most likely; how likely the others of its rewards make it is counted.
     """
     mdp = _world(settings).mdp
     shown = demonstration(settings)
     evidence = as_evidence(mdp, [shown])
     gaps = {name: InformationGap(evidence, matching=name) for name in MATCHINGS}
     best: dict[str, tuple[float, Any]] = {}
+    every: dict[str, list[float]] = {}
     for weights in stream(settings.seed, NAME, number).normal(size=(settings.draws, 3)):
         weights /= np.linalg.norm(weights)
         plan = solve(mdp, weights)
         if all(plan.optimal[state, action] for state, action in shown):
             name = "".join("<" if left else ">" for left, _ in plan.optimal)
             likelihood = softmax_log_likelihood(evidence, plan.action_values, settings.confidence)
+            every.setdefault(name, []).append(math.exp(likelihood))
             if name not in best or likelihood > best[name][0]:
                 best[name] = (likelihood, weights)
     return {
@@ -79,6 +86,8 @@ def trial(settings: ChainSettings, number: int) -> Record:
             name: {
                 "log likelihood": likelihood,
                 "weights": weights.tolist(),
+                "rewards": len(every[name]),
+                "certain": sum(value > CERTAIN for value in every[name]),
                 "gap": {matching: gap.of(weights) for matching, gap in gaps.items()},
             }
             for name, (likelihood, weights) in sorted(best.items())
@@ -113,7 +122,11 @@ def summarise(settings: ChainSettings, records: Sequence[Record]) -> Summary:
         _table(settings, record, matching)
         for matching in sorted(MATCHINGS, key=lambda name: name != settings.matching)
     )
-    birl = likelihoods(settings, record, 0.0, settings.matching)
+    letters = lettered(settings, record)
+    certain = {
+        letters[name]: (entry["certain"], entry["rewards"])
+        for name, entry in record["candidates"].items()
+    }
     winners: dict[str, list[str]] = {
         matching: [
             max(found, key=found.__getitem__)
@@ -123,13 +136,17 @@ def summarise(settings: ChainSettings, records: Sequence[Record]) -> Summary:
     }
     findings = (
         finding(
-            NAME, "equal", min(birl.values()) > 0.99,
-            ", ".join(f"{letter} {value:.4f}" for letter, value in birl.items()),
+            NAME, "equal", min(share / n for share, n in certain.values()) > NEARLY_ALL,
+            f"above {CERTAIN} for "
+            + ", ".join(f"{share} of {n} of {letter}'s" for letter, (share, n) in
+                        sorted(certain.items()))
+            + " rewards drawn; lower only near the border of a policy",
         ),
         finding(
             NAME, "wins", set(winners[settings.matching]) == {"A"},
             "; ".join(
-                f"with {matching} matching {' and '.join(dict.fromkeys(found))}"
+                f"with {matching} matching{PAPERS if matching == 'greedy' else ''} "
+                f"{' and '.join(dict.fromkeys(found))} is the likeliest"
                 for matching, found in winners.items()
             ),
         ),
@@ -141,11 +158,6 @@ def summarise(settings: ChainSettings, records: Sequence[Record]) -> Summary:
     return Summary(tables, (_figure(settings, record),), findings, remarks)
 
 
-def _alone(value: float) -> Estimate:
-    nothing = float("nan")
-    return Estimate(value, nothing, nothing, nothing, 1)
-
-
 def _table(settings: ChainSettings, record: Record, matching: str) -> Table:
     letters = lettered(settings, record)
     by_trust = {t: likelihoods(settings, record, t, matching) for t in (0.0, *settings.trusts)}
@@ -154,15 +166,16 @@ def _table(settings: ChainSettings, record: Record, matching: str) -> Table:
         if name not in record["candidates"]:
             continue
         gap = record["candidates"][name]["gap"][matching]
-        cells += [Cell(letter, "moves", name), Cell(letter, "gap", _alone(gap))]
+        cells += [Cell(letter, "moves", name), Cell(letter, "gap", known_number(gap))]
         cells += [
-            Cell(letter, _who(trust), _alone(found[letter])) for trust, found in by_trust.items()
+            Cell(letter, _who(trust), known_number(found[letter]))
+            for trust, found in by_trust.items()
         ]
     columns = (
         Column("moves"), Column("gap", decimals=3),
         *(Column(_who(trust), decimals=4) for trust in by_trust),
     )  # fmt: skip
-    ours = " (the paper's)" if matching == "greedy" else ""
+    ours = PAPERS if matching == "greedy" else ""
     return Table(
         f"Likelihood of each policy candidate, {matching} matching{ours}",
         "candidate", columns, tuple(cells),
@@ -211,6 +224,7 @@ STUDY = Study(
     summarise,
     title="Which policy did the teacher mean? The Markov chain (Figure 3)",
     quick=ChainSettings(draws=2000),
+    n_trials=one_trial,
     departures=(
         "number of states, discount and demonstration are only in the paper's picture; ours is "
         "the shortest chain of an even length with four candidates",

@@ -18,7 +18,7 @@ from typing import Any
 
 from didact.studies.store import MOST_FAILURES, RunInfo, Store
 from didact.studies.study import Study
-from didact.studies.workers import Attempt, ClusterLost, Workers
+from didact.studies.workers import Attempt, ClusterLost, Workers, in_one_line
 
 LOOK = 5.0
 """Seconds after which a wait looks whether the workers are still there."""
@@ -66,11 +66,6 @@ def _nobody(progress: Progress) -> None:
 def _error_of(future: Future[Attempt]) -> BaseException | None:
     """What a future that has ended raises, if anything."""
     return CancelledError() if future.cancelled() else future.exception()
-
-
-def _is_death(future: Future[Attempt]) -> bool:
-    """Whether a worker died under it."""
-    return isinstance(_error_of(future), BrokenExecutor)
 
 
 class _Run:
@@ -129,9 +124,9 @@ class _Run:
         ended, _ = wait(self.flying, timeout=LOOK, return_when=FIRST_COMPLETED)
         if not ended:
             self.workers.check()
-        elif any(_is_death(future) for future in ended):
-            ended, _ = wait(self.flying)
-        in_company = sum(_is_death(future) for future in ended) > 1
+        elif any(isinstance(_error_of(future), BrokenExecutor) for future in ended):
+            ended, _ = wait(self.flying)  # the pool is broken, and all end at once
+        in_company = len(self.flying) > 1
         for future in ended:
             self.take_in(self.flying.pop(future), future, in_company)
         self.is_alone = self.is_alone and bool(self.flying)
@@ -139,21 +134,20 @@ class _Run:
             self.tell()
 
     def take_in(self, number: int, future: Future[Attempt], in_company: bool) -> None:
-        """Write what became of a trial; in company: others were in flight when a worker died."""
+        """Write what became of a trial; in company: others were in flight when it ended."""
         error = _error_of(future)
         if isinstance(error, CancelledError):
             raise ClusterLost("the scheduler went away")
-        if isinstance(error, BrokenExecutor) and (in_company or self.is_forgiven(number, error)):
-            self.suspects.append(number)
-        elif isinstance(error, BrokenExecutor):
-            self.fail(number, "its worker died", str(error), self.suspects)
-        elif error is not None:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            self.fail(number, f"{reason:.300}", repr(error), self.waiting)
-        else:
+        if error is None:
             self.write(number, future.result())
+        elif not self.workers.is_death(error):
+            self.fail(number, in_one_line(error), repr(error), self.waiting)
+        elif in_company or self.is_forgiven(number, error):
+            self.suspects.append(number)
+        else:
+            self.fail(number, "its worker died", str(error), self.suspects)
 
-    def is_forgiven(self, number: int, error: BrokenExecutor) -> bool:
+    def is_forgiven(self, number: int, error: BaseException) -> bool:
         """Whether a death is not held against the trial: its worker was killed, not too often."""
         if not self.workers.was_killed(error):
             return False

@@ -15,7 +15,7 @@ from didact.mdp import Task
 from didact.studies.figure import Figure, Plane
 from didact.studies.pictures import world_panel
 from didact.studies.settings import setting
-from didact.studies.study import Record, Study
+from didact.studies.study import Record, Study, one_trial
 from didact.studies.summary import Cell, Column, Summary, Table, finding
 from didact.worlds import make
 
@@ -145,6 +145,7 @@ STUDY = Study(
     summarise,
     title="The six-cell world: half-spaces of a policy and of a demonstration (Figure 1)",
     quick=ExampleSettings(),
+    n_trials=one_trial,
     departures=(
         "the goal pays once and ends: the printed 2.539 follows from no other convention",
         "the demonstration is only drawn in the paper; ours starts in the lower right and has the "

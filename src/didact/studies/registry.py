@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module, metadata
 from types import MappingProxyType
 from typing import Any
 
-from didact.errors import InvalidParameter
+from didact.errors import DidactWarning, InvalidParameter
 from didact.numerics.exact import shown
 from didact.studies.study import Record, Study, Trial
 
@@ -84,10 +85,20 @@ def studies() -> Mapping[str, Study]:
 
 def _see_packages() -> None:
     for entry in metadata.entry_points(group=ENTRY_POINTS):
-        if entry.name not in _own and entry.name not in BUILT_IN:
+        if entry.name in _own or entry.name in BUILT_IN:
+            continue
+        try:
             found = entry.load()
-            if not isinstance(found, Study):
-                raise InvalidParameter(
-                    f"the entry point {entry.value!r} must be a Study; it is {shown(found)}"
-                )
-            _own[entry.name] = found
+        except Exception as error:
+            warnings.warn(
+                f"the study {entry.value!r} of a package cannot be loaded: {error}",
+                DidactWarning,
+                stacklevel=2,
+            )
+            continue
+        if not isinstance(found, Study) or found.name != entry.name:
+            raise InvalidParameter(
+                f"the entry point {entry.value!r} must be a Study called {entry.name!r}; "
+                f"it is {shown(found)}"
+            )
+        _own[entry.name] = found

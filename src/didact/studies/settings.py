@@ -31,7 +31,7 @@ def setting(default: Any, *, source: str, paper: Any = _NOT_GIVEN) -> Any:
 
 
 def require_settings(settings: Any) -> None:
-    """Refuse what is no frozen dataclass of plain values with `trials` and `seed`."""
+    """Refuse what is no dataclass of plain values with `trials` and `seed`."""
     if not is_dataclass(settings) or isinstance(settings, type):
         raise InvalidParameter(f"settings must be an instance of a dataclass; it is {settings!r}")
     for name, least, most in (("trials", 1, MOST_TRIALS), ("seed", 0, LARGEST_SEED)):
@@ -67,6 +67,14 @@ def settings_document(settings: Any) -> dict[str, Any]:
     }
 
 
+def restored(settings: Any, document: Mapping[str, Any]) -> Any:
+    """Settings of the same kind from a document; ValueError or TypeError where it does not fit."""
+    values = {n: tuple(v) if isinstance(v, list) else v for n, v in document.items()}
+    found = type(settings)(**values)
+    require_settings(found)
+    return found
+
+
 def fingerprint(settings: Any) -> str:
     """The settings as one line of JSON; equal texts mean equal settings."""
     return json.dumps(settings_document(settings), ensure_ascii=False, allow_nan=False)
@@ -90,6 +98,8 @@ def with_changes(settings: Any, changes: Mapping[str, Any]) -> Any:
 def _of_the_same_kind(name: str, present: Any, value: Any) -> Any:
     """The value as the setting holds it: a whole number also where there are decimals."""
     if isinstance(present, tuple):
+        if isinstance(value, str):
+            value = [entry.strip() for entry in value.split(",")]
         entries = value if isinstance(value, list | tuple) else (value,)
         if not present:
             return tuple(entries)

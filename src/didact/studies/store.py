@@ -13,7 +13,7 @@ import os
 import sqlite3
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from typing import Any
 from didact import __version__
 from didact.errors import InvalidFile
 from didact.mdp.jsonfiles import shown_path
-from didact.studies.settings import fingerprint
+from didact.studies.settings import fingerprint, restored
 from didact.studies.study import Record, Study
 
 STORE_FORMAT = "didact.study/1"
@@ -235,9 +235,25 @@ class Store:
             raise
         except sqlite3.Error as error:
             raise InvalidFile(f"{self._place}: {_in_words(error)}") from None
+        except OSError as error:
+            raise InvalidFile(
+                f"{self._place}: cannot be read: {error.strerror}; give another --out"
+            ) from None
         except UnicodeDecodeError:
             # SQLite's own complaint about a damaged schema quotes its bytes.
             raise InvalidFile(f"{self._place}: {_in_words(_MALFORMED)}") from None
+
+
+def stored_settings(path: Path, study: Study) -> Any:
+    """The settings that a store was made with, read beside whoever writes it."""
+    try:
+        with closing(_connect(path)) as database:
+            found = dict(database.execute("SELECT name, value FROM about"))
+        return restored(study.settings, json.loads(found["settings"]))
+    except (OSError, sqlite3.Error, ValueError, KeyError, TypeError, AttributeError):
+        raise InvalidFile(
+            f"{shown_path(path)}: its settings cannot be read; move it away, or give another --out"
+        ) from None
 
 
 _MALFORMED = sqlite3.DatabaseError("database disk image is malformed")

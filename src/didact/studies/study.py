@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from didact.errors import InvalidParameter
@@ -21,6 +21,11 @@ def _trials_of(settings: Any) -> int:
     return int(settings.trials)
 
 
+def one_trial(settings: Any) -> int:
+    """The number of trials of a study in which nothing is repeated."""
+    return 1
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """One table or figure: everything that is needed to run and to report it.
@@ -28,7 +33,8 @@ class Study:
     trial(settings, number) gives a plain record; what it measures in seconds stands under the key
     'seconds' and is kept apart, since no two runs agree on it. summarise(settings, records) gives
     a `Summary`. n_trials: how many trials the settings ask for. departures: what always differs
-    from the paper, in words. draw_times(settings, seconds by name) gives figures of seconds.
+    from the paper, in words. draw_times(settings, seconds by name) gives figures of seconds,
+    judge_times findings on what the paper says of them.
     """
 
     name: str
@@ -40,6 +46,7 @@ class Study:
     n_trials: Callable[[Any], int] = _trials_of
     departures: Sequence[str] = ()
     draw_times: Callable[[Any, Mapping[str, Sequence[float]]], Sequence[Any]] | None = None
+    judge_times: Callable[[Any, Mapping[str, Sequence[float]]], Sequence[Any]] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name) or self.name == "all":
@@ -52,6 +59,11 @@ class Study:
                 require_settings(settings)
         if not callable(self.trial):
             raise InvalidParameter(f"the trial must be a function; it is {shown(self.trial)}")
+
+    def has_setting(self, name: str) -> bool:
+        """Whether a setting can be changed; where nothing is repeated, trials cannot."""
+        repeated = name != "trials" or self.n_trials is not one_trial
+        return repeated and name in {each.name for each in fields(self.settings)}
 
     def chosen_settings(self, *, quick: bool) -> Any:
         """The quick settings where there are any and they are wanted, else the full ones."""

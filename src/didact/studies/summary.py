@@ -77,11 +77,19 @@ class Table:
 
 @dataclass(frozen=True)
 class Finding:
-    """What our records say to a claim of the paper: whether it holds, and the numbers."""
+    """What our records say to a claim of the paper: whether it holds, and the numbers.
+
+    holds is None where our trials do not decide.
+    """
 
     claim: Claim
-    holds: bool
+    holds: bool | None
     evidence: str
+
+    @property
+    def verdict(self) -> str:
+        """'holds', 'does not hold' or 'not decided'."""
+        return {True: "holds", False: "does not hold", None: "not decided"}[self.holds]
 
 
 @dataclass(frozen=True)
@@ -140,9 +148,44 @@ def compared(
     return Cell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
 
 
-def finding(study: str, key: str, holds: bool, evidence: str) -> Finding:
+def finding(study: str, key: str, holds: bool | None, evidence: str) -> Finding:
     """What our numbers say to the paper's claim `key`."""
-    return Finding(CLAIMS[study, key], bool(holds), evidence)
+    return Finding(CLAIMS[study, key], None if holds is None else bool(holds), evidence)
+
+
+def is_positive(difference: Estimate) -> bool | None:
+    """Whether a mean is above 0: yes or no when its interval lies on one side, else None."""
+    if difference.low > 0:
+        return True
+    return False if difference.high < 0 else None
+
+
+def is_small(difference: Estimate, margin: float) -> bool | None:
+    """Whether a mean is within a margin of 0: yes or no when its interval is in or out of it."""
+    if -margin <= difference.low and difference.high <= margin:
+        return True
+    return False if difference.low > margin or difference.high < -margin else None
+
+
+def all_of(answers: Iterable[bool | None]) -> bool | None:
+    """Whether all hold: no when one does not, unknown when one is not decided."""
+    found = list(answers)
+    if False in found:
+        return False
+    return None if None in found or not found else True
+
+
+def interval_text(found: Estimate, decimals: int = 2) -> str:
+    """'2.93 (1.76 to 4.09)', or the number alone where nothing is known about its spread."""
+    mean = f"{found.mean:.{decimals}f}"
+    if not math.isfinite(found.low):
+        return mean
+    return f"{mean} ({found.low:.{decimals}f} to {found.high:.{decimals}f})"
+
+
+def known(value: float) -> Estimate:
+    """A number that is known, not estimated."""
+    return Estimate(float(value), math.nan, math.nan, math.nan, 1)
 
 
 def differences(records: Sequence[Record], one: Any, other: Any) -> Estimate:

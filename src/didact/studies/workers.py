@@ -66,10 +66,22 @@ def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
             warnings.simplefilter("ignore", NotMixed)
             record, seconds = _plain(trial(settings, number))
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
         took = time.perf_counter() - began
-        return Attempt(None, {}, took, f"{reason:.300}", traceback.format_exc()[-5000:])
+        return Attempt(None, {}, took, in_one_line(error), traceback.format_exc()[-5000:])
     return Attempt(record, seconds, time.perf_counter() - began)
+
+
+def attempt_there(version: str, trial: Trial, settings: Any, number: int) -> Attempt:
+    """The same on a cluster, whose workers may have joined after the run began."""
+    if version != __version__:
+        reason = f"a worker must have didact {version}; it has {__version__}"
+        return Attempt(None, {}, 0.0, reason, reason)
+    return attempt(trial, settings, number)
+
+
+def in_one_line(error: BaseException) -> str:
+    """An error's kind and message, short enough for a report."""
+    return f"{' '.join(f'{type(error).__name__}: {error}'.split()):.300}"
 
 
 def _plain(record: Any) -> tuple[Record, dict[str, float]]:
@@ -84,6 +96,10 @@ def _plain(record: Any) -> tuple[Record, dict[str, float]]:
             "NumPy with tolist(), float() or int(), and leave out what is not known"
         ) from None
     seconds = read.pop("seconds", {})
+    if not isinstance(seconds, dict):
+        raise InvalidParameter(
+            f"a record's seconds must be given by name; they are {seconds!r:.60}"
+        )
     return read, {str(name): float(value) for name, value in seconds.items()}
 
 
@@ -99,9 +115,12 @@ class Workers(Protocol):
         """How many trials may be handed over at once."""
 
     def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
-        """Start a trial; its future raises BrokenExecutor when a worker dies."""
+        """Start a trial; what its future raises when a worker dies, is_death knows."""
 
-    def was_killed(self, error: BrokenExecutor) -> bool:
+    def is_death(self, error: BaseException | None) -> bool:
+        """Whether an error says that a worker died."""
+
+    def was_killed(self, error: BaseException) -> bool:
         """Whether a worker died because somebody killed it, and not by what it did."""
 
     def check(self) -> None:
@@ -116,12 +135,13 @@ class LocalWorkers:
 
     place = "local processes"
 
-    def __init__(self, jobs: int | None = None) -> None:
+    def __init__(self, jobs: int | None = None, most: int | None = None) -> None:
         from joblib import cpu_count
 
         if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
             raise InvalidParameter(f"jobs must be a whole number from 1; it is {jobs!r:.40}")
-        self._jobs = int(cpu_count()) if jobs is None else jobs
+        wanted = int(cpu_count()) if jobs is None else jobs
+        self._jobs = wanted if most is None else min(wanted, most)
         self._executor: Any = None
         self._out_of_memory = _n_out_of_memory()
 
@@ -139,7 +159,7 @@ class LocalWorkers:
             try:
                 future: Future[Attempt] = self._pool().submit(attempt, trial, settings, number)
                 return future
-            except (BrokenExecutor, RuntimeError):
+            except (BrokenExecutor, RuntimeError, OSError):
                 self.stop(at_once=True)
         raise DidactError("worker processes cannot be started; try fewer --jobs")
 
@@ -156,7 +176,11 @@ class LocalWorkers:
             )
         return self._executor
 
-    def was_killed(self, error: BrokenExecutor) -> bool:
+    def is_death(self, error: BaseException | None) -> bool:
+        """The pool breaks as a whole."""
+        return isinstance(error, BrokenExecutor)
+
+    def was_killed(self, error: BaseException) -> bool:
         """All that died got SIGKILL, and not from a system that had run out of memory."""
         before, self._out_of_memory = self._out_of_memory, _n_out_of_memory()
         ends = re.findall(r"\w+\(-?\d+\)", str(error))
@@ -260,11 +284,17 @@ class ClusterWorkers:
 
     def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
         """Hand a trial to the scheduler."""
-        future: Future[Attempt] = self._executor.submit(attempt, trial, settings, number)
+        future: Future[Attempt] = self._executor.submit(
+            attempt_there, __version__, trial, settings, number
+        )
         return future
 
-    def was_killed(self, error: BrokenExecutor) -> bool:
-        """Dask itself runs a trial again whose worker died, until that is too often."""
+    def is_death(self, error: BaseException | None) -> bool:
+        """Dask runs a trial again whose worker died, and says so when that was too often."""
+        return type(error).__name__ == "KilledWorker"
+
+    def was_killed(self, error: BaseException) -> bool:
+        """Nobody can tell from here."""
         return False
 
     def check(self) -> None:
@@ -293,10 +323,10 @@ def _version_there() -> str:
     return __version__
 
 
-def workers_of(jobs: int | None, cluster: str | None) -> Workers:
-    """The workers that a person asked for."""
+def workers_of(jobs: int | None, cluster: str | None, most: int | None = None) -> Workers:
+    """The workers that a person asked for; most: more local ones would have nothing to do."""
     if cluster is None:
-        return LocalWorkers(jobs)
+        return LocalWorkers(jobs, most)
     if jobs is not None:
         raise InvalidParameter("--jobs is for local processes; a cluster has its own workers")
     return ClusterWorkers(cluster)
