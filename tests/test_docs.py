@@ -24,7 +24,7 @@ BOUND = re.compile(r"right to \S+e-\d+")
 UNTESTED = ("$ make test", "$ make check", "$ make bench", "$ pip ", "$ python docs/")
 """What takes minutes, changes the machine, or prints other numbers on another one."""
 
-SLOW = ("$ python examples/rounding_noise.py",)
+SLOW = ("$ python examples/rounding_noise.py", "$ python examples/which_entropy.py")
 """What runs with the slow tests only."""
 
 
