@@ -43,7 +43,8 @@ check: lint types docs
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# Runs every study in full, or what is left of it, into the results that the docs show.
+# Runs every study in full, or what is left of it, into the results that the docs show. Trials that
+# an older revision left there count as done: remove docs/reproduction/*.sqlite to run all anew.
 reproduction: setup
 	$(BIN)/didact reproduce all --out docs/reproduction
 
