@@ -246,7 +246,8 @@ def times_csv(report: StudyReport) -> str:
 
 def times_markdown(report: StudyReport, made: Mapping[str, str]) -> str:
     """How it was made and how long it took; made: command, machine, versions, date."""
-    parts = [f"# {report.study.name}: how it was made", made_markdown(made), runs_line(report)]
+    facts = {**made, **({"trials from": report.runs[0].began} if report.runs else {})}
+    parts = [f"# {report.study.name}: how it was made", made_markdown(facts), runs_line(report)]
     parts += [f"![{figure.title}]({figure.name}.svg)" for figure in report.time_figures]
     if report.seconds:
         parts.append(table_markdown(times_table(report)))

@@ -248,6 +248,8 @@ STUDY = Study(
     quick=ActiveSettings(trials=6, size=8, features=8, queries=8, steps=5000),
     departures=(
         "worlds are drawn as for the table",
+        "maximum entropy is that of an action's probability over the posterior, in ten bins, and a "
+        "state is asked once; the paper does not say what it took",
         "maximum infogain scores trajectories by their expected information; the paper gives no "
         "formula",
         "the published chain's moves are made in uniformly random order, and the likelihood is "
