@@ -123,6 +123,22 @@ def test_all_on_the_quick_settings(quick):
     assert (quick.folder / "index.html").exists()
 
 
+ORDERINGS = {
+    "table1": {"underestimates", "samples", "accurate", "redundant", "random"},
+    "features": {"grows", "underestimates"},
+    "balls": {"faster"},
+    "chain": {"wins"},
+}
+"""What the quick settings are large enough to decide."""
+
+
+@pytest.mark.parametrize("name", ORDERINGS)
+def test_orderings_are_decided_on_the_quick_settings(quick, name):
+    (report,) = [report for report in quick.reports if report.study.name == name]
+    holds = {found.claim.key for found in report.summary.findings if found.holds}
+    assert holds >= ORDERINGS[name]
+
+
 def results(folder):
     """Every table, figure and list of records, without what was timed."""
     return {

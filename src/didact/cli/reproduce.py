@@ -21,7 +21,7 @@ EVERY = 10.0
 
 @click.command("reproduce")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--quick", is_flag=True, help="Small settings: about a minute.")
+@click.option("--quick", is_flag=True, help="Small settings: a minute or two.")
 @click.option("--jobs", type=click.IntRange(1), help="Local processes; by default one per core.")
 @click.option(
     "--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, as tcp://10.0.0.1:8786."

@@ -245,7 +245,7 @@ STUDY = Study(
     trial,
     summarise,
     title="Active learning against the teaching benchmark (Figure 2)",
-    quick=ActiveSettings(trials=6, size=8, features=8, queries=8, steps=5000),
+    quick=ActiveSettings(trials=10, size=8, features=8, queries=8, steps=5000),
     departures=(
         "worlds are drawn as for the table",
         "maximum entropy is that of an action's probability over the posterior, in ten bins, and a "

@@ -144,7 +144,7 @@ STUDY = Study(
     trial,
     summarise,
     title="Ball sorting: learning from a teacher with BIRL and BIO-IRL (Figure 4)",
-    quick=BallSettings(trials=10),
+    quick=BallSettings(trials=20),
     departures=(
         "36 positions as in the caption and the appendix; the four bins are among them, and no "
         "demonstration starts there",

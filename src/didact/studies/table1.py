@@ -371,7 +371,7 @@ STUDY = Study(
     trial,
     summarise,
     title="Teachers compared on random 9x9 worlds (Table 1 and the appendix's full table)",
-    quick=TableSettings(trials=6, samples=(10_000, 100_000), starts=2),
+    quick=TableSettings(samples=(10_000, 100_000), chains=1, starts=1),
     judge_times=judge_times,
     departures=(
         "worlds are other draws of the same kind: weights uniform where absolute values sum to 1, "
