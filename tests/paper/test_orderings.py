@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from didact.app.reproduce import reproduce
-from didact.studies import active, balls, chain, features, table1
+from didact.studies import active, chain, table1
 from didact.studies.registry import BUILT_IN
 from didact.studies.summary import estimate
 
@@ -65,14 +65,6 @@ def test_redundant_and_closed_lessons_are_longer(teachers):
     assert mean(teachers, table1.CLOSED, "teaches") == 1.0
 
 
-def test_uvm_falls_behind_as_features_grow():
-    settings = replace(features.STUDY.quick, features=(2, 12), trials=2, samples=20_000)
-    found = features.summarise(
-        settings, [features.trial(settings, n) for n in range(features.n_trials(settings))]
-    )
-    assert all(finding.holds for finding in found.findings)
-
-
 def test_policy_a_of_the_chain_wins_under_bio_irl():
     settings = chain.STUDY.quick
     record = chain.trial(settings, 0)
@@ -82,12 +74,6 @@ def test_policy_a_of_the_chain_wins_under_bio_irl():
         found = chain.likelihoods(settings, record, trust, "optimal")
         assert max(found, key=found.__getitem__) == "A"
         assert found["A"] > 0.99
-
-
-def test_bio_irl_learns_faster_from_lessons():
-    settings = replace(balls.STUDY.quick, trials=6)
-    found = balls.summarise(settings, [balls.trial(settings, n) for n in range(settings.trials)])
-    assert all(finding.holds for finding in found.findings)
 
 
 def test_the_teaching_sequence_beats_random_questions():
