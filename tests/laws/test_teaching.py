@@ -274,11 +274,11 @@ def check_one(number: int) -> dict[str, bool]:
 
 
 LEAST_SHARES = {
-    "equalities": 0.2,
+    "equalities": 0.25,
     "complete": 0.4,
     "partial": 0.06,
     "all sets tried": 0.15,
-    "with equalities": 0.07,
+    "with equalities": 0.1,
     "greedy is larger": 0.0,
 }
 
@@ -302,6 +302,7 @@ def test_lessons(chunk):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(N_CHUNKS, 80))
-def test_many_more_lessons(chunk):
-    check_many(range(chunk * CHUNK, (chunk + 1) * CHUNK))
+@pytest.mark.parametrize("first", range(N_CHUNKS, 80, 8))
+def test_many_more_lessons(first):
+    """A thousand models each: with 125 the shares of kinds miss their bounds by chance."""
+    check_many(range(first * CHUNK, min(first + 8, 80) * CHUNK))
