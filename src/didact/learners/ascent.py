@@ -174,8 +174,7 @@ def _climb(
             break
         taken += 1
         idle = idle + 1 if there.value - here.value <= NO_RISE * (1 + abs(here.value)) else 0
-        step, bend = there.point - here.point, here.slope - there.slope
-        inverse = updated_inverse(inverse, step, bend, least=1e-300)
+        inverse = _updated(inverse, there.point - here.point, here.slope - there.slope)
         here = _renewed(there, sphere)
         steepest = max(steepest, float(np.linalg.norm(here.slope)))
     return here, steepest, taken
@@ -198,12 +197,10 @@ def _line_search(surface: Function, here: _Place, direction: Floats) -> _Place |
     return found
 
 
-def updated_inverse(
-    inverse: Floats | None, step: Floats, bend: Floats, *, least: float
-) -> Floats | None:
-    """The BFGS update of an inverse Hessian; unchanged where the slope fell by least or less."""
+def _updated(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | None:
+    """The BFGS update of the inverse Hessian; unchanged where the slope did not fall."""
     product = float(step @ bend)
-    if not product > least:
+    if not product > 1e-300:
         return inverse
     if inverse is None:
         inverse = np.eye(step.size) * (product / float(bend @ bend))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from didact.errors import InvalidParameter, NotConverged
-from didact.learners.ascent import updated_inverse
 from didact.learners.chain_climbs import VALUE, climb_from, climber_of, climbing_room
 from didact.learners.chain_models import shown_arrays
 from didact.learners.chains import Chain
@@ -173,7 +172,7 @@ def climbed(function: Likelihood, start: Floats, n_plans: int) -> _Climb:
         there = here + reach * ahead
         after, next_slope = _on_sphere(function, there, radius)
         if after > value + 1e-4 * reach * rise:
-            inverse = updated_inverse(inverse, there - here, slope - next_slope, least=1e-12)
+            inverse = _bent(inverse, there - here, slope - next_slope)
             shrink = radius / math.sqrt(float(there @ there))
             gain = after - value
             here, value, slope, caution = shrink * there, after, next_slope / shrink, 1.0
@@ -194,3 +193,16 @@ def _on_sphere(function: Likelihood, point: Floats, radius: float) -> tuple[floa
     unit = point / length
     value, slope = function(radius * unit)
     return value, (radius / length) * (slope - float(slope @ unit) * unit)
+
+
+def _bent(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | None:
+    """The BFGS update of an inverse Hessian; unchanged where the slope did not fall."""
+    product = float(step @ bend)
+    if not product > 1e-12:
+        return inverse
+    if inverse is None:
+        inverse = np.eye(step.size) * (product / float(bend @ bend))
+    moved = inverse @ bend
+    crossed = np.outer(moved, step)
+    stretch = (product + float(bend @ moved)) / product
+    return np.asarray(inverse + (stretch * np.outer(step, step) - crossed - crossed.T) / product)
