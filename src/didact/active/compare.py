@@ -6,7 +6,6 @@ for learning. So differences between strategies come from what was asked.
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +21,6 @@ from didact.errors import InvalidParameter, NotMixed
 from didact.mdp import Task
 from didact.mdp.jsonfiles import write_json
 from didact.numerics.exact import Floats, shown
-from didact.numerics.intervals import mean_and_spread, student_reach
 from didact.random import stream
 from didact.teaching.candidates import as_count
 
@@ -194,10 +192,13 @@ def _filled(curve: Floats, length: int) -> Floats:
 
 def mean_interval(values: Floats, level: float = 0.95) -> tuple[float, float, float]:
     """The mean of independent values and its Student interval; NaN ends for a single value."""
-    mean, spread = mean_and_spread(values.tolist())
+    mean = float(values.mean())
     if values.size < 2:
-        return mean, math.nan, math.nan
-    half = student_reach(values.size, level) * spread / math.sqrt(values.size)
+        return mean, float("nan"), float("nan")
+    from scipy.stats import t
+
+    error = float(values.std(ddof=1) / np.sqrt(values.size))
+    half = float(t.ppf((1 + level) / 2, values.size - 1)) * error
     return mean, mean - half, mean + half
 
 

@@ -24,7 +24,8 @@ from didact.studies.figure import Bars, Figure, Series
 from didact.studies.pictures import world_panel
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study, one_trial
-from didact.studies.summary import Cell, Column, Summary, Table, finding, known_number
+from didact.studies.summary import Cell, Column, Summary, Table, finding
+from didact.studies.summary import known as known_number
 from didact.worlds import make
 
 NAME = "chain"

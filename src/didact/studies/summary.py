@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from didact.numerics.intervals import mean_and_spread, student_reach
 from didact.studies.figure import Figure
 from didact.studies.published import CLAIMS, Claim, Printed, printed
 from didact.studies.study import Record
@@ -107,11 +106,19 @@ def estimate(values: Iterable[float]) -> Estimate:
     """The mean of the values with its interval; of one value nothing but the value is known."""
     found = [float(value) for value in values]
     n = len(found)
-    mean, spread = mean_and_spread(found)
+    mean = math.fsum(found) / n if n else math.nan
     if n < 2:
         return Estimate(mean, math.nan, math.nan, math.nan, n)
-    half = student_reach(n, LEVEL) * spread / math.sqrt(n)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (n - 1))
+    half = _quantile(n) * spread / math.sqrt(n)
     return Estimate(mean, mean - half, mean + half, spread, n)
+
+
+def _quantile(n: int) -> float:
+    """How many standard errors an interval of LEVEL reaches, n values known."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 0.5 + LEVEL / 2))
 
 
 def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
@@ -122,9 +129,7 @@ def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
     rounding = 0.5 * 10.0**-paper.decimals
     if ours.n < 2:
         return None
-    reach = (
-        student_reach(ours.n, LEVEL) * ours.spread * math.sqrt(1 / ours.n + 1 / paper.n) + rounding
-    )
+    reach = _quantile(ours.n) * ours.spread * math.sqrt(1 / ours.n + 1 / paper.n) + rounding
     difference = ours.mean - paper.value
     if abs(difference) <= reach:
         return "agrees"
@@ -178,7 +183,7 @@ def interval_text(found: Estimate, decimals: int = 2) -> str:
     return f"{mean} ({found.low:.{decimals}f} to {found.high:.{decimals}f})"
 
 
-def known_number(value: float) -> Estimate:
+def known(value: float) -> Estimate:
     """A number that is known, not estimated."""
     return Estimate(float(value), math.nan, math.nan, math.nan, 1)
 
