@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import warnings
+from dataclasses import dataclass
 
 import pytest
 
-from didact.cli import COMMANDS
+from didact.cli import COMMANDS, main
 from didact.mdp import load_task
 from didact.mdp.files import task_document
 from didact.worlds import make, worlds
@@ -25,6 +27,30 @@ TASK = {
     "terminal": [1],
     "feature_names": ["grey", "goal"],
 }
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch):
+    """Run the command line in this process."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main(list(arguments))
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
 
 
 def in_own_process(*arguments: str, **options) -> subprocess.CompletedProcess:

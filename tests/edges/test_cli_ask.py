@@ -1,7 +1,5 @@
 """`didact ask` as a script and a person meet it: tables, files, keys, lines, interruptions."""
 
-import importlib
-import io
 import json
 import os
 import pty
@@ -11,31 +9,59 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
+from dataclasses import dataclass
 
 import pytest
 
 from didact.app.ask import action_keys
+from didact.cli import main
 from didact.mdp import load_demonstrations
 from didact.worlds import gridworld, make
 from tests.active.weighing import NAME, weighing
-from tests.edges.commandline import Answer, one_line
-
-learn_module = importlib.import_module("didact.learners.learn")
 
 SMALL = ("random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "3")
 
 
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def didact(didact, monkeypatch):
-    """Run a command with a quick learner at hand; typed: what a person types."""
-    monkeypatch.setattr(learn_module, "_learners", {**learn_module._learners, NAME: weighing})
+def didact(capsys, monkeypatch):
+    """Run the command line in this process, with a quick learner at hand."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    import didact.learners
+
+    module = sys.modules["didact.learners.learn"]
+    assert didact.learners
+    monkeypatch.setattr(module, "_learners", {**module._learners, NAME: weighing})
 
     def run(*arguments, typed: str | None = None) -> Answer:
         if typed is not None:
+            import io
+
             monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        return didact(*arguments)
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
 
     return run
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+    assert "Traceback" not in answer.err
 
 
 # The optimal policy answers

@@ -3,28 +3,55 @@
 import json
 import subprocess
 import sys
+import warnings
+from dataclasses import dataclass
 from itertools import pairwise
 
 import gymnasium
 import numpy as np
 import pytest
 
+from didact import cli
+from didact.cli import main
 from didact.mdp import load_task
 from didact.mdp.files import task_document
 from didact.mdp.recordings import load_recording
 from didact.worlds import make
-from tests.edges.commandline import one_line
 
 pytest.importorskip("minari")
 pytest.importorskip("pyarrow")
 
 
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def didact(didact, monkeypatch, tmp_path):
-    """Run a command in a folder of its own."""
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
-    return didact
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "convert"))))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
 
 
 @pytest.fixture

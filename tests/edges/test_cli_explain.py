@@ -5,23 +5,50 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from didact import MDP, solve
+from didact import MDP, cli, solve
+from didact.cli import main
 from didact.mdp import Task, save_task
 from didact.worlds import from_gymnasium, make
 from didact.worlds.policies import environment_states
-from tests.edges.commandline import one_line
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
 
 
 @pytest.fixture
-def didact(didact, monkeypatch, tmp_path):
-    """Run a command in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process, in a folder of its own."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "explain"))))
     monkeypatch.setattr(sys, "path", list(sys.path))
-    return didact
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def one_line(answer: Answer, message: str, code: int = 2) -> None:
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+    assert "Traceback" not in answer.err
 
 
 def contradicting() -> Task:

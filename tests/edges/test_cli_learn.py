@@ -6,11 +6,12 @@ import pty
 import subprocess
 import sys
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from didact.cli import COMMANDS
+from didact.cli import COMMANDS, main
 from didact.errors import NotMixed
 from didact.learners import Belief, learn, load_belief, register_learner
 from didact.learners.certificate import certify
@@ -18,20 +19,33 @@ from didact.mdp import MDP, Task, save_task
 from didact.planning import evaluate
 from didact.report.beliefs import belief_fragment
 from didact.worlds import make
-from tests.edges.commandline import Answer, one_line
 
 learn_module = sys.modules["didact.learners.learn"]
 
 
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def didact(didact, monkeypatch):
-    """Run a command, so many signs wide; what is registered is forgotten."""
+def didact(capsys, monkeypatch):
+    """Run the command line in this process, 80 signs wide; what is registered is forgotten."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.setattr(learn_module, "_learners", dict(learn_module._learners))
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
     register_learner("drawn")(drawn)
 
     def run(*arguments, columns=80) -> Answer:
         monkeypatch.setenv("COLUMNS", str(columns))
-        return didact(*arguments)
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
 
     return run
 
@@ -58,6 +72,13 @@ def shown(tmp_path):
     path = tmp_path / "shown.json"
     path.write_text("[[[2, 2], [1, 2]], [[5, 0]]]")
     return path
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
 
 
 def test_the_command_is_there():

@@ -6,10 +6,14 @@ import os
 import pty
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 
 import pytest
 
+from didact import cli
+from didact.cli import main
 from didact.mdp import save_task
 from didact.report.rank import between, rank_svg
 from didact.teaching.rank import Difficulty
@@ -18,11 +22,28 @@ from didact.worlds import make
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def didact(didact, monkeypatch, tmp_path):
-    """Run a command in a folder of its own."""
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    return didact
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rank"))))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
 
 
 def test_a_table_and_bars(didact):

@@ -8,22 +8,47 @@ import sqlite3
 import subprocess
 import sys
 import time
+import warnings
+from dataclasses import dataclass
 
 import pytest
 
 from didact import __version__
+from didact.cli import main
 from didact.studies import register_study
-from tests.edges.commandline import one_line
 from tests.studies import counting
 
 assert counting.STUDY.name == "counting"  # registered by its import
 
 
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def didact(didact, monkeypatch, tmp_path):
-    """Run a command in a folder of its own."""
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process and in an empty folder."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-    return didact
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
+
+
+def one_line(answer: Answer, message: str) -> None:
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err, answer.err
 
 
 SMALL = ("-s", "trials=2", "-s", "features=2,3", "-s", "samples=500", "-s", "size=3")

@@ -1,11 +1,15 @@
 """`didact select` as a person or a script meets it."""
 
 import json
+import warnings
+from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
 import pytest
 
+from didact import cli
+from didact.cli import main
 from didact.mdp.recordings import Recording, save_recording
 from didact.teaching import teach
 from didact.worlds import make
@@ -13,12 +17,29 @@ from didact.worlds import make
 minari = pytest.importorskip("minari")
 
 
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def didact(didact, monkeypatch, tmp_path):
-    """Run a command in a folder of its own."""
+def didact(capsys, monkeypatch, tmp_path):
+    """Run the command line in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
-    return didact
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "select"))))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
 
 
 @pytest.fixture

@@ -6,14 +6,45 @@ import pty
 import re
 import subprocess
 import sys
+import warnings
+from dataclasses import dataclass
 
 import gymnasium
 import pytest
 
+from didact.cli import main
 from didact.mdp import save_task
 from didact.teaching import load_lesson, register_teacher
 from didact.worlds import make, worlds
-from tests.edges.commandline import one_line
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def verdict(self) -> str:
+        """The first line."""
+        return self.out.splitlines()[0]
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch):
+    """Run the command line in this process."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments) -> Answer:
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run
 
 
 @pytest.fixture
@@ -22,6 +53,14 @@ def lesson(didact, tmp_path):
     path = tmp_path / "lesson.json"
     assert didact("teach", "six-cell", "--out", path).code == 0
     return path
+
+
+def one_line(answer: Answer, code: int, message: str) -> None:
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith("didact: ")
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+    assert "Traceback" not in answer.err
 
 
 def newest(name: str) -> str:
@@ -147,7 +186,7 @@ def test_options_reach_the_teacher(didact, monkeypatch):
     register_teacher("mine")(lambda problem, rng: [0])
     assert json.loads(didact(*path, "--teacher", "mine").out)["settings"]["teacher"] == "mine"
     register_teacher("worse")(lambda problem, rng: [10**9])
-    one_line(didact(*path, "--teacher", "worse"), "teacher 'worse' must return")
+    one_line(didact(*path, "--teacher", "worse"), 2, "teacher 'worse' must return")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +216,7 @@ def test_options_reach_the_teacher(didact, monkeypatch):
     ],
 )
 def test_bad_input_is_one_line_and_code_2(didact, arguments, message):
-    one_line(didact("teach", *arguments), message)
+    one_line(didact("teach", *arguments), 2, message)
 
 
 def test_an_interrupt_leaves_no_file(didact, tmp_path, monkeypatch):
@@ -330,8 +369,8 @@ def claim_another_optimum(document) -> None:
 )
 def test_a_tampered_proof_is_code_4(didact, lesson, change):
     tampered(lesson, change)
-    one_line(didact("check", "six-cell", lesson, "--proof"), "the proof failed: ", code=4)
-    one_line(didact("check", "six-cell", lesson, "--proof", "--json"), "the proof failed: ", code=4)
+    one_line(didact("check", "six-cell", lesson, "--proof"), 4, "the proof failed: ")
+    one_line(didact("check", "six-cell", lesson, "--proof", "--json"), 4, "the proof failed: ")
     assert didact("check", "six-cell", lesson).code in (0, 3)
 
 
@@ -339,7 +378,7 @@ def test_a_lesson_of_another_world_is_code_4(didact, lesson):
     answer = didact("check", "six-cell", lesson, "-p", "weights=-1,-11", "--proof")
     assert answer.code == 0
     other = didact("check", "six-cell", lesson, "-p", "discount=0.8", "--proof")
-    one_line(other, "the proof failed: ", code=4)
+    one_line(other, 4, "the proof failed: ")
 
 
 def test_a_partial_lesson_is_checked_with_its_proof(didact, tmp_path):
@@ -384,7 +423,7 @@ def test_bad_files_are_one_line_and_code_2(didact, tmp_path, content, message):
     path = tmp_path / "shown.json"
     if content is not None:
         path.write_text(content)
-    one_line(didact("check", "six-cell", path), message)
+    one_line(didact("check", "six-cell", path), 2, message)
 
 
 def test_every_world_can_be_taught_from_the_command_line(didact, tmp_path):
