@@ -11,7 +11,7 @@ import numpy as np
 import didact
 from benchmarks.timing import best_time, print_table
 from didact.learners import learn
-from didact.learners.birl import birl
+from didact.learners.chains.birl import birl
 from didact.learners.evidence import Evidence, as_evidence
 
 STEPS = 10_000
@@ -30,9 +30,9 @@ def evidence_for(size: int, k: int, slip: Any = 0, n_pairs: int = 17) -> tuple[E
 
 def chain(evidence: Evidence, weights: Any, n_steps: int, **options: Any) -> Callable[[], object]:
     """A run of one chain in one thread from the true weights, as a function of nothing."""
-    from didact.learners.chain_models import scorer_of
-    from didact.learners.chains import Chain, Target
-    from didact.learners.priors import PRIORS
+    from didact.learners.chains.metropolis import Chain, Target
+    from didact.learners.chains.models import scorer_of
+    from didact.learners.chains.priors import PRIORS
 
     prior = PRIORS[options.get("prior", "l2-sphere")]
     move = next(iter(prior.proposals.values()))

@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 
 from didact import equivalence_class, from_gymnasium, teach
 from didact.app.teach import verify
-from didact.report.page import lesson_page
+from didact.report.page.lesson import lesson_page
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT = 900, 1110

@@ -3,7 +3,7 @@
 Usage: python examples/rounding_noise.py [WORLDS]
 
 The worlds are 9x9, 8 features, seeds 0 to 19; demonstrations are single steps. The second program
-is of the kind that the paper describes, in plain NumPy: `didact.studies.precision`.
+is of the kind that the paper describes, in plain NumPy: `didact.studies.paper.precision`.
 """
 
 import sys
@@ -12,8 +12,8 @@ import numpy as np
 
 import didact
 from didact.random import stream
-from didact.studies.precision import EQUAL, published_way
-from didact.teaching.volume_greedy import minimise_volume
+from didact.studies.paper.precision import EQUAL, published_way
+from didact.teaching.methods.volume_greedy import minimise_volume
 
 SAMPLES = (10_000, 100_000)
 ALIKE = 1e-9

@@ -12,6 +12,7 @@ LEVELS = (
     {"errors"},
     {"numerics"},
     {"random"},
+    {"files"},
     {"mdp"},
     {"worlds"},
     {"planning"},
@@ -116,8 +117,8 @@ def test_the_checker_shares_nothing_and_needs_only_the_standard_library():
 def test_the_order_is_that_of_the_design():
     order = [room for rooms in LEVELS for room in sorted(rooms)]
     assert order == [
-        "errors", "numerics", "random", "mdp", "worlds", "planning", "bec", "teaching", "learners",
-        "active", "studies", "report", "app", "cli", "studio",
+        "errors", "numerics", "random", "files", "mdp", "worlds", "planning", "bec", "teaching",
+        "learners", "active", "studies", "report", "app", "cli", "studio",
     ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from didact.learners import Belief, Evidence
 from didact.learners.evidence import softmax_log_likelihood
-from didact.learners.values import action_values_of
+from didact.planning.many_rewards import action_values_of
 
 NAME = "weighing"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from didact.bec.clarkson import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, find_facets, first_met
 from didact.bec.directions import TOLERANCE, label_directions
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.numerics import kernels
+from didact.numerics import compiled as kernels
 
 
 def grid_world_rows(size, k, seed, discount=0.95):

@@ -14,8 +14,8 @@ import pytest
 from didact import cli
 from didact.cli import main
 from didact.mdp import load_task
+from didact.mdp.exchange.recordings import load_recording
 from didact.mdp.files import task_document
-from didact.mdp.recordings import load_recording
 from didact.worlds import make
 
 pytest.importorskip("minari")

@@ -15,7 +15,7 @@ from didact import MDP, cli, solve
 from didact.cli import main
 from didact.mdp import Task, save_task
 from didact.worlds import from_gymnasium, make
-from didact.worlds.policies import environment_states
+from didact.worlds.gym.policies import environment_states
 
 
 @dataclass

@@ -17,7 +17,7 @@ from didact.learners import Belief, learn, load_belief, register_learner
 from didact.learners.certificate import certify
 from didact.mdp import MDP, Task, save_task
 from didact.planning import evaluate
-from didact.report.beliefs import belief_fragment
+from didact.report.terminal.beliefs import belief_fragment
 from didact.worlds import make
 
 learn_module = sys.modules["didact.learners.learn"]

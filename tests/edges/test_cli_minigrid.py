@@ -2,8 +2,8 @@
 
 import pytest
 
-from didact.app.source import open_task
 from didact.cli import main
+from didact.worlds.opening import open_task
 
 pytest.importorskip("minigrid")
 

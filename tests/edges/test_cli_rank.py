@@ -15,7 +15,7 @@ import pytest
 from didact import cli
 from didact.cli import main
 from didact.mdp import save_task
-from didact.report.rank import between, rank_svg
+from didact.report.terminal.rank import between, rank_svg
 from didact.teaching.rank import Difficulty
 from didact.worlds import make
 
@@ -135,7 +135,7 @@ def test_numbers_between_bounds():
 def test_signs_are_explained_where_they_stand():
     from rich.console import Console
 
-    from didact.report.rank import draw_rank
+    from didact.report.terminal.rank import draw_rank
 
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(draw_rank(ROWS))

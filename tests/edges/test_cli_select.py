@@ -10,7 +10,7 @@ import pytest
 
 from didact import cli
 from didact.cli import main
-from didact.mdp.recordings import Recording, save_recording
+from didact.mdp.exchange.recordings import Recording, save_recording
 from didact.teaching import teach
 from didact.worlds import make
 

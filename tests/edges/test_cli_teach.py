@@ -225,14 +225,14 @@ def test_an_interrupt_leaves_no_file(didact, tmp_path, monkeypatch):
 
     path = tmp_path / "lesson.json"
     with monkeypatch.context() as patch:
-        patch.setattr("didact.mdp.jsonfiles.os.fsync", interrupted)
+        patch.setattr("didact.files.json.os.fsync", interrupted)
         answer = didact("teach", "six-cell", "--out", path)
         assert (answer.code, answer.out) == (130, "")
         assert answer.err.strip() == "didact: interrupted"
         assert list(tmp_path.iterdir()) == []
     path.write_text("old")
     with monkeypatch.context() as patch:
-        patch.setattr("didact.mdp.jsonfiles.os.replace", interrupted)
+        patch.setattr("didact.files.json.os.replace", interrupted)
         assert didact("teach", "six-cell", "--out", path).code == 130
     assert [p.name for p in tmp_path.iterdir()] == ["lesson.json"]
     assert path.read_text() == "old"

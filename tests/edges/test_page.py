@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from didact import equivalence_class, make, teach
-from didact.report.page import lesson_fragment, lesson_page, task_fragment
+from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
 from tests.report.drawn import HOSTILE, WORLDS
 
 playwright = pytest.importorskip("playwright.sync_api")

@@ -9,7 +9,13 @@ from rich.console import Console
 
 from didact.mdp import MDP, Task
 from didact.planning import solve
-from didact.report.terminal import ASCII, action_arrows, draw_task, feature_letters, shown_name
+from didact.report.terminal.worlds import (
+    ASCII,
+    action_arrows,
+    draw_task,
+    feature_letters,
+    shown_name,
+)
 from didact.worlds import from_gymnasium, gridworld, make
 
 ARROW_OF_NAME = {"up": "↑", "down": "↓", "left": "←", "right": "→"}

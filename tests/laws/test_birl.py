@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from didact.learners.birl import birl
-from didact.learners.chain_deterministic import run_on_graph, score_on_graph
-from didact.learners.chain_kernels import LIKELIHOOD, PRIOR, THIN
-from didact.learners.chain_models import scorer_of
-from didact.learners.chains import Chain, Target
+from didact.learners.chains.birl import birl
+from didact.learners.chains.deterministic import run_on_graph, score_on_graph
+from didact.learners.chains.metropolis import Chain, Target
+from didact.learners.chains.models import scorer_of
+from didact.learners.chains.priors import PRIORS
+from didact.learners.chains.steps import LIKELIHOOD, PRIOR, THIN
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
-from didact.learners.priors import PRIORS
 from didact.mdp import MDP
-from didact.numerics.kernels import kernel
+from didact.numerics.compiled import kernel
 from didact.planning import solve
 
 MOVES = [(prior, proposal) for prior in PRIORS.values() for proposal in prior.proposals]

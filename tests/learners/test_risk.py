@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.errors import InvalidInput, InvalidNumber, InvalidParameter
-from didact.learners import values as values_module
 from didact.learners.belief import Belief, point_belief
 from didact.learners.diagnostics import bulk_ess
 from didact.learners.risk import (
@@ -22,9 +21,10 @@ from didact.learners.risk import (
     upper_bound,
     value_at_risk,
 )
-from didact.learners.values import action_values_of, optimal_values
 from didact.mdp import MDP, Task
 from didact.planning import evaluate, solve
+from didact.planning import many_rewards as values_module
+from didact.planning.many_rewards import action_values_of, optimal_values
 from didact.worlds import make
 from tests.models import tasks
 from tests.oracles import Plain, best_values, reward_payments

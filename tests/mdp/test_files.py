@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from didact.errors import InvalidFile, InvalidInput
-from didact.mdp import MDP, Task, Transitions, jsonfiles, load_demonstrations, load_task, save_task
+from didact.files import json as jsonfiles
+from didact.mdp import MDP, Task, Transitions, load_demonstrations, load_task, save_task
 from didact.mdp.files import task_document, task_from_document, write_number
 
 TWO_CELLS: dict[str, Any] = {
@@ -567,7 +568,7 @@ def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
         limited = (
             "import resource, sys\n"
             "from didact.errors import InvalidFile\n"
-            "from didact.mdp.jsonfiles import write_text\n"
+            "from didact.files.json import write_text\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
             "try: write_text('x' * 100_000, sys.argv[1])\n"
             "except InvalidFile as error: print(error)\n"

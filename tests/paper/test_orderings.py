@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from didact.app.reproduce import reproduce
-from didact.studies import active, chain, table1
+from didact.studies.paper import active, chain, table1
 from didact.studies.registry import BUILT_IN
 from didact.studies.summary import estimate
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.studies import precision
+from didact.studies.paper import precision
 
 FILE = Path(__file__).parents[2] / "examples" / "rounding_noise.py"
 

@@ -8,7 +8,7 @@ import pytest
 
 from didact.errors import InvalidInput, InvalidNumber, InvalidParameter
 from didact.mdp import MDP, Transitions
-from didact.numerics.kernels import Kernel
+from didact.numerics.compiled import Kernel
 from didact.planning import kernels, solve
 from didact.worlds import make
 
@@ -92,7 +92,7 @@ def test_unknown_arithmetic_is_refused():
 @pytest.mark.parametrize("slip", [0, "0.2"])
 def test_plain_and_compiled_kernels_give_the_same_bits(slip, monkeypatch):
     task = make("random-grid", size=7, n_features=4, slip=slip, seed=5)
-    monkeypatch.setattr("didact.numerics.kernels.WORTH_COMPILING", 0)
+    monkeypatch.setattr("didact.numerics.compiled.WORTH_COMPILING", 0)
     compiled = solve(task.mdp, task.true_weights, arithmetic="float")
     monkeypatch.setattr(Kernel, "run", lambda self, work, *given: self.run_plain(*given))
     plain = solve(task.mdp, task.true_weights, arithmetic="float")

@@ -58,7 +58,7 @@ STUDY = register_study(NAME, Counting, count)
 
 def main() -> None:
     from didact.app.reproduce import reproduce
-    from didact.app.source import read_parameters
+    from didact.worlds.opening import read_parameters
 
     folder, where, *changes = sys.argv[1:]
     local = where.isdigit()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from didact.studies.published import CLAIMS, PRINTED, Printed, printed
+from didact.studies.paper.published import CLAIMS, PRINTED, Printed, printed
 from didact.studies.summary import (
     all_of,
     compared,

@@ -23,7 +23,7 @@ from didact.mdp import Demonstration, Task, as_demonstrations
 from didact.numerics.exact import shown
 from didact.planning import reachable_states, solve
 from didact.random import Seed, as_generator, stream
-from didact.teaching.candidates import as_count, as_horizon, as_starts
+from didact.teaching.covers.candidates import as_count, as_horizon, as_starts
 
 SAMPLES = 1000
 """So many draws of a belief decide what to ask."""

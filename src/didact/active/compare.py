@@ -18,11 +18,11 @@ from didact.active.ask import ask
 from didact.active.strategies import find_strategy
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter, NotMixed
+from didact.files.json import write_json
 from didact.mdp import Task
-from didact.mdp.jsonfiles import write_json
 from didact.numerics.exact import Floats, shown
 from didact.random import stream
-from didact.teaching.candidates import as_count
+from didact.teaching.covers.candidates import as_count
 
 COMPARISON_FORMAT = "didact.comparison/1"
 STRATEGIES = ("random", "max-entropy", "max-infogain", "max-var", "scot")

@@ -12,7 +12,7 @@ import numpy as np
 
 from didact.active.situation import Situation
 from didact.numerics.exact import Floats
-from didact.teaching.candidates import as_count
+from didact.teaching.covers.candidates import as_count
 
 BINS = 10
 """The paper's number of bins, K."""

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from didact.active.max_entropy import entropy_terms
 from didact.active.situation import Situation
 from didact.mdp import MDP
+from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
-from didact.numerics.kernels import kernel
-from didact.teaching.candidates import as_count
+from didact.teaching.covers.candidates import as_count
 
 ROLLOUTS = 10
 """Trajectories drawn from each state."""

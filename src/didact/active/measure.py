@@ -14,8 +14,8 @@ from didact.bec.classes import EquivalenceClass
 from didact.learners.risk import effective_draws, upper_bound, value_at_risk
 from didact.mdp import Demonstration
 from didact.planning import evaluate
-from didact.teaching.candidates import Candidates
-from didact.teaching.problem import Problem, cover_elements
+from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.problem import Problem, cover_elements
 
 LEVEL, DELTA = 0.95, 0.05
 

@@ -19,7 +19,7 @@ import numpy as np
 from didact.active.situation import Situation
 from didact.errors import NotMixed
 from didact.learners.belief import Belief
-from didact.learners.chain_starts import STUCK
+from didact.learners.chains.starts import STUCK
 from didact.learners.learn import find_learner, learn
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats

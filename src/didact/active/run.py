@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from didact.files.json import write_json
 from didact.learners.belief import Belief
 from didact.mdp import Demonstration
-from didact.mdp.jsonfiles import write_json
 from didact.numerics.exact import Floats
 
 RUN_FORMAT = "didact.run/1"

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from didact.errors import Unsupported
 from didact.learners.belief import Belief
 from didact.learners.risk import thinned
-from didact.learners.values import action_values_of
 from didact.mdp import MDP, Demonstration, Task
 from didact.numerics.exact import Floats
 from didact.planning import float_successor_features
+from didact.planning.many_rewards import action_values_of
 
 MOST_ENTRIES = 60_000_000
 """A table by draw, state and action has at most so many entries, about half a gigabyte."""

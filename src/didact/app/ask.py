@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from didact.active import Question, Run, ask
-from didact.app.source import open_task
 from didact.errors import InvalidParameter
+from didact.files.json import require_writable, shown_path, write_json
 from didact.mdp import MDP, Demonstration, Task, load_demonstrations
-from didact.mdp.jsonfiles import require_writable, shown_path, write_json
 from didact.planning.rollouts import draw
+from didact.worlds.opening import open_task
 
 ANSWERS_FORMAT = "didact.answers/1"
 PERSON_SURE = 0.95

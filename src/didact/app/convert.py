@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from didact.app.source import open_task
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
+from didact.files.json import shown_path
 from didact.mdp import Task
-from didact.mdp.jsonfiles import shown_path
-from didact.mdp.recordings import Recording, format_of_name, load_recording, save_recording
+from didact.mdp.exchange.recordings import Recording, format_of_name, load_recording, save_recording
 from didact.teaching import Lesson
 from didact.worlds import worlds
-from didact.worlds.minigrid import is_minigrid
-from didact.worlds.recorded import recorded_task
+from didact.worlds.gym.minigrid import is_minigrid
+from didact.worlds.gym.recorded import recorded_task
+from didact.worlds.opening import open_task
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from didact.app.policies import read_policy
-from didact.app.source import open_task
 from didact.app.teach import NOT_TAUGHT, TAUGHT, verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.nearest_reward import NearestReward, nearest_reward
 from didact.bec.rationalise import Rationalisation, rationalise
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
+from didact.files.json import require_writable, write_text
 from didact.mdp import Task
-from didact.mdp.jsonfiles import require_writable, write_text
 from didact.planning.solve import Arithmetic
-from didact.report.page import lesson_fragment, lesson_page, task_fragment
-from didact.report.page_policy import policy_story
-from didact.report.svg_scene import scene_of
+from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
+from didact.report.page.policy import policy_story
+from didact.report.page.scene import scene_of
 from didact.teaching import Lesson, teach
+from didact.worlds.opening import open_task
 
 EXACT_UP_TO = 20_000
 """Pages are exact and proved up to so many states times features, so that none takes long."""

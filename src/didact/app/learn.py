@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from didact.app.source import open_task
 from didact.errors import NotMixed
+from didact.files.json import require_writable
 from didact.learners import Belief, learn
 from didact.learners.learn import find_learner, option_names
 from didact.learners.summary import plain_settings, plain_value
 from didact.mdp import Task, load_demonstrations
-from didact.mdp.jsonfiles import require_writable
 from didact.planning import Evaluation, evaluate
+from didact.worlds.opening import open_task
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter
+from didact.files.json import read_json, shown_path
 from didact.mdp import Task
-from didact.mdp.jsonfiles import read_json, shown_path
 from didact.numerics.exact import Floats
 from didact.planning import as_policy
 from didact.worlds import worlds
-from didact.worlds.environments import describe, open_environment
-from didact.worlds.policies import environment_states, in_numbers
+from didact.worlds.gym.environments import describe, open_environment
+from didact.worlds.gym.policies import environment_states, in_numbers
 
 TASK_OPTIONS = frozenset({"features", "weights", "discount", "start", "name", "id"})
 """Parameters of `from_gymnasium` that are not the environment's."""

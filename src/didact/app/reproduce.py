@@ -13,10 +13,11 @@ from typing import Any
 
 from didact import __version__
 from didact.errors import DidactError, InvalidParameter, Unsupported
-from didact.mdp.jsonfiles import write_bytes, write_text
+from didact.files.json import write_bytes, write_text
 from didact.numerics.exact import shown
 from didact.report.figures.svg import figure_svg
-from didact.report.studies import (
+from didact.report.studies.page import index_page
+from didact.report.studies.reports import (
     StudyReport,
     report_csv,
     report_markdown,
@@ -24,7 +25,6 @@ from didact.report.studies import (
     times_csv,
     times_markdown,
 )
-from didact.report.study_page import index_page
 from didact.studies.engine import Watch, run_trials
 from didact.studies.figure import Figure
 from didact.studies.registry import BUILT_IN, find_study, study_names

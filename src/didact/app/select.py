@@ -8,7 +8,7 @@ from typing import Any
 
 from didact.app.convert import Converted, open_recording, require_task, write_recording
 from didact.mdp import Task
-from didact.mdp.recordings import Recording
+from didact.mdp.exchange.recordings import Recording
 from didact.teaching.select import Selection, select
 
 TAUGHT, NOT_TAUGHT = 0, 3

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.source import open_task
 from didact.mdp import Task
 from didact.planning import Plan, solve
 from didact.planning.solve import Arithmetic
+from didact.worlds.opening import open_task
 
 
 @dataclass(frozen=True, eq=False)

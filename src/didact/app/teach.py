@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.source import open_task
 from didact.bec.rows import Scope
 from didact.errors import DidactError
+from didact.files.json import read_json, require_writable
 from didact.mdp import Task, load_demonstrations
 from didact.mdp.files import task_document
-from didact.mdp.jsonfiles import read_json, require_writable
 from didact.proofcheck import ProofError, check_proof
 from didact.teaching import Lesson, Verdict, check, teach
 from didact.teaching.lesson import LESSON_FORMAT
+from didact.worlds.opening import open_task
 
 TAUGHT, NOT_TAUGHT, PROOF_FAILED = 0, 3, 4
 

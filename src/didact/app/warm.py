@@ -18,7 +18,7 @@ def warm() -> float:
 def _use_every_kernel() -> None:
     from didact.bec.classes import equivalence_class
     from didact.learners import learn
-    from didact.numerics import kernels
+    from didact.numerics import compiled as kernels
     from didact.planning import evaluate, solve, successor_features
     from didact.teaching import teach
     from didact.worlds import make

@@ -38,7 +38,7 @@ from didact.bec.nnls import (
     workspace,
 )
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.numerics.kernels import kernel
+from didact.numerics.compiled import kernel
 from didact.random import stream
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.numerics.kernels import kernel
+from didact.numerics.compiled import kernel
 from didact.random import stream
 
 Floats = NDArray[np.float64]

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.numerics.kernels import kernel
+from didact.numerics.compiled import kernel
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -80,8 +80,8 @@ def command(
     worlds` lists, a task file (.json), or a Gymnasium environment such as Taxi-v4.
     """
     from didact.app.ask import ask_task
-    from didact.app.source import open_task, read_parameters
     from didact.cli.progress import waiting
+    from didact.worlds.opening import open_task, read_parameters
 
     task = open_task(world, options.with_world_seed(world, read_parameters(settings), seed))
     choices = _choices(given)
@@ -96,7 +96,7 @@ def command(
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
     """The settings of `ask` from those of the command; what was not given is left out."""
-    from didact.app.source import read_parameters
+    from didact.worlds.opening import read_parameters
 
     reserved = ("demonstrations", "answer", "truth", "known", "on_step", "n_queries", "n_samples")
     learner = options.as_options(read_parameters(given.pop("learner_settings")), ())
@@ -125,7 +125,7 @@ def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:
     if as_json:
         options.print_json(run.document())
         return
-    from didact.report.asking import draw_run
+    from didact.report.terminal.asking import draw_run
 
     options.print_drawing(lambda width: draw_run(task, run, width=width))
     if out is not None:
@@ -155,7 +155,7 @@ class _Session:
 
     def learned(self, step: Step, situation: Situation) -> None:
         """Tell what is believed after an answer."""
-        from didact.report.asking import SURE, belief_line
+        from didact.report.terminal.asking import SURE, belief_line
 
         options.print_line(belief_line(step, situation))
         if step.is_telling and step.sure >= SURE:
@@ -180,7 +180,7 @@ class _Session:
     def _show(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> None:
         from rich.console import Group
 
-        from didact.report.asking import draw_question, place_words
+        from didact.report.terminal.asking import draw_question, place_words
 
         options.print_drawing(
             lambda width: Group(

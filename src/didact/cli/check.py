@@ -34,9 +34,9 @@ def command(
     The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Exit
     code 0: they teach it; 3: they do not; 4: the proof failed.
     """
-    from didact.app.source import read_parameters
     from didact.app.teach import PROOF_FAILED, ProofFailed, check_source
     from didact.cli.progress import waiting
+    from didact.worlds.opening import read_parameters
 
     parameters = options.with_world_seed(world, read_parameters(settings), seed)
     try:
@@ -48,7 +48,7 @@ def command(
     if as_json:
         options.print_json(checked.document())
         return checked.exit_code
-    from didact.report.lessons import verdict_lines
+    from didact.report.terminal.lessons import verdict_lines
 
     for line in verdict_lines(
         checked.task, checked.verdict, checked.n_demonstrations, checked.verified

@@ -37,8 +37,8 @@ def command(
     task and reads back equal.
     """
     from didact.app.convert import convert
-    from didact.app.source import read_parameters
     from didact.cli.progress import waiting
+    from didact.worlds.opening import read_parameters
 
     with waiting(f"converting {source}"):
         converted = convert(
@@ -51,7 +51,7 @@ def command(
     if as_json:
         options.print_json(converted.document())
         return
-    from didact.report.terminal import counted
+    from didact.report.terminal.worlds import counted
 
     recording = converted.recording
     what = "a lesson" if recording.lesson is not None else "demonstrations"

@@ -60,9 +60,9 @@ def command(
     proof failed.
     """
     from didact.app.explain import explain_source
-    from didact.app.source import read_parameters
     from didact.app.teach import PROOF_FAILED, ProofFailed
     from didact.cli.progress import waiting
+    from didact.worlds.opening import read_parameters
 
     parameters = options.with_world_seed(world, read_parameters(settings), seed)
     again = _command(world, settings, {**given, "seed": seed, "out": out, "pair": pair})
@@ -90,7 +90,7 @@ def command(
 
 def _say(explained: Any, out: str) -> None:
     """The verdict, the story of the policy, and where the page is."""
-    from didact.report.lessons import lesson_line
+    from didact.report.terminal.lessons import lesson_line
 
     if explained.lesson is not None:
         options.print_line(lesson_line(explained.task, explained.lesson, explained.verified))

@@ -56,7 +56,7 @@ def command(
     the likely weights by feature, how far they can be trusted, and how the learned policy fares.
     """
     from didact.app.learn import learn_source
-    from didact.app.source import read_parameters
+    from didact.worlds.opening import read_parameters
 
     parameters = options.with_world_seed(world, read_parameters(settings), seed)
     choices = {SPELLED.get(name, name): value for name, value in given.items() if value is not None}
@@ -74,7 +74,7 @@ def command(
     if as_json:
         options.print_json(learned.document())
         return 0
-    from didact.report.beliefs import draw_belief
+    from didact.report.terminal.beliefs import draw_belief
 
     options.print_drawing(
         lambda width: draw_belief(learned.task, learned.belief, learned.evaluation, width=width)

@@ -68,7 +68,7 @@ def _carried(text: str) -> str:
     """The text in signs that standard output can carry."""
     if _can_carry(text):
         return text
-    from didact.report.terminal import ASCII
+    from didact.report.terminal.worlds import ASCII
 
     encoding = sys.stdout.encoding
     return text.translate(ASCII).encode(encoding, "replace").decode(encoding)
@@ -126,7 +126,7 @@ def play(task: Any, demonstrations: Any) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    from didact.report.lessons import frames
+    from didact.report.terminal.lessons import frames
 
     console = Console(highlight=False, markup=False, emoji=False)
     moving = [d for d in demonstrations if len(d) > 1][:3]

@@ -36,8 +36,8 @@ def command(
     names the built-in list is ranked. Exit code 3: some could not be ranked.
     """
     from didact.app.rank import rank_sources
-    from didact.mdp.jsonfiles import write_json, write_text
-    from didact.report.rank import draw_rank, rank_svg
+    from didact.files.json import write_json, write_text
+    from didact.report.terminal.rank import draw_rank, rank_svg
 
     with _progress() as tell:
         ranked = rank_sources(names, exact=not greedy, time_limit=time_limit, progress=tell)

@@ -55,7 +55,7 @@ def command(
     some failed three times and were left out.
     """
     from didact.app.reproduce import reproduce
-    from didact.app.source import read_parameters
+    from didact.worlds.opening import read_parameters
 
     if cluster is not None:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -108,7 +108,7 @@ def _told(
 
 def _print(made: Reproduced) -> None:
     """For each study a line about its trials and one for each claim of the paper."""
-    from didact.report.studies import runs_line
+    from didact.report.studies.reports import runs_line
 
     for report in made.reports:
         options.print_line(report.study.title or report.study.name)

@@ -41,15 +41,15 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     teach the task; 3: something stays open.
     """
     from didact.app.select import select_source
-    from didact.app.source import read_parameters
     from didact.cli.progress import waiting
+    from didact.worlds.opening import read_parameters
 
     with waiting(f"selecting from {dataset}"):
         selected = select_source(dataset, parameters=read_parameters(settings), **given)
     if as_json:
         options.print_json(selected.document())
         return selected.exit_code
-    from didact.report.selection import selection_lines
+    from didact.report.terminal.selection import selection_lines
 
     for line in selection_lines(selected.task, selected.selection):
         options.print_line(line)

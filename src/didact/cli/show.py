@@ -34,7 +34,7 @@ def command(
     as FrozenLake-v1.
     """
     from didact.app.show import show
-    from didact.app.source import read_parameters
+    from didact.worlds.opening import read_parameters
 
     shown = show(
         world,
@@ -48,7 +48,7 @@ def command(
     if as_json:
         options.print_json(shown.document())
         return
-    from didact.report.terminal import draw_task
+    from didact.report.terminal.worlds import draw_task
 
     options.print_drawing(lambda width: draw_task(shown.task, shown.plan, width=width))
     if save is not None:

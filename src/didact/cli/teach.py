@@ -57,9 +57,9 @@ def command(
     WORLD is a name that `didact worlds` lists, a task file (.json), or a Gymnasium environment such
     as Taxi-v4. Exit code 0: taught; 3: something stays open; 4: the proof failed.
     """
-    from didact.app.source import read_parameters
     from didact.app.teach import PROOF_FAILED, ProofFailed, teach_source
     from didact.cli.progress import waiting
+    from didact.worlds.opening import read_parameters
 
     parameters = options.with_world_seed(world, read_parameters(settings), seed)
     reserved = {*given, "world", "task", "source", "parameters", "known", "starts", "seed"}
@@ -80,7 +80,7 @@ def command(
     if as_json:
         options.print_json(taught.lesson.document())
         return taught.exit_code
-    from didact.report.lessons import draw_lesson
+    from didact.report.terminal.lessons import draw_lesson
 
     options.play(taught.task, taught.lesson.demonstrations)
     options.print_drawing(

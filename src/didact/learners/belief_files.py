@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidFile, InvalidInput
+from didact.files.json import shown_path, write_bytes
 from didact.learners.belief import Belief
 from didact.learners.certificate import Certificate
 from didact.learners.summary import plain_settings
-from didact.learners.values import MOST_BYTES
 from didact.mdp import MDP, Demonstration, as_demonstrations
-from didact.mdp.jsonfiles import shown_path, write_bytes
 from didact.numerics.exact import Floats, shown
+from didact.planning.many_rewards import MOST_BYTES
 
 BELIEF_FORMAT = "didact.belief/1"
 HEADER = "header"

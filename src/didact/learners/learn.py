@@ -30,11 +30,11 @@ Function = TypeVar("Function", bound=Learner)
 ENTRY_POINTS = "didact.learners"
 
 _learners: dict[str, Learner | str] = {
-    "birl": "didact.learners.birl:birl",
-    "bio-irl": "didact.learners.bio_irl:bio_irl",
-    "ml-irl": "didact.learners.ml_irl:ml_irl",
-    "policy-matching": "didact.learners.policy_matching:policy_matching",
-    "max-entropy": "didact.learners.max_entropy:max_entropy",
+    "birl": "didact.learners.chains.birl:birl",
+    "bio-irl": "didact.learners.chains.bio_irl:bio_irl",
+    "ml-irl": "didact.learners.points.ml_irl:ml_irl",
+    "policy-matching": "didact.learners.points.policy_matching:policy_matching",
+    "max-entropy": "didact.learners.points.max_entropy:max_entropy",
 }
 BUILT_IN = frozenset(_learners)
 

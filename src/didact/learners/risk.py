@@ -15,10 +15,10 @@ import numpy as np
 from didact.errors import InvalidParameter
 from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
-from didact.learners.values import as_weight_rows, require_room, value_blocks, value_reach
 from didact.numerics.exact import Floats, shown
 from didact.planning import as_policy, float_successor_features
 from didact.planning.floats import UNIT
+from didact.planning.many_rewards import as_weight_rows, require_room, value_blocks, value_reach
 
 MOST_DRAWS = 4000
 """Risk is read from at most so many draws, evenly spaced along the chains."""

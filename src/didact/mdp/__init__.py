@@ -1,9 +1,9 @@
 """The model, the task, demonstrations, and their files."""
 
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
+from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
 from didact.mdp.files import load_demonstrations, load_task, save_task
 from didact.mdp.model import MDP
-from didact.mdp.recordings import Recording, load_recording, save_recording
 from didact.mdp.task import Task
 from didact.mdp.transitions import Transitions
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
+from didact.files.json import read_json, shown_path, write_json
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
-from didact.mdp.jsonfiles import read_json, shown_path, write_json
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
 from didact.mdp.transitions import Transitions, require_index, require_sizes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from didact.numerics.kernels import kernel
+from didact.numerics.compiled import kernel
 
 
 @kernel

@@ -14,13 +14,13 @@ from didact.studies.study import Record, Study, Trial
 
 ENTRY_POINTS = "didact.studies"
 BUILT_IN = {
-    "example": "didact.studies.example",
-    "table1": "didact.studies.table1",
-    "features": "didact.studies.features",
-    "uvm-failure": "didact.studies.uvm_failure",
-    "active": "didact.studies.active",
-    "chain": "didact.studies.chain",
-    "balls": "didact.studies.balls",
+    "example": "didact.studies.paper.example",
+    "table1": "didact.studies.paper.table1",
+    "features": "didact.studies.paper.features",
+    "uvm-failure": "didact.studies.paper.uvm_failure",
+    "active": "didact.studies.paper.active",
+    "chain": "didact.studies.paper.chain",
+    "balls": "didact.studies.paper.balls",
 }
 """The paper's studies, in its order, and the module that holds each as STUDY."""
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from didact import __version__
 from didact.errors import InvalidFile
-from didact.mdp.jsonfiles import shown_path
+from didact.files.json import shown_path
 from didact.studies.settings import fingerprint, restored
 from didact.studies.study import Record, Study
 

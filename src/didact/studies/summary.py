@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from didact.studies.figure import Figure
-from didact.studies.published import CLAIMS, Claim, Printed, printed
+from didact.studies.paper.published import CLAIMS, Claim, Printed, printed
 from didact.studies.study import Record
 
 LEVEL = 0.95

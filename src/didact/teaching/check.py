@@ -16,9 +16,9 @@ from didact.bec.rows import Scope, demonstrated_pairs
 from didact.mdp import Demonstration, Task, as_demonstrations
 from didact.planning import evaluate
 from didact.planning.solve import Arithmetic
-from didact.teaching.candidates import Candidates
 from didact.teaching.closure import is_closed
-from didact.teaching.problem import Problem, cover_elements
+from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.problem import Problem, cover_elements
 from didact.teaching.witness import row_in_words, witness_of
 
 

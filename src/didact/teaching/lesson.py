@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidParameter
+from didact.files.json import read_json, write_json
 from didact.mdp import Demonstration, Task
 from didact.mdp.files import write_number
-from didact.mdp.jsonfiles import read_json, write_json
 from didact.mdp.showing import show
 from didact.numerics.exact import read_number, shown, whole_if_whole
 

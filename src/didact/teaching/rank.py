@@ -23,12 +23,12 @@ from didact.errors import DidactError, InvalidParameter
 from didact.mdp import Task
 from didact.numerics.exact import shown
 from didact.planning.solve import Arithmetic
-from didact.teaching.bounds import fewest_demonstrations
-from didact.teaching.candidates import as_horizon, as_starts
+from didact.teaching.covers.bounds import fewest_demonstrations
+from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
 from didact.worlds import from_gymnasium, make, worlds
-from didact.worlds.minigrid import from_minigrid, is_minigrid, require_minigrid
+from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
 
 TIME_LIMIT = 20.0
 """Seconds for one search of a smallest lesson; after it, bounds are reported."""

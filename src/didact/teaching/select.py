@@ -20,12 +20,12 @@ from didact.mdp import Demonstration, Task, as_demonstrations
 from didact.numerics.exact import shown
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
-from didact.teaching.candidates import MOST_PAIRS, Candidates, as_count
 from didact.teaching.check import Verdict, WrongPair, check
-from didact.teaching.exact import exact_minimum
+from didact.teaching.covers.candidates import MOST_PAIRS, Candidates, as_count
+from didact.teaching.covers.problem import Problem, cover_elements
 from didact.teaching.lesson import Missing
-from didact.teaching.problem import Problem, cover_elements
-from didact.teaching.scot import greedy_cover
+from didact.teaching.methods.exact import exact_minimum
+from didact.teaching.methods.scot import greedy_cover
 from didact.teaching.witness import row_in_words
 
 METHODS = ("greedy", "exact")

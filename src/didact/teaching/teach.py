@@ -24,7 +24,8 @@ from didact.numerics.exact import shown, whole_if_whole
 from didact.planning import evaluate
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
-from didact.teaching.candidates import (
+from didact.teaching.closure import close, is_closed
+from didact.teaching.covers.candidates import (
     Candidates,
     aimed_demonstrations,
     as_count,
@@ -32,14 +33,13 @@ from didact.teaching.candidates import (
     as_starts,
     candidate_demonstrations,
 )
-from didact.teaching.closure import close, is_closed
-from didact.teaching.exact import exact_minimum
+from didact.teaching.covers.minimum import harmonic, lp_bound
+from didact.teaching.covers.problem import Cost, Problem, candidate_costs, cover_elements
 from didact.teaching.lesson import Lesson, Missing
-from didact.teaching.minimum import harmonic, lp_bound
-from didact.teaching.problem import Cost, Problem, candidate_costs, cover_elements
-from didact.teaching.sampled import random_demonstrations
-from didact.teaching.scot import Picks, greedy_cover
-from didact.teaching.uvm import minimise_uncertainty
+from didact.teaching.methods.exact import exact_minimum
+from didact.teaching.methods.sampled import random_demonstrations
+from didact.teaching.methods.scot import Picks, greedy_cover
+from didact.teaching.methods.uvm import minimise_uncertainty
 from didact.teaching.witness import row_in_words, witness_of
 
 Teacher = Callable[..., Any]

@@ -14,7 +14,7 @@ from didact.bec.proofs import Proof
 from didact.bec.rows import demonstrated_pairs
 from didact.bec.words import describe_half_space
 from didact.mdp import Demonstration
-from didact.teaching.problem import Problem
+from didact.teaching.covers.problem import Problem
 
 
 def witness_of(

@@ -4,10 +4,10 @@ from didact.worlds.balls import ball_sorting
 from didact.worlds.examples import chain, six_cell, uvm_failure
 from didact.worlds.garnet import garnet
 from didact.worlds.grids import gridworld, random_grid
-from didact.worlds.gymnasium import from_gymnasium
-from didact.worlds.minigrid import from_minigrid
+from didact.worlds.gym.minigrid import from_minigrid
+from didact.worlds.gym.tables import from_gymnasium
+from didact.worlds.gym.tabularise import from_environment
 from didact.worlds.registry import REQUIRED, WorldInfo, make, register_world, worlds
-from didact.worlds.tabularise import from_environment
 
 __all__ = [
     "REQUIRED",

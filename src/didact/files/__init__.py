@@ -1,0 +1,1 @@
+"""Files: JSON read strictly, folders that appear whole, packages that are extras."""

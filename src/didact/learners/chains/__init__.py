@@ -1,0 +1,1 @@
+"""Bayesian learners: posteriors by Metropolis chains in compiled kernels."""

@@ -1,0 +1,1 @@
+"""Learners of one best reward: maximum likelihood, policy matching, maximum entropy."""

@@ -1,0 +1,220 @@
+"""Maximum causal entropy IRL: match discounted feature counts, and be random otherwise.
+
+Among the policies whose expected discounted feature counts are those of the demonstrations, the one
+of largest discounted causal entropy is the soft-optimal policy p_w(a|s) = exp(Q_w(s,a) - V_w(s)),
+Q_w(s,a) = w.phi(s,a) + discount E[V_w(next)], V_w(s) = log sum_a exp Q_w(s,a), of some weights w; a
+terminal state is worth w.phi (Ziebart 2010). They maximise the dual
+
+    F(w) = counts.w + sum_s rest(s) V_w(s) - sum_s starts(s) V_w(s).
+
+counts: sum of discount^t phi(s_t, a_t) over the shown pairs, each demonstration counted from its
+own start. starts: where the demonstrations start. rest: the demonstrations end after finitely many
+steps; what follows the last pair is not known, so it is taken as the learner itself would go on:
+discount^T times the distribution of the state after it. A terminal state there counts its phi.
+
+So full episodes match feature counts, and F is concave. A single pair has F = log p_w(a|s), its
+causal likelihood. In between F is, for deterministic moves, the discounted causal likelihood
+sum of discount^t log p_w(a_t|s_t). The length of w is the confidence, and is learned.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidParameter, NotConverged
+from didact.learners.belief import Belief, point_belief
+from didact.learners.evidence import Evidence
+from didact.learners.points.bfgs import Ascent, ascend
+from didact.mdp import MDP
+from didact.numerics.exact import Floats, shown
+from didact.planning.floats import UNIT, reward_table
+from didact.planning.linear import discounted_sums
+
+MOST_ROUNDS = 1_000
+
+
+class SoftPlan:
+    """The soft-optimal policy of weights: values (S,), action values and policy (S, A)."""
+
+    def __init__(self, mdp: MDP, weights: Floats, guess: Floats | None = None):
+        """Soft policy iteration: value the policy with its entropy, take the softmax, repeat.
+
+        It is Newton's method on the soft Bellman equation: it converges quadratically, from below.
+        guess: values to begin with.
+        """
+        rewards, scale = reward_table(mdp, weights)
+        pays = rewards.reshape(mdp.n_states, mdp.n_actions)
+        most = (scale + math.log(mdp.n_actions)) / (1.0 - mdp.discount)
+        self.values = np.zeros(mdp.n_states) if guess is None else guess
+        for _ in range(MOST_ROUNDS):
+            self._take_softmax(mdp, pays)
+            before, self.values = self.values, self._valued(mdp, pays)
+            change = float(np.abs(self.values - before).max())
+            if change <= 64.0 * UNIT * most:
+                self._take_softmax(mdp, pays)
+                return
+        raise NotConverged(f"soft policy iteration still changes values by {change:.3g}")
+
+    def _take_softmax(self, mdp: MDP, pays: Floats) -> None:
+        after = mdp.transitions.matrix() @ self.values
+        self.action_values = pays + mdp.discount * after.reshape(pays.shape)
+        best = self.action_values.max(axis=1, keepdims=True)
+        raised = np.exp(self.action_values - best)
+        totals = raised.sum(axis=1, keepdims=True)
+        self.policy = np.where(mdp.terminal[:, None], 0.0, raised / totals)
+        self.logs = self.action_values - best - np.log(totals)
+
+    def _valued(self, mdp: MDP, pays: Floats) -> Floats:
+        """What the policy is worth: reward and entropy, discounted."""
+        income = (self.policy * (pays - self.logs)).sum(axis=1)
+        income[mdp.terminal] = pays[mdp.terminal, 0]
+        return discounted_sums(mdp, self.policy, income[:, None])[:, 0]
+
+    def counts(self, mdp: MDP) -> Floats:
+        """Expected discounted feature counts (S, k) from each state on."""
+        features = mdp.features.floats
+        if features.ndim == 3:
+            payments = np.einsum("sa,sak->sk", self.policy, features)
+            payments[mdp.terminal] = features[mdp.terminal, 0]
+        else:
+            payments = np.ascontiguousarray(features)
+        return discounted_sums(mdp, self.policy, payments)
+
+
+class Dual:
+    """F(w) - penalty/2 |w|^2 and its slope (k,), as a function of w."""
+
+    def __init__(self, evidence: Evidence, penalty: float = 0.0):
+        mdp = evidence.mdp
+        self.mdp, self.penalty, self.n_solves = mdp, penalty, 0
+        self.counts = np.zeros(mdp.n_features)
+        self.starts, self.rest = np.zeros((2, mdp.n_states))
+        self._guess: Floats | None = None
+        features, moves = mdp.features.floats, mdp.transitions
+        for demonstration in evidence.demonstrations:
+            self.starts[demonstration[0][0]] += 1.0
+            factor = 1.0
+            for state, action in demonstration:
+                paid = features[state, action] if features.ndim == 3 else features[state]
+                self.counts += factor * paid
+                factor *= mdp.discount
+                row = state * mdp.n_actions + action
+            after = slice(moves.offsets[row], moves.offsets[row + 1])
+            self.rest[moves.successors[after]] += factor * moves.probabilities.floats[after]
+
+    @property
+    def is_concave(self) -> bool:
+        """Whether nothing but terminal states follows what was shown: then one summit is all."""
+        return not self.rest[~self.mdp.terminal].any()
+
+    def __call__(self, weights: Floats) -> tuple[float, Floats]:
+        """The value and the slope at weights (k,)."""
+        self.n_solves += 1
+        plan = SoftPlan(self.mdp, weights, self._guess)
+        self._guess = plan.values
+        ahead = self.rest - self.starts
+        value = float(self.counts @ weights + ahead @ plan.values)
+        slope = self.counts + ahead @ plan.counts(self.mdp)
+        value -= 0.5 * self.penalty * float(weights @ weights)
+        return value, slope - self.penalty * weights
+
+
+def max_entropy(
+    evidence: Evidence,
+    rng: np.random.Generator,
+    *,
+    penalty: float = 0.0,
+    most_norm: float = 100.0,
+) -> Belief:
+    """The weights whose soft-optimal policy has the feature counts of the demonstrations.
+
+    penalty: of F(w) - penalty/2 |w|^2; a Gaussian prior of variance 1/penalty. most_norm: the
+    largest |w| allowed. Demonstrations that some reward explains perfectly would need an infinite
+    one, and then the best weights of that length are returned, with a note.
+    The search starts from w = 0, the uniform policy, and draws no random numbers that matter.
+    """
+    penalty = _as_number(penalty, "penalty", least=0.0)
+    most_norm = _as_number(most_norm, "most_norm", least=1e-6)
+    dual = Dual(evidence, penalty)
+    found, bounded = _highest(dual, rng, most_norm)
+    certain = (
+        "a summit of a concave function, so the best weights" if dual.is_concave else "a summit"
+    )
+    return point_belief(
+        evidence.mdp,
+        "max-entropy",
+        evidence.demonstrations,
+        found.point,
+        log_posterior=found.value,
+        confidence=None,
+        settings={
+            "penalty": penalty,
+            "most_norm": most_norm,
+            "norm": float(np.linalg.norm(found.point)),
+            "concave": dual.is_concave,
+            "converged": found.is_summit,
+            "convergence": f"{certain if found.is_summit else 'no summit'}; "
+            f"the slope left is {found.slope:.1e}",
+            "n_solves": dual.n_solves,
+        },
+        notes=_notes(evidence, found, bounded, most_norm),
+    )
+
+
+def _highest(dual: Dual, rng: np.random.Generator, most_norm: float) -> tuple[Ascent, bool]:
+    """The summit inside the ball |w| <= most_norm, and whether its border holds it back.
+
+    A concave function whose summit lies outside of the ball is highest on its border. A summit
+    from which longer weights are no worse is none: it only became too flat to climb.
+    """
+    start = np.zeros(dual.mdp.n_features)
+    found = ascend(_stopped_outside(dual, most_norm), start, rng)
+    length = float(np.linalg.norm(found.point))
+    if length == 0.0:
+        return found, False
+    longest = found.point * (most_norm / length)
+    if length < most_norm and dual(longest)[0] < found.value:
+        return found, False
+    return ascend(dual, longest, rng, radius=most_norm), True
+
+
+def _stopped_outside(dual: Dual, most_norm: float) -> Any:
+    """The function, made flat outside of the ball: a climb that gets there ends there."""
+
+    def inside(weights: Floats) -> tuple[float, Floats]:
+        length = float(np.linalg.norm(weights))
+        if length < most_norm:
+            return dual(weights)
+        value, _ = dual(weights * (most_norm / length))
+        return value, np.zeros(weights.size)
+
+    return inside
+
+
+def _as_number(given: Any, place: str, *, least: float) -> float:
+    """A finite number from `least`."""
+    number = math.nan
+    if isinstance(given, int | float | np.number) and not isinstance(given, bool):
+        number = float(given)
+    if not (math.isfinite(number) and number >= least):
+        raise InvalidParameter(
+            f"{place} must be a finite number from {least:g}; it is {shown(given)}"
+        )
+    return number
+
+
+def _notes(evidence: Evidence, found: Ascent, bounded: bool, most_norm: float) -> tuple[str, ...]:
+    notes = []
+    if not evidence.n_pairs:
+        notes.append("nothing was shown: all weights match it, and 0 (the uniform policy) is kept")
+    if bounded:
+        notes.append(
+            f"the weights grew to the largest norm allowed, {most_norm:g}: the demonstrations are "
+            "too regular for a finite reward; give a penalty to choose its size"
+        )
+    if not found.is_summit:
+        notes.append(f"the climb did not converge: a slope of {found.slope:.1e} is left")
+    return tuple(notes)

@@ -1,0 +1,152 @@
+"""Search for the highest summit on the unit sphere: climbs from many places, kicks from the best.
+
+A likelihood of pairs is not concave: how a learner goes on where nothing was shown depends on its
+weights, and each way to go on can have a summit of its own. No search proves that it found the
+highest one. What it can say is how many climbs found the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.learners.evidence import Evidence
+from didact.learners.points.bfgs import Ascent, Function, ascend
+from didact.numerics.exact import Floats, shown
+
+Norm = Literal["l2-sphere", "l1-sphere"]
+ORDERS: dict[str, Literal[1, 2]] = {"l2-sphere": 2, "l1-sphere": 1}
+
+ANNEALED_STEPS = 5_000
+"""Steps of each annealed population: enough to tell high hills from low ones."""
+LEADING_STEPS = 60
+"""Steps on a function that only has to show the way."""
+KICKS = (0.3, 0.6)
+"""How far from the best summit the search goes on."""
+AS_HIGH = 1e-5
+"""Difference of values, against their size, below which two summits count as equally high."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The best summit found, and how much speaks for it.
+
+    n_reached: how many of the n_climbs climbs ended as high as the best.
+    """
+
+    best: Ascent
+    n_climbs: int
+    n_reached: int
+
+
+def search(
+    functions: Sequence[Function],
+    rng: np.random.Generator,
+    *,
+    n_features: int,
+    n_starts: int,
+    norm: Norm,
+    also: Iterable[Floats] = (),
+) -> Search:
+    """Climb from spread directions, from the starts given (also), and by kicks.
+
+    functions: the last is the one that counts; those before it lead a spread start to where it is
+    worth climbing. Where most climbs end in different places, kicks from the best go on until as
+    many as there were starts bring nothing.
+    """
+    *leading, function = functions
+    order = ORDERS[norm]
+
+    def climb(start: Floats) -> Ascent:
+        return ascend(function, start, rng, radius=1.0, order=order)
+
+    def led(start: Floats) -> Floats:
+        for guide in leading:
+            start = ascend(
+                guide, start, rng, radius=1.0, order=order, most_steps=LEADING_STEPS
+            ).point
+        return start
+
+    climbs = [climb(led(start)) for start in spread_directions(rng, n_starts, n_features)]
+    climbs += [climb(start) for start in also]
+    best = max(climbs, key=lambda ascent: ascent.value)
+    idle = n_starts if 2 * _as_high(climbs, best) > len(climbs) else 0
+    while idle < n_starts:
+        kick = KICKS[idle % len(KICKS)] * spread_directions(rng, 1, n_features)[0]
+        climbs.append(climb(best.point + kick))
+        idle += 1
+        if climbs[-1].value > best.value + AS_HIGH * (1.0 + abs(best.value)):
+            idle = 0
+        best = max(best, climbs[-1], key=lambda ascent: ascent.value)
+    if not best.is_summit:
+        best = max(best, climb(best.point), key=lambda ascent: (ascent.is_summit, ascent.value))
+    return Search(best, len(climbs), _as_high(climbs, best))
+
+
+def _as_high(climbs: list[Ascent], best: Ascent) -> int:
+    least = best.value - AS_HIGH * (1.0 + abs(best.value))
+    return sum(ascent.value >= least for ascent in climbs)
+
+
+def spread_directions(rng: np.random.Generator, n: int, n_features: int) -> Floats:
+    """Unit vectors (n, k) that point apart: random orthonormal frames, each vector both ways.
+
+    A line has two directions only, and both are taken.
+    """
+    if n_features == 1:
+        return np.array([[1.0], [-1.0]])
+    directions: list[Floats] = []
+    while len(directions) < n:
+        frame, _ = np.linalg.qr(rng.standard_normal((n_features, n_features)))
+        directions += [sign * vector for vector in frame.T for sign in (1.0, -1.0)]
+    return np.array(directions[:n])
+
+
+def annealed_starts(
+    evidence: Evidence, confidence: float, rng: np.random.Generator, n: int, norm: Norm
+) -> Floats:
+    """Weights (n + 1, k) where BIRL's chains would begin: populations led from the prior.
+
+    Each is led by the likelihood to a power that grows to 1, which finds narrow high hills that
+    climbs from random places miss. The first row is the best seen.
+    """
+    from didact.learners.chains.birl import birl
+
+    belief = birl(
+        evidence,
+        rng,
+        confidence=confidence,
+        n_steps=ANNEALED_STEPS,
+        burn_in=ANNEALED_STEPS - 1,
+        n_chains=n,
+        prior=norm,
+    )
+    return np.vstack((belief.map_weights, belief.samples[:, -1]))
+
+
+def as_norm(given: Any) -> Norm:
+    """The name of a sphere."""
+    if isinstance(given, str) and given == "l2-sphere":
+        return "l2-sphere"
+    if isinstance(given, str) and given == "l1-sphere":
+        return "l1-sphere"
+    raise InvalidParameter(f"norm must be 'l2-sphere' or 'l1-sphere'; it is {shown(given)}")
+
+
+def as_switch(given: Any, place: str) -> bool:
+    """True or False."""
+    if not isinstance(given, bool | np.bool_):
+        raise InvalidParameter(f"{place} must be true or false; it is {shown(given)}")
+    return bool(given)
+
+
+def in_words(found: Search, what: str) -> str:
+    """How far the best summit can be trusted, for a reader."""
+    share = f"{found.n_reached} of {found.n_climbs} climbs reached the best {what}"
+    if found.best.is_summit:
+        return f"{share}; no direction rises from it (slope {found.best.slope:.1e})"
+    return f"{share}; it did not converge (slope {found.best.slope:.1e})"

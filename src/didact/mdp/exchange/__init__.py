@@ -1,0 +1,1 @@
+"""Recordings and the formats that others read and write."""

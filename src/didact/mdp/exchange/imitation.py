@@ -1,0 +1,202 @@
+"""The folder that imitation's `serialize.load` reads, written and read with pyarrow alone.
+
+It is a Hugging Face dataset as saved to disk: a stream of Arrow batches, `dataset_info.json` and
+`state.json`. A row is an episode with the columns obs (one more than acts), acts, infos (texts, all
+"{}"), terminal and rews. The task, and the lesson where there is one, lie beside them as
+`didact-task.json` and `didact-lesson.json`. Infos are never decoded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidFile, InvalidInput
+from didact.files.extras import require_package
+from didact.files.folders import write_folder
+from didact.files.json import read_json, shown_path, write_json
+from didact.mdp.demonstrations import Demonstration
+from didact.mdp.exchange.recordings import (
+    Recording,
+    Steps,
+    pairs_of,
+    plain_numbers,
+    require_size,
+    steps_of,
+)
+from didact.mdp.files import load_task, save_task
+from didact.numerics.exact import shown
+
+DATA, INFO, STATE = "data-00000-of-00001.arrow", "dataset_info.json", "state.json"
+TASK, LESSON = "didact-task.json", "didact-lesson.json"
+EPISODES_TOGETHER = 1000
+"""Episodes in one batch of the stream."""
+
+
+def is_imitation(path: Path) -> bool:
+    """Whether a folder is a dataset as saved to disk."""
+    return (path / STATE).is_file() and (path / INFO).is_file()
+
+
+def read_imitation(path: Path) -> Recording:
+    """The episodes of a folder that imitation has written, or that we have."""
+    require_package("pyarrow", "imitation", "folders for imitation")
+    place = shown_path(path)
+    if not is_imitation(path):
+        raise InvalidFile(f"{place}: is no folder for imitation; {INFO} or {STATE} is missing")
+    found: list[Demonstration] = []
+    episodes: list[int] = []
+    for number, demonstration in _episodes(path, place):
+        if demonstration is not None:
+            found.append(demonstration)
+            episodes.append(number)
+    task, lesson = path / TASK, path / LESSON
+    try:
+        return Recording(
+            tuple(found),
+            tuple(episodes),
+            load_task(task) if task.is_file() else None,
+            plain_numbers(read_json(lesson)) if lesson.is_file() else None,
+            foreign=not task.is_file(),
+        )
+    except InvalidFile:
+        raise
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: {error}") from None
+
+
+def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | None]]:
+    pyarrow = require_package("pyarrow", "imitation", "folders for imitation")
+    number = n_pairs = 0
+    for name in _data_files(path, place):
+        try:
+            with pyarrow.memory_map(str(path / name)) as source:
+                for batch in pyarrow.ipc.open_stream(source):
+                    n_pairs += _n_pairs(batch, place)
+                    require_size(n_pairs, place)
+                    for states, actions in _rows(batch):
+                        yield number, pairs_of(states, actions, f"{place}: episode {number}")
+                        number += 1
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            reason = " ".join(str(error).split())
+            raise InvalidFile(f"{place}: {name} cannot be read: {reason:.200}") from None
+
+
+def _data_files(path: Path, place: str) -> list[str]:
+    """The names in state.json: plain names of files in the folder."""
+    state = read_json(path / STATE)
+    listed = state.get("_data_files") if isinstance(state, dict) else None
+    names = [e.get("filename") if isinstance(e, dict) else None for e in listed or [None]]
+    for name in names:
+        if not isinstance(name, str) or Path(name).name != name or not (path / name).is_file():
+            raise InvalidFile(
+                f"{place}: {STATE} must name data files in this folder; it names {shown(name)}"
+            )
+    return [str(name) for name in names]
+
+
+def _n_pairs(batch: Any, place: str) -> int:
+    """How many actions a batch holds, from its offsets alone."""
+    for column in ("obs", "acts"):
+        if column not in batch.schema.names:
+            raise InvalidFile(f"{place}: must have the columns obs and acts; {column} is missing")
+    lists = batch.column("acts")
+    if not hasattr(lists, "value_lengths"):
+        raise InvalidFile(f"{place}: acts must be a list for each episode; it is {lists.type}")
+    return sum(n or 0 for n in lists.value_lengths().to_pylist())
+
+
+def _rows(batch: Any) -> Iterator[tuple[Any, Any]]:
+    observed, taken = batch.column("obs"), batch.column("acts")
+    for i in range(batch.num_rows):
+        yield observed[i].as_py() or [], taken[i].as_py() or []
+
+
+def write_imitation(recording: Recording, path: Path, *, replace: bool = False) -> None:
+    """Write the folder, whole or not at all."""
+    require_package("pyarrow", "imitation", "folders for imitation")
+    if recording.task is None:
+        raise InvalidFile(f"{shown_path(path)}: a folder for imitation needs the task; name it")
+    write_folder(
+        path, lambda folder: _fill(folder, recording), replace=replace, is_such=is_imitation
+    )
+
+
+def _fill(folder: Path, recording: Recording) -> None:
+    pyarrow = require_package("pyarrow", "imitation", "folders for imitation")
+    assert recording.task is not None
+    columns = {
+        "obs": ("int64", pyarrow.list_(pyarrow.int64())),
+        "acts": ("int64", pyarrow.list_(pyarrow.int64())),
+        "infos": ("string", pyarrow.list_(pyarrow.string())),
+        "terminal": ("bool", pyarrow.bool_()),
+        "rews": ("float64", pyarrow.list_(pyarrow.float64())),
+    }
+    features = {
+        name: _value(kind) if name == "terminal" else _sequence(kind)
+        for name, (kind, _) in columns.items()
+    }
+    about = json.dumps({"info": {"features": features}})
+    schema = pyarrow.schema(
+        [(name, kind) for name, (_, kind) in columns.items()], metadata={"huggingface": about}
+    )
+    with (
+        pyarrow.OSFile(str(folder / DATA), "wb") as sink,
+        pyarrow.ipc.new_stream(sink, schema) as writer,
+    ):
+        for rows in _batches(recording):
+            writer.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
+    _write_descriptions(folder, features)
+    save_task(recording.task, folder / TASK)
+    if recording.lesson is not None:
+        write_json(dict(recording.lesson), folder / LESSON)
+
+
+def _batches(recording: Recording) -> Iterator[list[dict[str, Any]]]:
+    assert recording.task is not None
+    shown_ones = recording.demonstrations
+    for first in range(0, max(len(shown_ones), 1), EPISODES_TOGETHER):
+        part = shown_ones[first : first + EPISODES_TOGETHER]
+        yield [_row(steps_of(recording.task, demonstration)) for demonstration in part]
+
+
+def _row(steps: Steps) -> dict[str, Any]:
+    return {
+        "obs": steps.states.tolist(),
+        "acts": steps.actions.tolist(),
+        "infos": ["{}"] * len(steps.actions),
+        "terminal": steps.ends,
+        "rews": steps.rewards.tolist(),
+    }
+
+
+def _value(kind: str) -> dict[str, Any]:
+    return {"dtype": kind, "_type": "Value"}
+
+
+def _sequence(kind: str) -> dict[str, Any]:
+    """A list as every version of the datasets package reads it."""
+    return {"feature": _value(kind), "length": -1, "_type": "Sequence"}
+
+
+def _write_descriptions(folder: Path, features: dict[str, Any]) -> None:
+    """What the datasets package reads before the data; the fingerprint names the contents."""
+    info = {"citation": "", "description": "", "features": features, "homepage": "", "license": ""}
+    write_json(info, folder / INFO)
+    with open(folder / DATA, "rb") as data:
+        digest = hashlib.file_digest(data, "sha256").hexdigest()
+    state: dict[str, Any] = {
+        "_data_files": [{"filename": DATA}],
+        "_fingerprint": digest[:16],
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": None,
+    }
+    write_json(state, folder / STATE)

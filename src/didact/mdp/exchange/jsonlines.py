@@ -1,0 +1,118 @@
+"""Demonstrations as JSON lines: a line for the task, then one for each episode.
+
+The first line is an object with `format`, `task` and `lesson`; every other line is an object with
+`episode` and `pairs`. A file without a first line of that kind, each line a list of
+[state, action] pairs, is read too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidFile, InvalidInput
+from didact.files.folders import require_free
+from didact.files.json import (
+    MAX_BYTES,
+    parse_json,
+    shown_path,
+    write_text,
+)
+from didact.mdp.demonstrations import Demonstration
+from didact.mdp.exchange.recordings import (
+    DEMONSTRATIONS_FORMAT,
+    Recording,
+    header,
+    plain_numbers,
+    require_size,
+)
+from didact.mdp.files import task_from_document
+from didact.numerics.exact import shown
+
+
+def read_jsonlines(path: Path) -> Recording:
+    """The demonstrations in a file of JSON lines."""
+    place = shown_path(path)
+    begins: dict[str, Any] = {}
+    found: list[Demonstration] = []
+    episodes: list[int] = []
+    n_pairs = 0
+    for number, value in _lines(path, place):
+        if number == 1 and isinstance(value, dict) and "format" in value:
+            begins = _header(value, place)
+            continue
+        episode, demonstration = _episode(value, len(found), f"{place}: line {number}")
+        n_pairs += len(demonstration)
+        require_size(n_pairs, place)
+        found.append(demonstration)
+        episodes.append(episode)
+    try:
+        task, lesson = begins.get("task"), begins.get("lesson")
+        return Recording(
+            tuple(found),
+            tuple(episodes),
+            None if task is None else task_from_document(task),
+            None if lesson is None else plain_numbers(lesson),
+        )
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: {error}") from None
+
+
+def _lines(path: Path, place: str) -> Iterator[tuple[int, Any]]:
+    """Number and value of each line that is not empty, read strictly."""
+    try:
+        if os.path.getsize(path) > MAX_BYTES:
+            raise InvalidFile(f"{place}: must have at most {MAX_BYTES} bytes; it has more")
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, _parse(line, f"{place}: line {number}")
+    except UnicodeDecodeError:
+        raise InvalidFile(f"{place}: must be a text file in UTF-8; it is binary") from None
+    except OSError as error:
+        raise InvalidFile(f"{place}: cannot be read: {error.strerror}") from None
+
+
+def _parse(line: str, place: str) -> Any:
+    try:
+        return parse_json(line)
+    except InvalidFile as error:
+        raise InvalidFile(f"{place}: {error}") from None
+    except (ValueError, RecursionError):
+        raise InvalidFile(f"{place} must be one JSON value; it is {shown(line.strip())}") from None
+
+
+def _header(value: dict[str, Any], place: str) -> dict[str, Any]:
+    if value["format"] != DEMONSTRATIONS_FORMAT:
+        raise InvalidFile(
+            f"{place}: format must be {DEMONSTRATIONS_FORMAT!r}; it is {shown(value['format'])}"
+        )
+    for name in ("task", "lesson"):
+        if not isinstance(value.get(name), dict | None):
+            raise InvalidFile(f"{place}: {name} must be an object or null")
+    return value
+
+
+def _episode(value: Any, next_number: int, place: str) -> tuple[int, Demonstration]:
+    given = value if isinstance(value, dict) else {"pairs": value}
+    episode = given.get("episode", next_number)
+    if type(episode) is not int or episode < 0:
+        raise InvalidFile(f"{place}: episode must be a whole number; it is {shown(episode)}")
+    try:
+        return episode, Demonstration(given.get("pairs", ()))
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: {error}") from None
+
+
+def write_jsonlines(recording: Recording, path: Path, *, replace: bool = False) -> None:
+    """Write the task, then each episode on a line of its own."""
+    require_free(path, replace=replace, is_such=Path.is_file)
+    lesson = None if recording.lesson is None else dict(recording.lesson)
+    lines: list[Any] = [{**header(recording), "lesson": lesson}]
+    for episode, demonstration in zip(recording.episodes, recording.demonstrations, strict=True):
+        lines.append({"episode": episode, "pairs": [list(pair) for pair in demonstration]})
+    texts = (json.dumps(line, ensure_ascii=False, allow_nan=False) for line in lines)
+    write_text("".join(f"{text}\n" for text in texts), path)

@@ -1,0 +1,282 @@
+"""Minari datasets, on this machine only: nothing is ever fetched.
+
+Observations are state numbers, actions action numbers, and the start state of an episode stands in
+its `options`. The task, and the lesson where there is one, stand in the dataset's metadata. Of a
+dataset that others wrote only plain JSON and arrays are read; the environment it names is taken by
+its id, never by the entry point that its metadata claim.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidFile, InvalidInput
+from didact.files.extras import require_package
+from didact.files.folders import write_folder
+from didact.files.json import read_json, shown_path
+from didact.mdp.demonstrations import Demonstration
+from didact.mdp.exchange.recordings import (
+    VERSIONED,
+    Environment,
+    Recording,
+    pairs_of,
+    plain_numbers,
+    require_size,
+    steps_of,
+)
+from didact.mdp.files import task_document, task_from_document
+from didact.numerics.exact import shown
+
+START = "start_state"
+"""The name of the start state among an episode's options."""
+
+
+def is_minari(path: Path) -> bool:
+    """Whether a folder is a Minari dataset, or the data folder of one."""
+    return _metadata_file(path).is_file()
+
+
+def _metadata_file(path: Path) -> Path:
+    inner = path / "data" / "metadata.json"
+    return inner if inner.is_file() else path / "metadata.json"
+
+
+def datasets_root() -> Path:
+    """Where Minari keeps its datasets: MINARI_DATASETS_PATH, or a folder in the home."""
+    given = os.environ.get("MINARI_DATASETS_PATH")
+    return Path(given) if given else Path.home() / ".minari" / "datasets"
+
+
+def local_folder(dataset_id: str) -> Path:
+    """The folder of a dataset on this machine; refused where there is none."""
+    path = datasets_root() / dataset_id
+    if ".." in path.parts or not is_minari(path):
+        raise InvalidFile(
+            f"{shown_path(dataset_id)}: is neither a file nor a Minari dataset in "
+            f"{shown_path(datasets_root())}; nothing is fetched from elsewhere"
+        )
+    return path
+
+
+def target_folder(name: str) -> Path:
+    """Where a dataset of this name is written: a path if it looks so, else among Minari's."""
+    if not VERSIONED.fullmatch(name):
+        raise InvalidFile(
+            f"{shown_path(name)}: a Minari dataset's name must end in a version, as {name}-v0"
+        )
+    if name.startswith((".", "/", "~")):
+        return Path(os.path.expanduser(name))
+    if ".." in Path(name).parts:
+        raise InvalidFile(f"{shown_path(name)}: a dataset's name must not hold '..'")
+    return datasets_root() / name
+
+
+def read_minari(path: Path) -> Recording:
+    """The episodes of a Minari dataset in a folder."""
+    require_package("minari", "minari", "Minari datasets")
+    place = shown_path(path)
+    if not is_minari(path):
+        raise InvalidFile(f"{place}: is no Minari dataset; it has no metadata")
+    metadata = read_json(_metadata_file(path))
+    _require_numbers(metadata, place)
+    found: list[Demonstration] = []
+    episodes: list[int] = []
+    for number, demonstration in _episodes(_metadata_file(path).parent, metadata, place):
+        found.append(demonstration)
+        episodes.append(number)
+    try:
+        task, lesson = metadata.get("didact_task"), metadata.get("didact_lesson")
+        return Recording(
+            tuple(found),
+            tuple(episodes),
+            None if task is None else task_from_document(task),
+            None if lesson is None else plain_numbers(lesson),
+            foreign=task is None,
+            environment=None if task is not None else _environment(metadata.get("env_spec")),
+        )
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: {error}") from None
+
+
+def _require_numbers(metadata: Any, place: str) -> None:
+    """Both spaces must be there, as state and action numbers; without them Minari runs code."""
+    if not isinstance(metadata, dict):
+        raise InvalidFile(f"{place}: its metadata must be one JSON object")
+    for name, what in (("observation_space", "state"), ("action_space", "action")):
+        kind = _object(metadata.get(name)).get("type")
+        if kind != "Discrete":
+            raise InvalidFile(
+                f"{place}: its {name} must be Discrete, {what} numbers; it is {shown(kind)}. "
+                "Record the numbers, or convert them"
+            )
+    for name in ("total_episodes", "total_steps"):
+        if type(metadata.get(name)) is not int or metadata[name] < 0:
+            raise InvalidFile(f"{place}: its metadata must say {name} as a whole number")
+    require_size(metadata["total_steps"], place)
+
+
+def _object(text: Any) -> Mapping[str, Any]:
+    """The JSON object in a text; an empty one where there is none."""
+    try:
+        value = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {}
+
+
+def _environment(spec: Any) -> Environment | None:
+    given = _object(spec)
+    name, options = given.get("id"), given.get("kwargs", {})
+    if not isinstance(name, str) or not isinstance(options, dict):
+        return None
+    return Environment(name, {k: v for k, v in options.items() if k != "render_mode"})
+
+
+def _episodes(
+    data: Path, metadata: Mapping[str, Any], place: str
+) -> Iterator[tuple[int, Demonstration]]:
+    storage_class = require_package(
+        "minari.dataset.minari_storage", "minari", "Minari datasets"
+    ).MinariStorage
+    try:
+        if metadata.get("data_format", "hdf5") == "hdf5":
+            _require_hdf5_size(data / "main_data.hdf5", place)
+        storage = storage_class.read(data)
+        numbers = range(metadata["total_episodes"])
+        described = storage.get_episode_metadata(numbers)
+        for number, about, episode in zip(
+            numbers, described, storage.get_episodes(numbers), strict=True
+        ):
+            where = f"{place}: episode {number}"
+            shown_pairs = pairs_of(episode["observations"], episode["actions"], where)
+            if shown_pairs is not None:
+                _require_start(about, shown_pairs, where)
+                yield number, shown_pairs
+    except InvalidInput:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidFile(f"{place}: Minari cannot read it: {reason:.200}") from None
+
+
+def _require_hdf5_size(file: Path, place: str) -> None:
+    """Sizes as the arrays claim them, which may be more than the file has bytes."""
+    h5py = require_package("h5py", "minari", "Minari datasets")
+    total = 0
+    with h5py.File(file, "r") as opened:
+        for group in opened.values():
+            total += max(int(group["actions"].size), int(group["observations"].size) - 1)
+            require_size(total, place)
+
+
+def _require_start(about: Mapping[str, Any], shown_pairs: Demonstration, place: str) -> None:
+    """The start state in the options must be the first one observed."""
+    options = about.get("options")
+    start = options.get(START) if isinstance(options, Mapping) else None
+    if start is not None and int(start) != shown_pairs[0][0]:
+        raise InvalidFile(
+            f"{place}: must start in the state that its options say, {int(start)}; it starts in "
+            f"{shown_pairs[0][0]}"
+        )
+
+
+def write_minari(recording: Recording, path: Path, *, replace: bool = False) -> None:
+    """Write a Minari dataset whose id is the folder's name, or its path among Minari's datasets."""
+    require_package("minari", "minari", "Minari datasets")
+    task = recording.task
+    if task is None:
+        raise InvalidFile(f"{shown_path(path)}: a Minari dataset needs the task; name it")
+    if not recording.demonstrations:
+        raise InvalidFile(f"{shown_path(path)}: a Minari dataset needs at least one episode")
+    dataset_id, namespace = _id_of(path)
+    _require_id(dataset_id)
+    write_folder(
+        path,
+        lambda folder: _fill(folder / "data", recording, dataset_id),
+        replace=replace,
+        is_such=is_minari,
+    )
+    if namespace is not None:
+        _enter_namespace(namespace)
+
+
+def _id_of(path: Path) -> tuple[str, str | None]:
+    """Id and namespace: relative to Minari's datasets if the folder is there, else its name."""
+    root = datasets_root()
+    if path.is_relative_to(root):
+        relative = path.relative_to(root)
+        parent = relative.parent.as_posix()
+        return relative.as_posix(), None if parent == "." else parent
+    return path.name, None
+
+
+def _require_id(dataset_id: str) -> None:
+    parse = require_package(
+        "minari.dataset.minari_dataset", "minari", "Minari datasets"
+    ).parse_dataset_id
+    try:
+        parse(dataset_id)
+    except (ValueError, TypeError):
+        raise InvalidFile(
+            f"{shown_path(dataset_id)}: a Minari dataset's name must be letters, digits, '-' and "
+            "'_', with a version at its end, as lesson-v0"
+        ) from None
+
+
+def _fill(data: Path, recording: Recording, dataset_id: str) -> None:
+    import gymnasium
+
+    minari = require_package("minari", "minari", "Minari datasets")
+    storage_class = require_package(
+        "minari.dataset.minari_storage", "minari", "Minari datasets"
+    ).MinariStorage
+    task = recording.task
+    assert task is not None
+    data.mkdir()
+    storage = storage_class.new(
+        data,
+        observation_space=gymnasium.spaces.Discrete(task.mdp.n_states),
+        action_space=gymnasium.spaces.Discrete(task.mdp.n_actions),
+        data_format="hdf5",
+    )
+    about = {
+        "dataset_id": dataset_id,
+        "minari_version": minari.__version__,
+        "algorithm_name": "didact",
+        "description": f"Demonstrations for {task.name}",
+        "didact_task": task_document(task),
+    }
+    if recording.lesson is not None:
+        about["didact_lesson"] = dict(recording.lesson)
+    storage.update_metadata(about)
+    storage.update_episodes(_buffers(recording))
+
+
+def _buffers(recording: Recording) -> Iterator[Any]:
+    buffer_class = require_package(
+        "minari.data_collector", "minari", "Minari datasets"
+    ).EpisodeBuffer
+    assert recording.task is not None
+    for demonstration in recording.demonstrations:
+        steps = steps_of(recording.task, demonstration)
+        before = [False] * (len(demonstration) - 1)
+        yield buffer_class(
+            options={START: int(steps.states[0])},
+            observations=steps.states,
+            actions=steps.actions,
+            rewards=steps.rewards.tolist(),
+            terminations=[*before, steps.ends],
+            truncations=[*before, not steps.ends],
+            infos={},
+        )
+
+
+def _enter_namespace(namespace: str) -> None:
+    """Make a namespace known to Minari, as it wants for ids such as mine/lesson-v0."""
+    names = require_package("minari.namespace", "minari", "Minari datasets")
+    if namespace not in names.list_local_namespaces():
+        names.create_namespace(namespace)

@@ -1,0 +1,1 @@
+"""Pages to send: one HTML file, nothing loaded."""

@@ -1,0 +1,240 @@
+"""What a lesson page shows, gathered once: who says what, what is left after each demonstration.
+
+For every demonstration there is a reward that fits all those before it and that it rules out: the
+page's examples, and the losses of the coverage curve. A reward that fits the first n demonstrations
+fits fewer of them too, so the largest loss found falls from left to right. It is a lower bound of
+the worst case, exact at both ends of a complete lesson: nothing shown, everything shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.linear import Outside, decide
+from didact.bec.nnls import nearest_in_cone
+from didact.bec.rows import Scope, demonstrated_pairs, scope_states
+from didact.errors import InvalidParameter
+from didact.mdp import Task, as_demonstrations
+from didact.planning import Plan, solve
+from didact.planning.floats import plan_in_floats
+from didact.planning.loss import action_gaps
+from didact.teaching import Lesson
+from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.witness import row_in_words
+
+TRIED = 3
+"""Rewards tried for each demonstration; the one with the largest loss is shown."""
+MOST_TRIED = 60
+"""At most so many for a lesson."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A constraint that defines the behaviour, and the demonstration and step that show it first.
+
+    demonstration: None where it stays open; step: None where it follows from several steps.
+    """
+
+    words: str
+    statement: tuple[int, int, int]
+    equality: bool
+    demonstration: int | None
+    step: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """A wrong reward that fits what was shown: weights, worst loss, wrong choices (S, A)."""
+
+    weights: tuple[Fraction, ...]
+    loss: float
+    wrong: NDArray[np.bool_]
+
+    @property
+    def astray(self) -> list[int]:
+        """The states where it would choose wrongly."""
+        return [int(state) for state in np.flatnonzero(self.wrong.any(axis=1))]
+
+
+@dataclass(frozen=True)
+class Point:
+    """After n demonstrations: constraints covered, and the largest loss found among what fits."""
+
+    n: int
+    covered: int
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """All that a page says about a lesson."""
+
+    task: Task
+    lesson: Lesson
+    known: EquivalenceClass
+    said: tuple[Said, ...]
+    ruled_out: tuple[Belief | None, ...]
+    witness: Belief | None
+    curve: tuple[Point, ...]
+
+    @property
+    def n_situations(self) -> int:
+        """In how many states behaviour counts."""
+        return int(scope_states(self.task.mdp, self.known.scope).sum())
+
+    @property
+    def n_covered(self) -> int:
+        """How many constraints the lesson covers."""
+        return self.curve[-1].covered
+
+    def said_by(self, demonstration: int) -> list[Said]:
+        """What a demonstration shows that those before it did not."""
+        return [said for said in self.said if said.demonstration == demonstration]
+
+
+def gather(task: Task, lesson: Lesson, known: EquivalenceClass | None = None) -> Facts:
+    """The facts of a lesson for its task; known: the task's class, when it is at hand."""
+    shown = as_demonstrations(lesson.demonstrations, task.mdp)
+    if known is None:
+        settings = lesson.settings
+        scope: Scope = "all" if settings.get("scope") == "all" else "reachable"
+        floats = settings.get("arithmetic") == "float"
+        known = equivalence_class(task, scope=scope, arithmetic="float" if floats else "exact")
+    if known.task.mdp is not task.mdp:
+        raise InvalidParameter("known must be the class of this very task; it is of another one")
+    demonstrated_pairs(task.mdp, shown, known.plan)
+    problem = _problem(known)
+    stated = [problem.stated_elements([demonstration]) for demonstration in shown]
+    covered = [0]
+    for elements in stated:
+        covered.append(problem.closure(covered[-1] | elements))
+    ruled_out = _ruled_out(problem, shown, covered)
+    witness = None if lesson.witness is None else _belief(known, lesson.witness)
+    if witness is not None and lesson.loss is not None:
+        witness = replace(witness, loss=lesson.loss)
+    return Facts(
+        task=task,
+        lesson=lesson,
+        known=known,
+        said=_said(problem, shown, covered),
+        ruled_out=ruled_out,
+        witness=witness,
+        curve=_curve(known, covered, ruled_out, witness, complete=lesson.is_complete),
+    )
+
+
+def _problem(known: EquivalenceClass) -> Problem:
+    """The cover problem without candidates: only what demonstrations state is asked."""
+    element, n_elements = cover_elements(known)
+    nothing = Candidates(np.zeros((0, 1), dtype=np.int64), known.task.mdp.n_actions, 1, False)
+    return Problem(known, nothing, element, n_elements, [])
+
+
+def _said(problem: Problem, shown: Sequence[Any], covered: Sequence[int]) -> tuple[Said, ...]:
+    known, n_actions = problem.known, problem.known.task.mdp.n_actions
+    stating: dict[int, set[int]] = {}
+    for pair, element in zip(*(part.tolist() for part in problem.stating_pairs), strict=True):
+        stating.setdefault(element, set()).add(pair)
+    found = []
+    for element in range(problem.n_elements):
+        row = int(np.argmax(problem.element_of_row == element))
+        number = next((n for n, bits in enumerate(covered) if bits >> element & 1), None)
+        steps = [] if number is None else list(shown[number - 1])
+        found.append(
+            Said(
+                words=row_in_words(known, row),
+                statement=known.rows.statement_of(row),
+                equality=row in known.cone.equalities,
+                demonstration=None if number is None else number - 1,
+                step=next(
+                    (i for i, (s, a) in enumerate(steps) if s * n_actions + a in stating[element]),
+                    None,
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def _ruled_out(
+    problem: Problem, shown: Sequence[Any], covered: Sequence[int]
+) -> tuple[Belief | None, ...]:
+    """For each demonstration a reward that fits those before it and breaks what it shows."""
+    known, left = problem.known, MOST_TRIED
+    beliefs: list[Belief | None] = []
+    for number in range(len(shown)):
+        fresh = covered[number + 1] & ~covered[number]
+        elements = [e for e in range(problem.n_elements) if fresh >> e & 1][: min(TRIED, left)]
+        left -= len(elements)
+        rows = [int(np.argmax(problem.element_of_row == e)) for e in elements]
+        found = [_against(known, shown[:number], row) for row in rows]
+        tried = [_belief(known, weights) for weights in found if weights is not None]
+        beliefs.append(max(tried, key=lambda belief: belief.loss, default=None))
+    return tuple(beliefs)
+
+
+def _against(
+    known: EquivalenceClass, shown: Sequence[Any], row: int
+) -> tuple[Fraction, ...] | None:
+    """Weights that fit what is shown and break a row, the largest of them 1 or -1."""
+    rows = known.rows
+    stated = rows.stated_by(demonstrated_pairs(known.task.mdp, shown))
+    if rows.exact is not None:
+        verdict = decide([rows.exact[i] for i in stated.tolist()], rows.exact[row])
+        if not isinstance(verdict, Outside):
+            return None
+        largest = max(map(abs, verdict.witness))
+        return tuple(Fraction(w, largest) for w in verdict.witness)
+    residual = nearest_in_cone(rows.normals[stated], rows.normals[row]).residual
+    largest_float = float(np.abs(residual).max())
+    if largest_float <= 1e-9:
+        return None
+    return tuple(Fraction(repr(float(-x))) for x in residual / largest_float)
+
+
+def _belief(known: EquivalenceClass, weights: Sequence[Fraction]) -> Belief:
+    task = known.task
+    exact = known.rows.exact is not None
+    plan = solve(task.mdp, list(weights), arithmetic="auto" if exact else "float")
+    wrong = plan.optimal & ~known.plan.optimal & scope_states(task.mdp, known.scope)[:, None]
+    return Belief(tuple(weights), _worst_loss(known, plan), wrong)
+
+
+def _worst_loss(known: EquivalenceClass, plan: Plan) -> float:
+    """The largest loss from the start of a learner that takes any actions a plan calls optimal.
+
+    As `evaluate` finds it, without solving for the average over ties.
+    """
+    mdp, gaps = known.task.mdp, action_gaps(known.plan)
+    gaps[mdp.terminal] = 0.0
+    if not gaps[plan.optimal].any():
+        return 0.0
+    allowed = np.where(mdp.terminal[:, None], True, plan.optimal).astype(np.uint8)
+    worst = plan_in_floats(mdp, gaps.ravel(), float(gaps.max()), allowed.ravel())
+    return float(mdp.start.floats @ worst.values)
+
+
+def _curve(
+    known: EquivalenceClass,
+    covered: Sequence[int],
+    ruled_out: Sequence[Belief | None],
+    witness: Belief | None,
+    *,
+    complete: bool,
+) -> tuple[Point, ...]:
+    losses = [0.0] * len(covered)
+    losses[-1] = 0.0 if complete or witness is None else witness.loss
+    for number in range(len(covered) - 2, -1, -1):
+        belief = ruled_out[number]
+        losses[number] = max(losses[number + 1], 0.0 if belief is None else belief.loss)
+    if covered[0] != covered[-1] or not complete:
+        opposite = [-w for w in known.task.true_weights.fractions()]
+        losses[0] = max(losses[0], _belief(known, opposite).loss)
+    return tuple(Point(n, bits.bit_count(), losses[n]) for n, bits in enumerate(covered))

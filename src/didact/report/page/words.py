@@ -1,0 +1,197 @@
+"""The sentences of a lesson page: the verdict, why it is so, what is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from didact.mdp import MDP
+from didact.report.page.facts import Belief, Facts
+from didact.report.page.scene import Scene
+from didact.report.page.strips import state_in_words
+from didact.report.page.svg import amount
+from didact.report.terminal.worlds import counted, shown_name
+from didact.teaching import Lesson
+
+REASONS = {
+    "budget": "a demonstration could show it, but not within the budget",
+    "left out": "a demonstration could show it, but the teacher left it out",
+    "not sampled": "a demonstration could show it, but none of those that were sampled does",
+    "not reachable": "no optimal demonstration from these starts can show it",
+}
+MOST_WEIGHTS = 6
+SMALL_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+
+
+def verdict_words(facts: Facts) -> str:
+    """The verdict in one line, for people who see nothing else."""
+    lesson = facts.lesson
+    n = len(lesson.demonstrations)
+    longest = max((len(d) for d in lesson.demonstrations), default=1)
+    what = counted(n, "single step" if longest == 1 else "demonstration")
+    named = what if n >= len(SMALL_NUMBERS) else SMALL_NUMBERS[n] + what[len(str(n)) :]
+    steps = "" if longest == 1 else f" of {counted(longest, 'step')}"
+    size = steps if n == 1 else f" ({lesson.n_pairs} steps in all)" if steps else ""
+    if lesson.is_complete and n == 0:
+        return "Nothing needs to be shown: every reward leads to the same behaviour."
+    if lesson.is_complete:
+        return f"{named}{size} {'is' if n == 1 else 'are'} enough."
+    left = f"{n_open(facts)} of {counted(len(facts.said), 'constraint')}"
+    if n == 0:
+        return f"Not taught: no demonstration helps, {left} {_stay(n_open(facts))} open."
+    return f"Partly taught: {named.lower()}{size} {'leaves' if n == 1 else 'leave'} {left} open."
+
+
+def n_open(facts: Facts) -> int:
+    """How many constraints stay open."""
+    return len(facts.said) - facts.n_covered
+
+
+def _stay(n: int) -> str:
+    return "stays" if n == 1 else "stay"
+
+
+def proof_words(facts: Facts, verified: str | None) -> tuple[str, str]:
+    """The proof's status in two or three words, and in a sentence."""
+    if verified is not None:
+        return "Proof verified", f"An independent checker accepted the proof: {verified}."
+    if facts.lesson.proof is not None:
+        return (
+            "Proved",
+            "Decided in exact rational arithmetic, with a proof in the lesson file; the "
+            "independent checker was not run for this page.",
+        )
+    return (
+        "Numerical, not proved",
+        "Computed in floating point with error bounds; there is no exact proof. "
+        "Exact arithmetic gives one.",
+    )
+
+
+def why_words(facts: Facts) -> str:
+    """Why so few demonstrations say everything, in numbers."""
+    rows, known = facts.known.rows, facts.known
+    n_situations = facts.n_situations
+    if not facts.said:
+        return (
+            f"In {counted(n_situations, 'situation')} no choice between actions says anything "
+            "about the reward in these features."
+        )
+    text = (
+        f"The policy chooses in {counted(n_situations, 'situation')}. Each choice against each "
+        f"other action says something about the reward: {len(rows.statements):,} comparisons, "
+        f"{counted(rows.n_rows, 'different statement')}. "
+    )
+    few = f"{len(facts.said)} of them" if len(facts.said) > 1 else "a single one"
+    if rows.n_rows > len(facts.said):
+        text += f"All of them follow from just {few}"
+    else:
+        text += "None of them follows from the others"
+    equalities = len(known.cone.equalities)
+    if equalities:
+        text += f" ({counted(equalities, 'exact balance')} among them)"
+    n = len(facts.lesson.demonstrations)
+    if facts.lesson.is_complete and n == 1:
+        return text + ", and one demonstration shows them all."
+    return text + "."
+
+
+def weights_words(mdp: MDP, weights: Sequence[Any]) -> str:
+    """Weights by name, those that are not 0 first and at most six."""
+    entries = [(i, float(w)) for i, w in enumerate(weights)]
+    telling = [entry for entry in entries if entry[1]] or entries[:1]
+    parts = [f"{shown_name(mdp.feature_name(i))}: {amount(w)}" for i, w in telling[:MOST_WEIGHTS]]
+    if len(telling) > MOST_WEIGHTS:
+        parts.append(f"{len(telling) - MOST_WEIGHTS} more")
+    elif len(telling) < len(entries):
+        parts.append("all others: 0" if len(entries) > len(telling) + 1 else "the other: 0")
+    return ", ".join(parts)
+
+
+def example_words(facts: Facts, number: int, scene: Scene | None) -> tuple[str, str] | None:
+    """A reward that a demonstration rules out, and what a learner who holds it would do."""
+    belief = facts.ruled_out[number]
+    if belief is None:
+        return None
+    mdp = facts.task.mdp
+    path = [state for state, _ in facts.lesson.demonstrations[number]]
+    where = next((s for s in path if belief.wrong[s].any()), None)
+    does = "" if where is None else f" It would {_choice(mdp, belief, where)} in "
+    place = "" if where is None else f"{shown_name(state_in_words(mdp, where, scene), 90)}."
+    return weights_words(mdp, belief.weights), f"{loss_words(belief)}{does}{place}"
+
+
+def loss_words(belief: Belief) -> str:
+    """What believing a wrong reward may cost."""
+    if belief.loss <= 0:
+        return "Believing it costs nothing from these starts, but the behaviour differs elsewhere."
+    return f"Believing it may cost {amount(belief.loss)}."
+
+
+def _choice(mdp: MDP, belief: Belief, state: int) -> str:
+    wrong = [a for a in range(mdp.n_actions) if belief.wrong[state, a]]
+    return "choose " + " or ".join(shown_name(mdp.action_name(a)) for a in wrong[:3])
+
+
+def differences(facts: Facts, belief: Belief, scene: Scene | None, most: int) -> list[list[str]]:
+    """State, what the teacher does, what the believer would do; at most so many rows."""
+    mdp, plan = facts.task.mdp, facts.known.plan
+    found = []
+    for state in belief.astray[:most]:
+        right = ", ".join(shown_name(mdp.action_name(a)) for a in plan.optimal_actions(state))
+        wrong = ", ".join(
+            shown_name(mdp.action_name(a)) for a in range(mdp.n_actions) if belief.wrong[state, a]
+        )
+        found.append([shown_name(state_in_words(mdp, state, scene), 90), right, wrong])
+    return found
+
+
+def assumptions(facts: Facts) -> Iterator[str]:
+    """What the verdict takes for granted."""
+    lesson, mdp = facts.lesson, facts.task.mdp
+    yield (
+        f"The reward is a weighted sum of {counted(mdp.n_features, 'feature')}"
+        " that the learner knows, and so are the moves of the world; only the weights are unknown."
+    )
+    yield f"Rewards are discounted by {float(mdp.exact_discount):g} a step."
+    starts = lesson.settings.get("starts")
+    n_starts = (
+        int(((mdp.start.floats > 0) & ~mdp.terminal).sum()) if starts is None else len(starts)
+    )
+    own = "the world's own" if starts is None else "the given"
+    where = f"{own} start" if n_starts == 1 else f"one of {own} {n_starts} starts"
+    yield f"Demonstrations begin in {where} and are optimal."
+    if facts.known.scope == "reachable":
+        yield "Behaviour counts in every situation that some policy can reach from the start."
+    else:
+        yield "Behaviour counts in every situation, also where the start does not lead."
+    if lesson.closed:
+        yield "The learner may plan for itself: the lesson is closed."
+    else:
+        yield (
+            "The learner compares each shown action with going on as the teacher does; for a "
+            "learner that plans every alternative by itself the lesson would have to be closed."
+        )
+    if not mdp.is_deterministic():
+        yield "Moves are random; what is shown are sampled episodes that can really happen."
+    unknown = len(facts.known.cone.unidentifiable)
+    if unknown:
+        yield (
+            f"{counted(unknown, 'direction')} of the {mdp.n_features} weights cannot be learned "
+            "from any behaviour, and need not be."
+        )
+
+
+def python_command(lesson: Lesson) -> str:
+    """How to make the lesson again in Python, from its settings."""
+    usual = {
+        "teacher": "scot", "horizon": None, "cost": "demonstrations", "scope": "reachable",
+        "rollouts": None, "starts": None, "budget": None, "closed": False, "seed": 0,
+    }  # fmt: skip
+    given = [
+        f"{name}={value!r}"
+        for name, value in lesson.settings.items()
+        if name != "arithmetic" and (name not in usual or usual[name] != value)
+    ]
+    call = ", ".join(["task", *given])
+    return f'lesson = didact.teach({call})\nlesson.report("lesson.html")'

@@ -1,0 +1,1 @@
+"""Reports of studies: tables, figures, and the page that collects them."""

@@ -1,0 +1,278 @@
+"""Reports of studies: tables in Markdown and CSV, figures, and a page that collects them.
+
+Tables, figures and records are the same bytes whenever the same trials were run. What no two runs
+share - seconds, machine, date - stands in files of its own, NAME-times.md and NAME-times.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from didact.report.terminal.worlds import counted
+from didact.studies.figure import Figure
+from didact.studies.paper.published import SECONDS, printed
+from didact.studies.registry import BUILT_IN
+from didact.studies.settings import departures, origins, told
+from didact.studies.store import RunInfo
+from didact.studies.study import Record, Study
+from didact.studies.summary import Cell, Column, Estimate, Finding, Summary, Table, estimate
+
+
+@dataclass(frozen=True, eq=False)
+class StudyReport:
+    """All that is reported of a study: what it found, how, how long it took, what failed."""
+
+    study: Study
+    settings: Any
+    summary: Summary
+    records: Mapping[int, Record]
+    seconds: Mapping[str, Sequence[float]]
+    runs: Sequence[RunInfo]
+    failed: Mapping[int, str]
+    total: int
+
+    @property
+    def departures(self) -> list[str]:
+        """What differs from the paper: settings first, then what always does."""
+        return [*departures(self.settings), *self.study.departures]
+
+    @property
+    def time_figures(self) -> list[Figure]:
+        """Figures of seconds, where the study draws any."""
+        if self.study.draw_times is None or not self.seconds:
+            return []
+        return list(self.study.draw_times(self.settings, self.seconds))
+
+    @property
+    def time_findings(self) -> list[Finding]:
+        """What is found about seconds; no two runs need agree."""
+        if self.study.judge_times is None or not self.seconds:
+            return []
+        return list(self.study.judge_times(self.settings, self.seconds))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings on the paper's claims."""
+        return [*self.summary.findings, *self.time_findings]
+
+    @property
+    def is_the_papers(self) -> bool:
+        """Whether the study is one of the paper's, and not somebody's own."""
+        return self.study.name in BUILT_IN
+
+    @property
+    def efficiency(self) -> float | None:
+        """The share of the workers' time that went into trials, over all runs."""
+        offered = sum(run.wall * run.workers for run in self.runs)
+        return sum(run.busy for run in self.runs) / offered if offered else None
+
+
+def cell_text(cell: Cell | None, column: Column) -> str:
+    """'14.65 ± 1.02 (paper 17.160: below)'; '20 of 20' for counts."""
+    if cell is None:
+        return ""
+    if isinstance(cell.ours, str):
+        return cell.ours
+    text = estimate_text(cell.ours, column)
+    if cell.printed is None:
+        return text
+    percent = "%" if column.kind == "percent" else ""
+    verdict = "" if cell.verdict is None else f": {cell.verdict}"
+    return f"{text} (paper {cell.printed.text}{percent}{verdict})"
+
+
+def estimate_text(ours: Estimate, column: Column) -> str:
+    """A mean and half of its 95% interval."""
+    if ours.n == 0:
+        return "-"
+    if column.kind == "count":
+        return f"{round(ours.mean * ours.n)} of {ours.n}"
+    percent = "%" if column.kind == "percent" else ""
+    text = f"{ours.mean:.{column.decimals}f}{percent}"
+    half = (ours.high - ours.low) / 2
+    return f"{text} ± {half:.{column.decimals}f}" if math.isfinite(half) else text
+
+
+def table_markdown(table: Table) -> str:
+    """A table in Markdown."""
+    names = [table.rows_are, *(column.name for column in table.columns)]
+    lines = [f"| {' | '.join(names)} |", f"| --- |{' ---: |' * len(table.columns)}"]
+    for row in table.rows:
+        cells = [cell_text(table.cell(row, column.name), column) for column in table.columns]
+        lines.append(f"| {' | '.join(_escaped(text) for text in [row, *cells])} |")
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "\\<")
+
+
+def report_markdown(report: StudyReport) -> str:
+    """Tables, what the paper claims and what we find, settings and departures: no seconds."""
+    parts = [f"# {report.study.title or report.study.name}", _trials_line(report)]
+    for figure in report.summary.figures:
+        parts.append(f"![{figure.title}]({figure.name}.svg)")
+    for table in report.summary.tables:
+        parts += [f"## {table.title}", table_markdown(table)]
+    if any(cell.printed for table in report.summary.tables for cell in table.cells):
+        parts.append(VERDICTS)
+    parts += list(report.summary.remarks)
+    if report.summary.findings:
+        parts += ["## What the paper says", findings_markdown(report.summary.findings)]
+    parts += ["## Settings", settings_markdown(report)]
+    if report.departures:
+        lines = "\n".join(f"- {line}" for line in report.departures)
+        parts += [f"## {departures_title(report)}", lines]
+    return "\n\n".join(parts) + "\n"
+
+
+VERDICTS = (
+    "± is half of the 95% interval of our mean. A printed mean *agrees* when it is as near as 95 "
+    "of 100 means of as many worlds would be, if its worlds spread like ours; otherwise ours is "
+    "*above* or *below* it."
+)
+
+
+def _trials_line(report: StudyReport) -> str:
+    done = f"{len(report.records)} of {report.total} trials."
+    if not report.failed:
+        return done
+    first, reason = next(iter(sorted(report.failed.items())))
+    others = "" if len(report.failed) == 1 else f" and {len(report.failed) - 1} more"
+    return f"{done} Left out after three failures: trial {first} ({reason}){others}."
+
+
+def departures_title(report: StudyReport) -> str:
+    """What the list of departures is called."""
+    return "Departures from the paper" if report.is_the_papers else "Changed settings"
+
+
+def findings_markdown(findings: Sequence[Finding]) -> str:
+    """A table of claims, verdicts and numbers."""
+    lines = ["| the paper | here | numbers |", "| --- | --- | --- |"]
+    for found in findings:
+        said = f"{found.claim.words} ({found.claim.source})"
+        lines.append(f"| {_escaped(said)} | {found.verdict} | {_escaped(found.evidence)} |")
+    return "\n".join(lines)
+
+
+def settings_markdown(report: StudyReport) -> str:
+    """Every setting with its value and where it comes from."""
+    lines = ["| setting | value | from |", "| --- | --- | --- |"]
+    lines += [
+        f"| {name} | {_escaped(told(value))} | {_escaped(source)} |"
+        for name, value, source in origins(report.settings)
+    ]
+    return "\n".join(lines)
+
+
+def report_csv(report: StudyReport) -> str:
+    """Every cell of every table in one line of its own, with full precision."""
+    rows = [
+        (
+            "table", "row", "column", "mean", "low", "high", "n", "text", "paper", "verdict",
+        )
+    ]  # fmt: skip
+    for table in report.summary.tables:
+        for cell in table.cells:
+            ours = cell.ours
+            numbers = ("", "", "", "") if isinstance(ours, str) else _as_numbers(ours)
+            paper = "" if cell.printed is None else cell.printed.text
+            text = ours if isinstance(ours, str) else ""
+            rows.append(
+                (table.title, cell.row, cell.column, *numbers, text, paper, cell.verdict or "")
+            )
+    return _csv(rows)
+
+
+def _as_numbers(ours: Estimate) -> tuple[str, str, str, str]:
+    def number(value: float) -> str:
+        return repr(float(value)) if math.isfinite(value) else ""
+
+    return number(ours.mean), number(ours.low), number(ours.high), str(ours.n)
+
+
+def _csv(rows: Sequence[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def report_records(report: StudyReport) -> str:
+    """The records as JSON lines, in the order of the trials."""
+    return "".join(
+        json.dumps({**record, "trial": number}, ensure_ascii=False, sort_keys=True) + "\n"
+        for number, record in sorted(report.records.items())
+    )
+
+
+def times_table(report: StudyReport) -> Table:
+    """Mean seconds of everything the trials timed, beside the paper's."""
+    cells = []
+    for name in sorted(report.seconds, key=_natural_order(report)):
+        paper = printed(report.study.name, name, SECONDS)
+        cells.append(Cell(name, SECONDS, estimate(report.seconds[name]), paper))
+    return Table("Seconds", "what", (Column(SECONDS, decimals=3),), tuple(cells))
+
+
+def _natural_order(report: StudyReport) -> Callable[[str], Any]:
+    """As the rows of the first table stand, then by words and numbers in them."""
+    rows = report.summary.tables[0].rows if report.summary.tables else []
+
+    def place(name: str) -> tuple[int, list[tuple[int, str]]]:
+        parts = re.findall(r"\d+|\D+", name)
+        numbers = [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+        return rows.index(name) if name in rows else len(rows), numbers
+
+    return place
+
+
+def times_csv(report: StudyReport) -> str:
+    """Seconds in one line each."""
+    rows: list[Sequence[Any]] = [("what", "mean", "low", "high", "n", "paper")]
+    for cell in times_table(report).cells:
+        assert isinstance(cell.ours, Estimate)
+        paper = "" if cell.printed is None else cell.printed.text
+        rows.append((cell.row, *_as_numbers(cell.ours), paper))
+    return _csv(rows)
+
+
+def times_markdown(report: StudyReport, made: Mapping[str, str]) -> str:
+    """How it was made and how long it took; made: command, machine, versions, date."""
+    facts = {**made, **({"trials from": report.runs[0].began} if report.runs else {})}
+    parts = [f"# {report.study.name}: how it was made", made_markdown(facts), runs_line(report)]
+    parts += [f"![{figure.title}]({figure.name}.svg)" for figure in report.time_figures]
+    if report.seconds:
+        parts.append(table_markdown(times_table(report)))
+    if report.time_findings:
+        parts += ["## What the paper says", findings_markdown(report.time_findings)]
+    return "\n\n".join(parts) + "\n"
+
+
+def made_markdown(made: Mapping[str, str]) -> str:
+    """How a report was made, a line for each fact."""
+    return "\n".join(f"- {name}: {text}" for name, text in made.items())
+
+
+def runs_line(report: StudyReport) -> str:
+    """'20 trials in 1 run on 2 workers (local processes): 130 s, workers busy 93% of it.'"""
+    if not report.runs:
+        return "No run was finished."
+    wall = sum(run.wall for run in report.runs)
+    trials = sum(run.trials for run in report.runs)
+    workers = "/".join(dict.fromkeys(str(run.workers) for run in report.runs))
+    places = ", ".join(dict.fromkeys(run.place for run in report.runs))
+    share = report.efficiency
+    busy = "" if share is None else f"; the workers were busy {100 * share:.0f}% of that"
+    noun = "worker" if workers == "1" else "workers"
+    return (
+        f"{counted(trials, 'trial')} in {counted(len(report.runs), 'run')} on {workers} {noun} "
+        f"({places}): {wall:.0f} s{busy}."
+    )

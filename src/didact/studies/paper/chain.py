@@ -1,0 +1,234 @@
+"""The Markov chain: how likely each policy candidate is for BIRL and for BIO-IRL.
+
+One demonstration walks from the first state right of the middle to the right end. Some policies are
+consistent with it; BIRL finds them all equally likely, BIO-IRL asks which of them a teacher would
+have taught with just this demonstration. One trial.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.bec.similarity import Matching
+from didact.learners.chains.information_gap import InformationGap
+from didact.learners.evidence import as_evidence, softmax_log_likelihood
+from didact.mdp import Task
+from didact.planning import solve
+from didact.random import stream
+from didact.studies.figure import Bars, Figure, Series
+from didact.studies.paper.pictures import world_panel
+from didact.studies.settings import setting
+from didact.studies.study import Record, Study, one_trial
+from didact.studies.summary import Cell, Column, Summary, Table, finding
+from didact.studies.summary import known as known_number
+from didact.worlds import make
+
+NAME = "chain"
+LEFT, RIGHT = 0, 1
+CERTAIN = 0.99
+"""A likelihood above this is 1.0 as the paper prints it in a picture."""
+NEARLY_ALL = 0.95
+PAPERS = " (the paper's)"
+MATCHINGS: tuple[Matching, ...] = ("optimal", "greedy")
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """The chain and its one demonstration."""
+
+    length: int = setting(6, source="our choice; the picture's is not in the text", paper=None)
+    discount: float = setting(0.95, source="our choice; not given", paper=None)
+    confidence: float = setting(100.0, source="appendix, Markov chain")
+    trusts: tuple[float, ...] = setting((1.0, 10.0), source="Figure 3, caption")
+    matching: str = setting("optimal", source="appendix, BIO-IRL specifics", paper="greedy")
+    draws: int = setting(5000, source="our choice: rewards that look for policies", paper=None)
+    trials: int = setting(1, source="one world", paper=None)
+    seed: int = setting(0, source="our choice", paper=None)
+
+
+def _world(settings: ChainSettings) -> Task:
+    return make("chain", length=settings.length, discount=settings.discount)
+
+
+def demonstration(settings: ChainSettings) -> list[tuple[int, int]]:
+    """From the first state right of the middle to the right end."""
+    return [(state, RIGHT) for state in range(settings.length // 2, settings.length - 1)]
+
+
+def trial(settings: ChainSettings, number: int) -> Record:
+    """Every policy that some drawn reward has and the demonstration fits, with its gap.
+
+    A policy stands for the reward of unit length, among those drawn, that makes the demonstration
+    most likely; how likely the others of its rewards make it is counted.
+    """
+    mdp = _world(settings).mdp
+    shown = demonstration(settings)
+    evidence = as_evidence(mdp, [shown])
+    gaps = {name: InformationGap(evidence, matching=name) for name in MATCHINGS}
+    best: dict[str, tuple[float, Any]] = {}
+    every: dict[str, list[float]] = {}
+    for weights in stream(settings.seed, NAME, number).normal(size=(settings.draws, 3)):
+        weights /= np.linalg.norm(weights)
+        plan = solve(mdp, weights)
+        if all(plan.optimal[state, action] for state, action in shown):
+            name = "".join("<" if left else ">" for left, _ in plan.optimal)
+            likelihood = softmax_log_likelihood(evidence, plan.action_values, settings.confidence)
+            every.setdefault(name, []).append(math.exp(likelihood))
+            if name not in best or likelihood > best[name][0]:
+                best[name] = (likelihood, weights)
+    return {
+        "candidates": {
+            name: {
+                "log likelihood": likelihood,
+                "weights": weights.tolist(),
+                "rewards": len(every[name]),
+                "certain": sum(value > CERTAIN for value in every[name]),
+                "gap": {matching: gap.of(weights) for matching, gap in gaps.items()},
+            }
+            for name, (likelihood, weights) in sorted(best.items())
+        }
+    }
+
+
+def lettered(settings: ChainSettings, record: Record) -> dict[str, str]:
+    """The paper's letters: A moves to the nearer end, the others follow by their moves."""
+    middle = settings.length // 2
+    nearer = "<" * middle + ">" * (settings.length - middle)
+    names = [nearer, *sorted(set(record["candidates"]) - {nearer})]
+    return {name: chr(ord("A") + place) for place, name in enumerate(names)}
+
+
+def likelihoods(
+    settings: ChainSettings, record: Record, trust: float, matching: str
+) -> dict[str, float]:
+    """BIRL's likelihood times exp(-trust gap), by letter."""
+    letters = lettered(settings, record)
+    found = {
+        letters[name]: math.exp(entry["log likelihood"] - trust * entry["gap"][matching])
+        for name, entry in record["candidates"].items()
+    }
+    return dict(sorted(found.items()))
+
+
+def summarise(settings: ChainSettings, records: Sequence[Record]) -> Summary:
+    """Likelihoods by candidate, for both ways of matching half-spaces."""
+    record = records[0]
+    tables = tuple(
+        _table(settings, record, matching)
+        for matching in sorted(MATCHINGS, key=lambda name: name != settings.matching)
+    )
+    letters = lettered(settings, record)
+    certain = {
+        letters[name]: (entry["certain"], entry["rewards"])
+        for name, entry in record["candidates"].items()
+    }
+    winners: dict[str, list[str]] = {
+        matching: [
+            max(found, key=found.__getitem__)
+            for found in (likelihoods(settings, record, t, matching) for t in settings.trusts)
+        ]
+        for matching in MATCHINGS
+    }
+    findings = (
+        finding(
+            NAME, "equal", min(share / n for share, n in certain.values()) > NEARLY_ALL,
+            f"above {CERTAIN} for "
+            + ", ".join(f"{share} of {n} of {letter}'s" for letter, (share, n) in
+                        sorted(certain.items()))
+            + " rewards drawn; lower only near the border of a policy",
+        ),
+        finding(
+            NAME, "wins", set(winners[settings.matching]) == {"A"},
+            "; ".join(
+                f"with {matching} matching{PAPERS if matching == 'greedy' else ''} "
+                f"{' and '.join(dict.fromkeys(found))} is the likeliest"
+                for matching, found in winners.items()
+            ),
+        ),
+    )  # fmt: skip
+    remarks = (
+        "The demonstration moves right from the first state right of the middle. A moves to the "
+        "nearer end everywhere: both ends are liked equally.",
+    )
+    return Summary(tables, (_figure(settings, record),), findings, remarks)
+
+
+def _table(settings: ChainSettings, record: Record, matching: str) -> Table:
+    letters = lettered(settings, record)
+    by_trust = {t: likelihoods(settings, record, t, matching) for t in (0.0, *settings.trusts)}
+    cells = []
+    for name, letter in sorted(letters.items(), key=lambda pair: pair[1]):
+        if name not in record["candidates"]:
+            continue
+        gap = record["candidates"][name]["gap"][matching]
+        cells += [Cell(letter, "moves", name), Cell(letter, "gap", known_number(gap))]
+        cells += [
+            Cell(letter, _who(trust), known_number(found[letter]))
+            for trust, found in by_trust.items()
+        ]
+    columns = (
+        Column("moves"), Column("gap", decimals=3),
+        *(Column(_who(trust), decimals=4) for trust in by_trust),
+    )  # fmt: skip
+    ours = PAPERS if matching == "greedy" else ""
+    return Table(
+        f"Likelihood of each policy candidate, {matching} matching{ours}",
+        "candidate", columns, tuple(cells),
+    )  # fmt: skip
+
+
+def _who(trust: float) -> str:
+    return "BIRL" if trust == 0 else f"BIO-IRL, trust {trust:g}"
+
+
+def _figure(settings: ChainSettings, record: Record) -> Figure:
+    task = _world(settings)
+    letters = lettered(settings, record)
+    names = [name for name in letters if name in record["candidates"]]
+    worlds = [
+        world_panel(
+            task,
+            f"policy {letters[name]}",
+            policy=[(s, LEFT if sign == "<" else RIGHT) for s, sign in enumerate(name)],
+        )
+        for name in names
+    ]
+    series = []
+    for trust in (0.0, *settings.trusts):
+        found = likelihoods(settings, record, trust, settings.matching)
+        places = tuple(float(i) for i in range(len(names)))
+        series.append(Series(_who(trust), places, tuple(found[letters[n]] for n in names)))
+    return Figure(
+        NAME,
+        "One demonstration, the policies that fit it, and how likely they are",
+        (
+            world_panel(task, "the demonstration", shown=demonstration(settings)),
+            *worlds,
+            Bars(
+                "likelihood of each candidate", "likelihood",
+                tuple(f"policy {letters[name]}" for name in names), tuple(series),
+            ),
+        ),
+    )  # fmt: skip
+
+
+STUDY = Study(
+    NAME,
+    ChainSettings(),
+    trial,
+    summarise,
+    title="Which policy did the teacher mean? The Markov chain (Figure 3)",
+    quick=ChainSettings(draws=2000),
+    n_trials=one_trial,
+    departures=(
+        "number of states, discount and demonstration are only in the paper's picture; ours is "
+        "the shortest chain of an even length with four candidates",
+        "half-spaces are matched optimally: greedy matching depends on their order, and on our "
+        "chain it prefers another candidate (second table)",
+    ),
+)

@@ -1,0 +1,1 @@
+"""The cover problem of teaching: candidates, elements, bounds, and the proved minimum."""

@@ -1,0 +1,1 @@
+"""Teachers: SCOT, the exact minimum, UVM, and the random baseline."""

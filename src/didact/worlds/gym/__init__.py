@@ -1,0 +1,1 @@
+"""Gymnasium environments as tasks: by their tables, or by walking through them."""

@@ -1,0 +1,138 @@
+"""Features of a Gymnasium task: indicators of its rewards, or the caller's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.numerics.exact import Numbers, read_number, shown
+
+if TYPE_CHECKING:
+    from didact.worlds.gym.tables import Model, Node, Outcome
+
+Vector = list[Fraction]
+
+
+def reward_indicators(
+    model: Model, nodes: Sequence[Node]
+) -> tuple[Numbers, list[Fraction], list[str]]:
+    """Features (S, A, k): the probability of each distinct reward; and the rewards as weights.
+
+    Then w.phi(s, a) is exactly the expected reward. States that end have features 0.
+    """
+    outcomes = [o for actions in model.values() for row in actions for o in row]
+    rewards = sorted({outcome.reward for outcome in outcomes})
+    position = {reward: i for i, reward in enumerate(rewards)}
+
+    def indicator(state: int, action: int, outcome: Outcome) -> Vector:
+        vector = [Fraction(0)] * len(rewards)
+        vector[position[outcome.reward]] = Fraction(1)
+        return vector
+
+    names = [f"reward {_plain(reward)}" for reward in rewards]
+    return _expected(indicator, model, nodes, len(rewards)), rewards, names
+
+
+def outcome_features(given: Any, model: Model, nodes: Sequence[Node], n_states: int) -> Numbers:
+    """The caller's features on the kept states, (S, k) of states or (S, A, k) of outcomes."""
+    if not callable(given):
+        return _from_array(given, nodes, n_states)
+    if _n_arguments(given) == 1:
+        vectors = [_as_vector(given(state), f"features({state})") for state, _ in nodes]
+        width = len(vectors[0])
+        for (state, _), vector in zip(nodes, vectors, strict=True):
+            _require_width(vector, width, f"features({state})")
+        return Numbers.of_fractions([v for vector in vectors for v in vector], (len(nodes), width))
+
+    def called(state: int, action: int, outcome: Outcome) -> Vector:
+        place = f"features({state}, {action}, {outcome.successor}, {_plain(outcome.reward)})"
+        reward = outcome.reward
+        number = int(reward) if reward.denominator == 1 else float(reward)
+        return _as_vector(given(state, action, outcome.successor, number), place)
+
+    state, actions = next(iter(model.items()))
+    return _expected(called, model, nodes, len(called(state, 0, actions[0][0])))
+
+
+def _expected(
+    vector_of: Callable[[int, int, Outcome], Vector],
+    model: Model,
+    nodes: Sequence[Node],
+    width: int,
+) -> Numbers:
+    """Shape (S, A, k): the expectation of the vector over the outcomes of each action."""
+    n_actions = len(next(iter(model.values())))
+    values: list[Fraction] = []
+    for state, ends in nodes:
+        for action in range(n_actions):
+            total = [Fraction(0)] * width
+            for outcome in [] if ends else model[state][action]:
+                vector = vector_of(state, action, outcome)
+                _require_width(vector, width, f"features of state {state}, action {action}")
+                for i, value in enumerate(vector):
+                    total[i] += outcome.probability * value
+            values.extend(total)
+    return Numbers.of_fractions(values, (len(nodes), n_actions, width))
+
+
+def _from_array(given: Any, nodes: Sequence[Node], n_states: int) -> Numbers:
+    numbers = Numbers.read(given, "features")
+    shape = numbers.floats.shape
+    if len(shape) != 2 or shape[0] != n_states:
+        raise InvalidParameter(
+            f"features as an array must have the shape ({n_states}, k), a row for each state of "
+            f"the environment; the shape is {shape}"
+        )
+    kept = np.array([state for state, _ in nodes])
+    palette, codes = numbers.exact()
+    return Numbers(numbers.floats[kept], palette, codes[kept])
+
+
+def _n_arguments(function: Callable[..., Any]) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    needed = [
+        p
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]
+    if len(needed) not in (1, 4):
+        raise InvalidParameter(
+            "features as a function must take (state) or (state, action, next state, reward); "
+            f"it takes {len(needed)} arguments"
+        )
+    return len(needed)
+
+
+def _as_vector(given: Any, place: str) -> Vector:
+    entries = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(entries, list | tuple) or not entries:
+        raise InvalidParameter(f"{place} must be a vector of numbers; it is {shown(given)}")
+    return [
+        Fraction(int(entry))
+        if isinstance(entry, bool | np.bool_)
+        else read_number(entry, f"{place}[{i}]")
+        for i, entry in enumerate(entries)
+    ]
+
+
+def _require_width(vector: Vector, width: int, place: str) -> None:
+    if len(vector) != width:
+        raise InvalidParameter(
+            f"{place} must have {width} numbers, as for the other states; it has {len(vector)}"
+        )
+
+
+def _plain(value: Fraction) -> str:
+    """'-1', '0.5', or '1/3' where no short decimal is exact."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    nearest = repr(float(value))
+    return nearest if Fraction(nearest) == value else str(value)

@@ -1,0 +1,238 @@
+"""Gymnasium environments with a table P[state][action] -> tasks, by what their steps do.
+
+The table's outcomes (probability, next state, reward, terminated) become an MDP whose sampled steps
+are the environment's: an outcome that terminates leads to a terminal state even when the table goes
+on from there (CliffWalking, Taxi), repeated outcomes add up, and time limits are no part of it.
+States that no policy reaches from the start are dropped. A reward is paid for state and action, in
+expectation over the outcomes; the terminal states pay nothing more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidInput, InvalidModel, InvalidParameter
+from didact.mdp import MDP, Task, Transitions
+from didact.mdp.distributions import SUM_TOLERANCE
+from didact.mdp.transitions import require_index
+from didact.numerics.exact import read_number, shown
+from didact.worlds.gym.environments import describe, open_environment, require_table
+from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
+from didact.worlds.registry import register_world
+
+LARGEST_DENOMINATOR = 1000
+CLEANING_TOLERANCE = Fraction(1, 10**12)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One thing that may happen: exact probability, next state, exact reward, whether it ends."""
+
+    probability: Fraction
+    successor: int
+    reward: Fraction
+    ends: bool
+
+
+Node = tuple[int, bool]
+"""A state by its number in the table, and whether it is the one that ends the episode."""
+
+Model = dict[int, list[list[Outcome]]]
+"""For each reachable state that does not end: for each action, its outcomes."""
+
+
+def from_gymnasium(
+    env_or_id: Any,
+    /,
+    *,
+    features: Any = None,
+    weights: Any = None,
+    discount: Any = 0.95,
+    start: Any = None,
+    name: str | None = None,
+    **make_kwargs: Any,
+) -> Task:
+    """The task of a Gymnasium environment, given as an id or as the environment itself.
+
+    features: None for one indicator for each distinct reward, with the rewards as weights; else an
+        array (S, k) by the environment's state numbers, a function state -> vector, or a function
+        (state, action, next state, reward) -> vector, whose expectation is taken. State features
+        are paid on being in the state, also once in the state that ends.
+    weights: needed with features of your own.
+    start: None for the environment's own; else a state, {state: probability} or an array (S,).
+    make_kwargs: handed to `gymnasium.make` with an id.
+
+    States are named by the environment's numbers (Taxi: in words). A state that is also entered
+    without ending gets a terminal copy, named "7 (end)".
+    """
+    opened = open_environment(env_or_id, make_kwargs)
+    table = require_table(opened)
+    notes = describe(opened)
+    starts = _read_start(opened, start, notes.n_states)
+    model, nodes = _explore(table, starts, notes.n_states, notes.n_actions)
+    number = {node: i for i, node in enumerate(nodes)}
+    if features is None:
+        phi, values, feature_names = reward_indicators(model, nodes)
+        weights = values if weights is None else weights
+    elif weights is None:
+        raise InvalidParameter("weights must be given with features of your own; give one for each")
+    else:
+        phi, feature_names = outcome_features(features, model, nodes, notes.n_states), None
+    mdp = MDP(
+        Transitions.from_rows(_rows(model, number), len(nodes), notes.n_actions),
+        phi,
+        discount,
+        start=[(number[state, False], share) for state, share in starts.items()],
+        terminal=[i for i, (_, ends) in enumerate(nodes) if ends],
+        state_names=notes.names_of(nodes),
+        action_names=notes.action_names,
+        feature_names=feature_names,
+    )
+    return Task(mdp, weights, name=name or notes.name, layout=notes.layout_of(nodes))
+
+
+@register_world("gymnasium")
+def gymnasium_world(id: str = "FrozenLake-v1", discount: Any = 0.95, **options: Any) -> Task:
+    """A Gymnasium environment with a P table, by its id; other parameters go to the environment."""
+    return from_gymnasium(id, discount=discount, **options)
+
+
+def _explore(
+    table: Any, starts: Mapping[int, Fraction], n_states: int, n_actions: int
+) -> tuple[Model, list[Node]]:
+    """What any policy can reach from the starts, checked; states in the order of their numbers."""
+    model: Model = {}
+    found: set[Node] = {(state, False) for state in starts}
+    waiting = deque(starts)
+    while waiting:
+        state = waiting.popleft()
+        model[state] = _read_state(table, state, n_states, n_actions)
+        for outcome in (o for outcomes in model[state] for o in outcomes):
+            node = (outcome.successor, outcome.ends)
+            if node not in found:
+                found.add(node)
+                if not outcome.ends:
+                    waiting.append(outcome.successor)
+    return model, sorted(found)
+
+
+def _read_state(table: Any, state: int, n_states: int, n_actions: int) -> list[list[Outcome]]:
+    try:
+        actions = table[state]
+        given = set(actions) if isinstance(actions, Mapping) else set(range(len(actions)))
+    except (KeyError, IndexError, TypeError):
+        raise InvalidModel(f"P[{state}] must be a table of actions; it is missing") from None
+    missing = sorted(set(range(n_actions)) - given)
+    if missing:
+        raise InvalidModel(
+            f"P[{state}][{missing[0]}] must list outcomes, as every action 0 to {n_actions - 1} of "
+            "a state that the start can reach; it is missing"
+        )
+    return [
+        _read_outcomes(actions[action], f"P[{state}][{action}]", n_states)
+        for action in range(n_actions)
+    ]
+
+
+def _read_outcomes(given: Any, place: str, n_states: int) -> list[Outcome]:
+    outcomes = []
+    try:
+        rows = [tuple(outcome) for outcome in given]
+    except TypeError:
+        rows = [()]
+    for i, row in enumerate(rows):
+        if len(row) != 4:
+            raise InvalidModel(
+                f"{place}[{i}] must be (probability, next state, reward, terminated); it is "
+                f"{shown(row)}"
+            )
+        probability = clean_probability(row[0], f"{place}[{i}]: probability")
+        successor = require_index(row[1], n_states, f"{place}[{i}]: next state")
+        reward = _as_reward(row[2], f"{place}[{i}]: reward")
+        if probability > 0:
+            outcomes.append(Outcome(probability, successor, reward, bool(row[3])))
+    total = sum((outcome.probability for outcome in outcomes), Fraction(0))
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise InvalidModel(
+            f"{place} must be a distribution over outcomes; its probabilities sum to "
+            f"{float(total):.6g}"
+        )
+    return [Outcome(o.probability / total, o.successor, o.reward, o.ends) for o in outcomes]
+
+
+def clean_probability(value: Any, place: str) -> Fraction:
+    """An exact probability: 0.33333333333333337 is 1/3, 0.09999999999999998 is 1/10."""
+    exact = read_number(value, place)
+    if exact < 0:
+        raise InvalidModel(f"{place} must not be negative; it is {float(exact):.6g}")
+    simple = exact.limit_denominator(LARGEST_DENOMINATOR)
+    return simple if abs(simple - exact) <= CLEANING_TOLERANCE else exact
+
+
+def _as_reward(value: Any, place: str) -> Fraction:
+    """The exact reward; single-precision floats mean their own shortest decimal."""
+    short = isinstance(value, np.floating) and not isinstance(value, float)
+    return read_number(str(value) if short and np.isfinite(value) else value, place)
+
+
+def _rows(model: Model, number: Mapping[Node, int]) -> Iterator[tuple[int, int, int, Fraction]]:
+    for state, actions in model.items():
+        for action, outcomes in enumerate(actions):
+            for o in outcomes:
+                yield number[state, False], action, number[o.successor, o.ends], o.probability
+
+
+def _read_start(opened: Any, start: Any, n_states: int) -> dict[int, Fraction]:
+    """The positive start probabilities by state number, summing to exactly 1."""
+    given = _own_start(opened) if start is None else start
+    try:
+        pairs = _start_pairs(given, n_states)
+        shares: dict[int, Fraction] = {}
+        for i, (state, share) in enumerate(pairs):
+            state = require_index(state, n_states, f"start[{i}]: state")
+            value = clean_probability(share, f"start[{state}]")
+            shares[state] = shares.get(state, Fraction(0)) + value
+    except InvalidInput as error:
+        raise InvalidModel(f"{error}; pass another start") from None
+    shares = {state: share for state, share in shares.items() if share}
+    total = sum(shares.values(), Fraction(0))
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise InvalidModel(
+            f"start must be a distribution over states; it sums to {float(total):.6g}"
+        )
+    return {state: share / total for state, share in sorted(shares.items())}
+
+
+def _start_pairs(given: Any, n_states: int) -> list[tuple[Any, Any]]:
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        return [(given, 1)]
+    if isinstance(given, Mapping):
+        return list(given.items())
+    entries = given.tolist() if isinstance(given, np.ndarray) else given
+    if isinstance(entries, list | tuple):
+        if entries and all(isinstance(e, list | tuple) and len(e) == 2 for e in entries):
+            return [(entry[0], entry[1]) for entry in entries]
+        if len(entries) == n_states:
+            return list(enumerate(entries))
+    raise InvalidModel(
+        f"start must be a state, {{state: probability}} or {n_states} probabilities; "
+        f"it is {shown(given)}"
+    )
+
+
+def _own_start(opened: Any) -> Any:
+    distribution = getattr(opened, "initial_state_distrib", None)
+    if distribution is not None:
+        return np.asarray(distribution)
+    for attribute in ("start_state_index", "start_state_indices", "start_state_indexes"):
+        states = getattr(opened, attribute, None)
+        if states is not None:
+            listed = np.atleast_1d(states).ravel().tolist()
+            return {state: Fraction(1, len(listed)) for state in listed}
+    raise InvalidParameter("the environment does not say where it starts; pass start=")

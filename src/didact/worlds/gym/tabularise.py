@@ -1,0 +1,357 @@
+"""Environments without a table -> tasks: a breadth-first walk through all that actions can reach.
+
+The walk needs steps without chance, a way back to every state (a copy of the environment), and a
+key that tells states apart. Two ways into one state are compared: where they go on differently, the
+key leaves something out and the environment is refused. Time limits are no part of the model.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import logging
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.mdp import MDP, Task, Transitions
+from didact.numerics.exact import read_number, shown
+from didact.worlds.gym.environments import open_environment
+from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
+from didact.worlds.gym.tables import Model, Node, Outcome
+from didact.worlds.parameters import as_whole_number
+
+LIMIT = 50_000
+"""States that a walk may find before it gives up."""
+TOLD_EVERY = 10_000
+"""A line of progress each time so many states are found."""
+
+log = logging.getLogger("didact.worlds")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an action did: where it leads, the exact reward, and whether the episode ended."""
+
+    snapshot: Any
+    key: Hashable
+    reward: Fraction
+    ends: bool
+
+
+class Walker(Protocol):
+    """An environment that can be put back into any state it was in."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    def n_actions(self) -> int:
+        """A."""
+
+    def begin(self, seed: int) -> tuple[Any, Hashable]:
+        """A snapshot of the state after a reset, and its key."""
+
+    def step(self, snapshot: Any, action: int) -> Step:
+        """What an action does in a snapshot, which stays as it is."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Everything that was found: outcomes by state number, nodes, keys, and the starts."""
+
+    model: Model
+    nodes: list[Node]
+    keys: list[Hashable]
+    starts: dict[int, Fraction]
+
+
+def from_environment(
+    env: Any,
+    /,
+    *,
+    key: Callable[[Any], Hashable] | None = None,
+    limit: int = LIMIT,
+    seed: int | Sequence[int] = 0,
+    features: Any = None,
+    weights: Any = None,
+    discount: Any = 0.95,
+    start: str | None = None,
+    name: str | None = None,
+) -> Task:
+    """The task of a small environment without chance, found by walking through all its states.
+
+    env: anything with `reset`, `step` and a discrete `action_space`, as Gymnasium has them, that
+        `copy.deepcopy` can copy.
+    key: a function of the environment that tells its states apart; by default what it observes.
+    limit: how many states there may be.
+    seed: of the reset; several seeds are several starts, each as likely.
+    features: None for one indicator for each distinct reward, with the rewards as weights; else a
+        function of a key, or of (key, action, next key, reward), and `weights` to go with it.
+    start: None for the state after the reset; 'uniform' for every state that goes on.
+    """
+    opened = open_environment(env, {})
+    walker = _CopyWalker(opened, key)
+    walk = explore(walker, seeds=as_seeds(seed), limit=limit)
+    return task_of(
+        walk,
+        n_actions=walker.n_actions,
+        features=features,
+        weights=weights,
+        discount=discount,
+        start=start,
+        name=name or walker.name,
+    )
+
+
+def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Walk:
+    """All states that any actions reach from the resets, in the order of their discovery."""
+    most = as_whole_number(limit, "limit", 1)
+    numbers: dict[Hashable, int] = {}
+    found: dict[Node, None] = {}
+    waiting: deque[tuple[int, Any]] = deque()
+    second: dict[int, Any] = {}
+    model: Model = {}
+    starts: dict[int, Fraction] = {}
+
+    def arrive(snapshot: Any, key: Hashable, *, ends: bool) -> int:
+        number = numbers.setdefault(key, len(numbers))
+        node = (number, ends)
+        if node not in found:
+            found[node] = None
+            _require_within(walker, len(found), most)
+            if not ends:
+                waiting.append((number, snapshot))
+        elif not ends and number not in second:
+            second[number] = snapshot
+            if number in model:
+                _require_same(walker, number, snapshot, model[number], numbers)
+        return number
+
+    for seed in seeds:
+        number = arrive(*walker.begin(seed), ends=False)
+        starts[number] = starts.get(number, Fraction(0)) + Fraction(1, len(seeds))
+    while waiting:
+        number, snapshot = waiting.popleft()
+        steps = [walker.step(snapshot, action) for action in range(walker.n_actions)]
+        model[number] = [
+            [Outcome(Fraction(1), arrive(s.snapshot, s.key, ends=s.ends), s.reward, s.ends)]
+            for s in steps
+        ]
+        if second.get(number) is not None:
+            _require_same(walker, number, second[number], model[number], numbers)
+            second[number] = None
+    return Walk(model, sorted(found), list(numbers), starts)
+
+
+def _require_within(walker: Walker, n_states: int, limit: int) -> None:
+    if n_states > limit:
+        raise Unsupported(
+            f"{walker.name} has more than {limit} states, too many to tabularise; choose a smaller "
+            f"environment, a coarser key, or raise the limit (limit={2 * limit})"
+        )
+    if n_states % TOLD_EVERY == 0:
+        log.info("%s: %d states found, at most %d", walker.name, n_states, limit)
+
+
+def _require_same(
+    walker: Walker,
+    number: int,
+    snapshot: Any,
+    outcomes: list[list[Outcome]],
+    numbers: dict[Hashable, int],
+) -> None:
+    """A second way into a state must go on as the first did."""
+    for action, (expected,) in enumerate(outcomes):
+        step = walker.step(snapshot, action)
+        got = (numbers.get(step.key), step.reward, step.ends)
+        if got != (expected.successor, expected.reward, expected.ends):
+            what = "reward" if got[0] == expected.successor else "next state"
+            key = next(key for key, i in numbers.items() if i == number)
+            raise InvalidModel(
+                f"{walker.name}: two ways into the state {shown(key)} go on differently: action "
+                f"{action} has another {what}. The key must hold all that matters, and steps must "
+                "not depend on chance or on the time"
+            )
+
+
+def task_of(
+    walk: Walk,
+    *,
+    n_actions: int,
+    features: Any = None,
+    weights: Any = None,
+    discount: Any = 0.95,
+    start: str | None = None,
+    name: str = "environment",
+    state_name: Callable[[Any], str] = str,
+    action_names: Sequence[str] | None = None,
+) -> Task:
+    """The task that a walk has found."""
+    number = {node: i for i, node in enumerate(walk.nodes)}
+    if features is None:
+        phi, values, feature_names = reward_indicators(walk.model, walk.nodes)
+        weights = values if weights is None else weights
+    elif not callable(features):
+        raise InvalidParameter(
+            "features must be a function of a key, or of (key, action, next key, reward); "
+            f"it is {shown(features)}"
+        )
+    elif weights is None:
+        raise InvalidParameter("weights must be given with features of your own; give one for each")
+    else:
+        by_key = _by_key(features, walk.keys)
+        phi, feature_names = outcome_features(by_key, walk.model, walk.nodes, len(walk.keys)), None
+    mdp = MDP(
+        Transitions.from_rows(_rows(walk.model, number), len(walk.nodes), n_actions),
+        phi,
+        discount,
+        start=[(number[s, False], share) for s, share in _starts(walk, start).items()],
+        terminal=[i for i, (_, ends) in enumerate(walk.nodes) if ends],
+        state_names=_state_names(walk, state_name),
+        action_names=action_names or [f"action {i}" for i in range(n_actions)],
+        feature_names=feature_names,
+    )
+    return Task(mdp, weights, name=name)
+
+
+def _rows(model: Model, number: dict[Node, int]) -> Iterator[tuple[int, int, int, int]]:
+    for state, actions in model.items():
+        for action, (outcome,) in enumerate(actions):
+            yield number[state, False], action, number[outcome.successor, outcome.ends], 1
+
+
+def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
+    if start is None:
+        return walk.starts
+    if start != "uniform":
+        raise InvalidParameter(
+            f"start must be None, the state after the reset, or 'uniform'; it is {shown(start)}"
+        )
+    return dict.fromkeys(walk.model, Fraction(1, len(walk.model)))
+
+
+def _state_names(walk: Walk, state_name: Callable[[Any], str]) -> list[str]:
+    """A name for each node; the one that ends says so where the same key also goes on."""
+    return [
+        state_name(walk.keys[state]) + (" (end)" if ends and state in walk.model else "")
+        for state, ends in walk.nodes
+    ]
+
+
+def _by_key(features: Callable[..., Any], keys: Sequence[Hashable]) -> Callable[..., Any]:
+    """The same function of state numbers; its signature still says how many arguments it takes."""
+
+    @functools.wraps(features)
+    def called(*given: Any) -> Any:
+        if len(given) == 1:
+            return features(keys[given[0]])
+        state, action, successor, reward = given
+        return features(keys[state], action, keys[successor], reward)
+
+    return called
+
+
+def as_seeds(seed: Any) -> list[int]:
+    """One seed or several, as whole numbers; texts such as '3' come from the command line."""
+    listed = list(seed) if isinstance(seed, list | tuple | range | np.ndarray) else [seed]
+    if not listed:
+        raise InvalidParameter("seed must be a whole number or several; there is none")
+    return [as_whole_number(_read_whole(entry), "seed", 0, 2**32 - 1) for entry in listed]
+
+
+def _read_whole(entry: Any) -> Any:
+    return int(entry) if isinstance(entry, str) and entry.isdecimal() else entry
+
+
+def require_discrete(env: Any) -> tuple[int, int]:
+    """The first action and how many there are."""
+    space = getattr(env, "action_space", None)
+    n, first = getattr(space, "n", None), getattr(space, "start", 0)
+    if not isinstance(n, int | np.integer) or not callable(getattr(env, "step", None)):
+        raise Unsupported(
+            f"{type(env).__name__} must have reset, step and a Discrete action_space to be walked "
+            f"through; its actions are {shown(space)}"
+        )
+    return int(first), int(n)
+
+
+def random_state(env: Any) -> Any:
+    """The state of the environment's own generator, to see whether a step drew from it."""
+    generator = getattr(env, "_np_random", None)
+    return None if generator is None else generator.bit_generator.state
+
+
+def require_no_chance(name: str, before: Any, after: Any) -> None:
+    """Refuse steps that drew random numbers."""
+    if before != after:
+        raise Unsupported(
+            f"{name} draws random numbers in its steps, so a walk cannot know their probabilities; "
+            "give the environment a table P, or build an MDP by hand"
+        )
+
+
+class _CopyWalker:
+    """Any environment that can be copied; a snapshot is a copy."""
+
+    def __init__(self, env: Any, key: Callable[[Any], Hashable] | None):
+        if key is not None and not callable(key):
+            raise InvalidParameter(f"key must be a function of the environment; it is {shown(key)}")
+        self._env = env
+        self._key = key
+        self._first, self.n_actions = require_discrete(env)
+        self.name = str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
+
+    def begin(self, seed: int) -> tuple[Any, Hashable]:
+        env = self._copied(self._env)
+        observation, _ = env.reset(seed=seed)
+        return env, self._key_of(env, observation)
+
+    def step(self, snapshot: Any, action: int) -> Step:
+        env = self._copied(snapshot)
+        before = random_state(env)
+        observation, reward, ends, _, _ = env.step(self._first + action)
+        require_no_chance(self.name, before, random_state(env))
+        text = str(reward) if isinstance(reward, np.floating) else reward
+        exact = read_number(text, f"{self.name}: reward of action {action}")
+        return Step(env, self._key_of(env, observation), exact, bool(ends))
+
+    def _copied(self, env: Any) -> Any:
+        kept = (getattr(env, n, None) for n in ("spec", "action_space", "observation_space"))
+        try:
+            return copy.deepcopy(env, {id(part): part for part in kept if part is not None})
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise Unsupported(
+                f"{self.name} cannot be copied, and the walk must come back to every state: "
+                f"{reason:.200}"
+            ) from None
+
+    def _key_of(self, env: Any, observation: Any) -> Hashable:
+        found = frozen(observation) if self._key is None else self._key(env)
+        try:
+            hash(found)
+        except TypeError:
+            raise InvalidParameter(
+                f"{self.name}: a key must be hashable, as a number or a tuple; it is {shown(found)}"
+            ) from None
+        return found
+
+
+def frozen(value: Any) -> Any:
+    """Numbers, texts, arrays, and containers of them as hashable plain values."""
+    if isinstance(value, np.ndarray):
+        return frozen(value.tolist())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return tuple(frozen(entry) for entry in value)
+    if isinstance(value, dict):
+        return tuple((name, frozen(value[name])) for name in sorted(value))
+    return value

@@ -1,0 +1,116 @@
+"""Policy matching against finite differences, fine grids and its definition."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import didact
+from didact.errors import InvalidParameter
+from didact.learners.evidence import as_evidence
+from didact.learners.points.policy_matching import Mismatch, policy_matching
+from didact.mdp import MDP, Task
+from didact.random import as_generator
+from tests.models import tasks
+
+
+def learned(task, demonstrations, **options):
+    evidence = as_evidence(task.mdp, demonstrations)
+    return policy_matching(evidence, as_generator(0, "learn"), **options)
+
+
+def mismatch(task, pairs, weights, confidence):
+    """J by its definition, in loops, on the planner's own values."""
+    q = didact.solve(task.mdp, weights).action_values
+    total = 0.0
+    for state in {s for s, _ in pairs}:
+        actions = [a for s, a in pairs if s == state]
+        top = max(q[state])
+        raised = [math.exp(confidence * (v - top)) for v in q[state]]
+        for action, share in enumerate(raised):
+            seen = actions.count(action) / len(actions)
+            total += len(actions) / len(pairs) * (share / sum(raised) - seen) ** 2
+    return total
+
+
+@given(tasks(discounts=("0", "1/2", "0.9")), st.data())
+@settings(max_examples=60)
+def test_the_mismatch_is_its_definition_and_its_slope_the_difference(task, data):
+    alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
+    pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))
+    pairs = data.draw(st.lists(pair, min_size=1, max_size=6))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    weights = rng.standard_normal(task.mdp.n_features)
+    function = Mismatch(as_evidence(task.mdp, [[p] for p in pairs]), 2.0)
+    value, slope = function(weights)
+    assert -value == pytest.approx(mismatch(task, pairs, weights, 2.0), abs=1e-10)
+    for i, unit in enumerate(np.eye(weights.size)):
+        up, down = function(weights + 1e-6 * unit), function(weights - 1e-6 * unit)
+        if np.allclose(up[1], down[1], atol=1e-3):
+            assert slope[i] == pytest.approx((up[0] - down[0]) / 2e-6, abs=1e-4)
+
+
+@pytest.mark.parametrize("confidence", [1.0, 10.0, 100.0])
+def test_two_features_agree_with_a_fine_grid(confidence):
+    task = didact.make("random-grid", size=3, n_features=2, seed=4, slip="1/5")
+    rng = np.random.default_rng(2)
+    pairs = [(int(rng.integers(9)), int(rng.integers(4))) for _ in range(8)]
+    belief = learned(task, [[p] for p in pairs], confidence=confidence)
+    found = belief.settings["mismatch"]
+    assert found == pytest.approx(mismatch(task, pairs, belief.map_weights, confidence), abs=1e-9)
+    angles = np.linspace(0.0, 2 * np.pi, 181)
+    grid = [mismatch(task, pairs, [np.cos(t), np.sin(t)], confidence) for t in angles]
+    assert found <= min(grid) + 1e-9
+
+
+def test_frequencies_are_matched():
+    """One state, two ends: three of four times the first. The softmax policy does the same."""
+    moves = np.zeros((3, 2, 3))
+    moves[0, 0, 1] = moves[0, 1, 2] = 1.0
+    mdp = MDP(moves, [[0, 0], [1, 0], [0, 1]], "1/2", terminal=[1, 2])
+    belief = learned(Task(mdp, [1, 0]), [[(0, 0)]] * 3 + [[(0, 1)]], confidence=4.0)
+    assert belief.settings["mismatch"] == pytest.approx(0.0, abs=1e-10)
+    gap = 4.0 * 0.5 * (belief.map_weights[0] - belief.map_weights[1])
+    assert 1.0 / (1.0 + math.exp(-gap)) == pytest.approx(0.75, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_closed_lessons_are_learned_without_loss(seed):
+    task = didact.make("random-grid", size=9, n_features=8, seed=seed)
+    lesson = didact.teach(task, horizon=1, scope="all", closed=True)
+    belief = learned(task, lesson.demonstrations)
+    assert didact.evaluate(task, belief.map_weights).worst_policy_loss == 0
+    assert belief.settings["converged"]
+    assert belief.certificate.holds
+
+
+def test_what_it_returns():
+    task = didact.make("random-grid", size=3, n_features=3, seed=0)
+    belief = learned(task, [[(0, 0)], [(4, 1)]], confidence=10.0, norm="l1-sphere")
+    assert (belief.learner, belief.confidence) == ("policy-matching", 10.0)
+    assert np.abs(belief.map_weights).sum() == pytest.approx(1.0)
+    assert belief.map_log_posterior == pytest.approx(belief.certificate.log_likelihood)
+    assert "climbs reached the best match" in belief.settings["convergence"]
+
+
+def test_nothing_shown_is_said():
+    belief = learned(didact.make("six-cell"), [])
+    assert "nothing was shown" in belief.notes[0]
+    assert belief.settings["mismatch"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": math.inf}, "confidence must be a finite number from 0"),
+        ({"n_starts": "8"}, "n_starts must be a whole number from 1; it is '8'"),
+        ({"norm": "l2"}, "norm must be 'l2-sphere' or 'l1-sphere'; it is 'l2'"),
+    ],
+)
+def test_bad_options_are_told_in_one_line(options, message):
+    with pytest.raises(InvalidParameter) as raised:
+        learned(didact.make("six-cell"), [], **options)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)

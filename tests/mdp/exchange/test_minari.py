@@ -1,0 +1,256 @@
+"""Minari datasets: what we write the real package reads, and what it writes we read."""
+
+import json
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+from didact.errors import InvalidFile, Unsupported
+from didact.mdp import Demonstration
+from didact.mdp.exchange.minari import datasets_root, read_minari
+from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.files import task_document
+from didact.teaching import teach
+from didact.worlds import from_gymnasium, make
+from didact.worlds.gym.recorded import recorded_task
+
+minari = pytest.importorskip("minari")
+h5py = pytest.importorskip("h5py")
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    """A home of Minari's of its own, and no way to the network."""
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+
+    def refuse(*arguments, **options):
+        raise AssertionError("nothing may be fetched")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    return tmp_path / "minari"
+
+
+@pytest.fixture
+def recording():
+    task = make("random-grid", size=4, n_features=3, slip="1/4", terminals=2, seed=3)
+    lesson = teach(task)
+    return Recording(lesson.demonstrations, task=task, lesson=lesson.document())
+
+
+@pytest.mark.parametrize("id", ["lesson-v0", "mine/grids/lesson-v3"])
+def test_the_real_package_reads_what_we_write(id, recording, root):
+    assert save_recording(recording, id) == root / id
+    dataset = minari.load_dataset(id)
+    assert (dataset.id, dataset.total_episodes) == (id, len(recording.demonstrations))
+    assert dataset.total_steps == recording.n_pairs
+    assert dataset.observation_space == gymnasium.spaces.Discrete(16)
+    assert dataset.action_space == gymnasium.spaces.Discrete(4)
+    assert list(minari.list_local_datasets()) == [id]
+    about = list(dataset.storage.get_episode_metadata(range(len(dataset))))
+    for episode, told, shown in zip(dataset, about, recording.demonstrations, strict=True):
+        assert told["options"] == {"start_state": shown[0][0]}
+        assert len(episode.observations) == len(shown) + 1
+        pairs = zip(episode.observations[:-1].tolist(), episode.actions.tolist(), strict=True)
+        assert tuple(pairs) == shown.pairs
+        assert (episode.terminations | episode.truncations).tolist() == [
+            *[False] * (len(shown) - 1),
+            True,
+        ]
+        assert bool(episode.terminations[-1]) == bool(
+            recording.task.mdp.terminal[episode.observations[-1]]
+        )
+    repr(dataset[0])
+
+
+def test_it_reads_back_by_name_and_by_folder(recording, root):
+    save_recording(recording, "lesson-v0")
+    for source in ("lesson-v0", root / "lesson-v0", root / "lesson-v0" / "data"):
+        back = load_recording(source)
+        assert back.demonstrations == recording.demonstrations
+        assert back.lesson == recording.lesson
+        assert task_document(back.task) == task_document(recording.task)
+
+
+def test_chosen_numbers_are_those_of_filter_episodes(recording):
+    save_recording(recording, "lesson-v0")
+    dataset = minari.load_dataset("lesson-v0")
+    chosen = [1]
+    kept = dataset.filter_episodes(lambda episode: episode.id in chosen)
+    assert kept.episode_indices.tolist() == chosen
+    assert kept[0].actions.tolist() == [a for _, a in recording.part(chosen).demonstrations[0]]
+
+
+def played(env, actions, seed):
+    """An episode as Minari's collector would store it."""
+    states = [env.reset(seed=seed)[0]]
+    rewards, ends, cuts = [], [], []
+    for action in actions:
+        state, reward, ended, cut, _ = env.step(action)
+        states.append(state)
+        rewards.append(float(reward))
+        ends.append(ended)
+        cuts.append(cut)
+        if ended:
+            break
+    return minari.data_collector.EpisodeBuffer(
+        seed=seed,
+        observations=np.array(states),
+        actions=np.array(actions[: len(rewards)]),
+        rewards=rewards,
+        terminations=ends,
+        truncations=cuts,
+        infos={},
+    )
+
+
+@pytest.mark.parametrize("id", ["FrozenLake-v1", "Taxi"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_others_recorded_keeps_their_numbers_until_they_are_translated(id):
+    if id == "Taxi":
+        id = "Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3"
+    env = gymnasium.make(id)
+    rng = np.random.default_rng(0)
+    buffers = [
+        played(env, rng.integers(env.action_space.n, size=12).tolist(), seed) for seed in range(5)
+    ]
+    minari.create_dataset_from_buffers("theirs-v0", buffers, env=env)
+    found = load_recording("theirs-v0")
+    assert found.foreign
+    assert found.task is None
+    assert found.environment.id == id
+    task, number_of = recorded_task(found.environment.id, found.environment.options)
+    own = found.of_task(task, number_of)
+    assert task_document(task) == task_document(from_gymnasium(id))
+    decoded = dict(enumerate(task.mdp.state_names))
+    for buffer, shown in zip(buffers, own.demonstrations, strict=True):
+        for number, action, (state, taken) in zip(
+            buffer.observations, buffer.actions, shown, strict=False
+        ):
+            assert taken == action
+            assert number_of[int(number)] == state
+            if id == "FrozenLake-v1":
+                assert decoded[state] == str(number)
+
+
+def test_no_action_is_taken_where_the_lake_ends():
+    task, number_of = recorded_task("FrozenLake-v1", {"discount": "0.9"})
+    assert task.mdp.exact_discount.denominator == 10
+    assert sorted(set(range(16)) - set(number_of)) == [5, 7, 11, 12, 15]
+    assert not any(task.mdp.terminal[state] for state in number_of.values())
+    with pytest.raises(Unsupported, match="observes a picture"):
+        recorded_task("MiniGrid-Empty-5x5-v0", {})
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_pictures_are_no_states(tmp_path):
+    space = gymnasium.spaces.Box(0, 1, (2,))
+    buffer = minari.data_collector.EpisodeBuffer(
+        observations=np.zeros((2, 2), dtype=np.float32), actions=np.zeros(1, dtype=int),
+        rewards=[0.0], terminations=[True], truncations=[False], infos={},
+    )  # fmt: skip
+    minari.create_dataset_from_buffers(
+        "boxes-v0", [buffer], observation_space=space, action_space=gymnasium.spaces.Discrete(2)
+    )
+    with pytest.raises(InvalidFile, match="observation_space must be Discrete, state numbers"):
+        load_recording("boxes-v0")
+
+
+def edited(folder, **changes):
+    file = folder / "data" / "metadata.json"
+    metadata = {**json.loads(file.read_text()), **changes}
+    file.write_text(json.dumps({k: v for k, v in metadata.items() if v is not None}))
+
+
+def test_an_entry_point_in_the_metadata_is_never_run(recording, root):
+    """Without spaces Minari would make the environment that the metadata name."""
+    save_recording(recording, "lesson-v0")
+    spec = {"id": "Evil-v0", "entry_point": "os:abort", "kwargs": {}}
+    edited(root / "lesson-v0", didact_task=None, didact_lesson=None, env_spec=json.dumps(spec))
+    back = load_recording("lesson-v0")
+    assert back.environment.id == "Evil-v0"
+    edited(root / "lesson-v0", observation_space=None)
+    with pytest.raises(InvalidFile, match="observation_space must be Discrete"):
+        load_recording("lesson-v0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"total_steps": 10**12}, "at most 50000000 pairs"),
+        ({"total_episodes": "many"}, "must say total_episodes as a whole number"),
+        ({"total_episodes": 99}, "Minari cannot read it"),
+        ({"data_format": "punch-cards"}, "Minari cannot read it"),
+        ({"didact_task": {"format": "x"}}, "format must be 'didact.task/1'"),
+        ({"observation_space": "{"}, "observation_space must be Discrete"),
+    ],
+)
+def test_damaged_datasets_are_refused_in_one_line(changes, message, recording, root):
+    save_recording(recording, "lesson-v0")
+    edited(root / "lesson-v0", **changes)
+    with pytest.raises(InvalidFile, match=message) as refused:
+        load_recording("lesson-v0")
+    assert "\n" not in str(refused.value)
+
+
+def test_sizes_are_checked_before_memory_is_taken(recording, root):
+    """An array that claims more than the file holds is a few bytes on the disk."""
+    save_recording(recording, "lesson-v0")
+    with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
+        del file["episode_0"]["actions"]
+        file["episode_0"].create_dataset("actions", shape=(10**12,), dtype="i8", chunks=(1024,))
+    with pytest.raises(InvalidFile, match="at most 50000000 pairs"):
+        load_recording("lesson-v0")
+
+
+def test_the_start_in_the_options_is_the_start(recording, root):
+    save_recording(recording, "lesson-v0")
+    with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
+        file["episode_0"].attrs["options/start_state"] = 15
+    with pytest.raises(InvalidFile, match="must start in the state that its options say, 15"):
+        load_recording("lesson-v0")
+
+
+def test_episodes_must_hold_together(recording, root):
+    save_recording(recording, "lesson-v0")
+    with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
+        actions = file["episode_0"]["actions"]
+        actions.resize((len(actions) - 1,))
+    with pytest.raises(InvalidFile, match="one observation more than actions"):
+        load_recording("lesson-v0")
+
+
+@pytest.mark.parametrize("name", ["no version", "spaces in it-v0", "x/../../y-v0"])
+def test_names_that_minari_does_not_take(name, recording):
+    with pytest.raises(InvalidFile):
+        save_recording(recording, name, format="minari")
+    with pytest.raises(InvalidFile):
+        load_recording(name, format="minari")
+
+
+def test_a_dataset_needs_a_task_and_an_episode(recording, tmp_path):
+    with pytest.raises(InvalidFile, match="needs the task"):
+        save_recording(Recording((Demonstration([(0, 0)]),)), f"{tmp_path}/x-v0")
+    with pytest.raises(InvalidFile, match="at least one episode"):
+        save_recording(Recording((), task=recording.task), f"{tmp_path}/x-v0")
+
+
+def test_without_the_package_one_line_says_what_to_install(recording, tmp_path, monkeypatch):
+    save_recording(recording, f"{tmp_path}/x-v0")
+    monkeypatch.setitem(sys.modules, "minari", None)
+    for use in (
+        lambda: read_minari(tmp_path / "x-v0"),
+        lambda: save_recording(recording, f"{tmp_path}/y-v0"),
+    ):
+        with pytest.raises(Unsupported, match=r"pip install 'didact\[minari\]'"):
+            use()
+
+
+def test_where_minari_keeps_datasets(monkeypatch, root):
+    assert datasets_root() == root
+    monkeypatch.delenv("MINARI_DATASETS_PATH")
+    assert datasets_root().parts[-2:] == (".minari", "datasets")
+    monkeypatch.setenv("HOME", str(root))
+    with pytest.raises(InvalidFile, match="nothing is fetched from elsewhere"):
+        load_recording("D4RL/door/human-v2")

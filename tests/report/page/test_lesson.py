@@ -1,0 +1,347 @@
+"""The lesson page as text: what it says is true, whole, safe and readable by ear."""
+
+import re
+from fractions import Fraction
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from didact import Task, equivalence_class, evaluate, from_gymnasium, make, teach
+from didact.bec.rows import demonstrated_pairs
+from didact.errors import InvalidModel, InvalidParameter
+from didact.report.page.facts import gather
+from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment, write_page
+from didact.report.page.scene import scene_of
+from didact.report.page.strips import frames
+from didact.report.page.svg import amount, number, safe
+from didact.report.page.words import verdict_words
+from didact.teaching import load_lesson
+from tests.models import tasks
+from tests.report.drawn import HOSTILE, WORLDS, hostile
+
+VOID = {"meta", "link", "input", "br", "path", "circle", "rect", "use", "polygon", "polyline"}
+
+
+class Reader(HTMLParser):
+    """Checks nesting, and collects ids, references and the text that people read."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.needs, self.tags, self.texts = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        assert len(named) == len(attributes), f"{tag} repeats an attribute"
+        self.tags.append((tag, named))
+        if "id" in named:
+            self.ids.append(named["id"])
+        for name in ("aria-labelledby", "data-demo"):
+            self.needs += named.get(name, "").split()
+        if named.get("href", "").startswith("#"):
+            self.needs.append(named["href"][1:])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.texts.append(text)
+
+
+def read(page: str) -> Reader:
+    """A page that holds together: nested rightly, ids once, references that lead somewhere."""
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert not reader.open
+    assert len(set(reader.ids)) == len(reader.ids)
+    assert set(reader.needs) <= set(reader.ids)
+    for tag, attributes in reader.tags:
+        if tag == "svg":
+            assert attributes.get("aria-hidden") == "true" or attributes["role"] == "img"
+        if tag == "button":
+            assert attributes["type"] == "button"
+        assert not any(name.startswith("on") for name in attributes)
+    assert not re.search(r"https?://|//\w|@import|url\(", page), "nothing is loaded"
+    return reader
+
+
+def world(name: str) -> Task:
+    try:
+        return WORLDS[name]()
+    except InvalidParameter:
+        pytest.skip("the world has no such parameter")
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("budget", [None, 1])
+def test_pages_hold_together_and_tell_every_step(name, budget):
+    task = world(name)
+    lesson = teach(task, budget=budget)
+    page = lesson_page(task, lesson, command=f"didact explain '{HOSTILE}'")
+    reader = read(page)
+    assert len(page) < 400_000
+    spoken = [of.get("data-say", "") for tag, of in reader.tags if tag == "li"]
+    scene = scene_of(task)
+    for demonstration in lesson.demonstrations:
+        shown = frames(task, demonstration, scene)
+        told = [pair for f in shown if f.action is not None
+                for pair in [(f.state, f.action)] * (f.last - f.first + 1)]  # fmt: skip
+        assert told == list(demonstration)
+    n_chips = sum(len(frames(task, d, scene)) for d in lesson.demonstrations)
+    assert sum(1 for text in spoken if text) == n_chips
+    assert "<img" not in page
+    assert page.count("<script>") == 1
+
+
+@given(tasks())
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+def test_any_task_has_a_page(task):
+    """Ties, terminals, restricted starts, degenerate features: all of it can be drawn."""
+    known = equivalence_class(task)
+    lesson = teach(task, known=known)
+    read(lesson_page(task, lesson, known=known))
+    read_fragment(task_fragment(task))
+
+
+def read_fragment(fragment: str) -> None:
+    frame = Reader()
+    frame.feed(fragment)
+    [(tag, attributes)] = frame.tags
+    assert tag == "iframe"
+    read(attributes["srcdoc"])
+
+
+@given(tasks())
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+def test_the_facts_are_true(task):
+    known = equivalence_class(task, arithmetic="exact")
+    lesson = teach(task, known=known)
+    facts = gather(task, lesson, known)
+    exact, shown = known.rows.exact, lesson.demonstrations
+    for said in facts.said:
+        if said.step is not None:
+            state, action = shown[said.demonstration][said.step]
+            rows = demonstrated_pairs(task.mdp, [[(state, action)]])
+            members = facets_with(known, said.statement)
+            assert set(known.rows.stated_by(rows).tolist()) & members
+    assert facts.n_covered == len(facts.said) - len(lesson.uncovered)
+    for i, belief in enumerate(facts.ruled_out):
+        gained = facts.curve[i + 1].covered - facts.curve[i].covered
+        assert gained == lesson.gains[i]
+        assert (belief is not None) == (gained > 0)
+        if belief is None:
+            continue
+        before = known.rows.stated_by(demonstrated_pairs(task.mdp, shown[:i]))
+        after = known.rows.stated_by(demonstrated_pairs(task.mdp, shown[: i + 1]))
+        assert all(dot(exact[row], belief.weights) >= 0 for row in before)
+        assert any(dot(exact[row], belief.weights) < 0 for row in after)
+        worst = evaluate(task, list(belief.weights), plan=known.plan).worst_policy_loss
+        assert belief.loss == pytest.approx(worst, rel=1e-6, abs=1e-9)
+    losses = [point.loss for point in facts.curve]
+    assert losses == sorted(losses, reverse=True)
+    assert not lesson.is_complete or losses[-1] == 0
+
+
+@pytest.mark.parametrize("name", ["grid", "garnet", "balls"])
+def test_the_largest_loss_found_never_rises(name):
+    """What fits more demonstrations fits fewer of them too."""
+    task = WORLDS[name]()
+    facts = gather(task, teach(task))
+    losses = [point.loss for point in facts.curve]
+    found = [0.0 if belief is None else belief.loss for belief in facts.ruled_out]
+    opposite = evaluate(task, (-task.weights).tolist()).worst_policy_loss
+    assert losses[-1] == 0
+    assert losses[1:-1] == [max(found[n:]) for n in range(1, len(found))]
+    assert losses[0] == pytest.approx(max([opposite, *found]))
+    assert len(losses) > 3
+
+
+def facets_with(known, statement) -> set[int]:
+    """The rows of the facet or equality whose first row a statement names."""
+    places = (known.rows.statements == np.array(statement)).all(axis=1)
+    row = int(known.rows.number[np.flatnonzero(places)[0]])
+    return next((set(f) for f in known.cone.facets if row in f), {row})
+
+
+def dot(left, right) -> Fraction:
+    return sum((Fraction(x) * Fraction(y) for x, y in zip(left, right, strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("taxi", "One demonstration of 18 steps is enough."),
+        ("cliff", "One demonstration of 13 steps is enough."),
+        ("lake", "Partly taught: one demonstration of 7 steps leaves 1 of 2 constraints open."),
+        ("one", "Nothing needs to be shown: every reward leads to the same behaviour."),
+        ("two-choices", "One single step is enough."),
+    ],
+)
+def test_the_verdict_stands_in_one_line(name, verdict):
+    task = world(name)
+    lesson = teach(task, horizon=1 if name == "two-choices" else None)
+    assert verdict_words(gather(task, lesson)) == verdict
+    assert f'<p class="verdict">{verdict}</p>' in lesson_page(task, lesson)
+
+
+def test_taxi_says_why_one_is_enough():
+    task = from_gymnasium("Taxi-v4")
+    page = lesson_page(task, teach(task))
+    assert (
+        "The policy chooses in 400 situations. Each choice against each other action says "
+        "something about the reward: 2,800 comparisons, 19 different statements. All of them "
+        "follow from just 2 of them, and one demonstration shows them all."
+    ) in page
+    assert "one unit of reward 20 is worth at least 20 units of reward -1" in page
+
+
+def test_frozen_lake_lists_what_cannot_be_shown():
+    task = from_gymnasium("FrozenLake-v1")
+    lesson = teach(task)
+    page = lesson_page(task, lesson)
+    assert lesson.uncovered[0].words in page
+    assert "no optimal demonstration from these starts can show it" in page
+    assert "A wrong reward that still fits" in page
+    assert amount(lesson.loss) in page
+
+
+def test_the_proof_status_is_told_apart():
+    task = make("six-cell")
+    exact, floats = teach(task), teach(task, arithmetic="float")
+    assert "Proof verified" in lesson_page(task, exact, verified="proved: fine")
+    assert "Proof verified" not in lesson_page(task, exact)
+    assert "Decided in exact rational arithmetic" in lesson_page(task, exact)
+    assert "Numerical, not proved" in lesson_page(task, floats)
+
+
+def test_the_command_and_the_story_are_text():
+    task = make("six-cell")
+    page = lesson_page(task, teach(task), command=HOSTILE, story=[HOSTILE])
+    assert HOSTILE not in page
+    assert page.count("&lt;script&gt;hacked=1&lt;/script&gt;") == 2
+
+
+def test_without_a_command_python_makes_it_again():
+    task = make("six-cell")
+    page = lesson_page(task, teach(task, horizon=1, budget=2))
+    assert "didact.teach(task, horizon=1, budget=2)" in page
+
+
+def test_a_loaded_lesson_has_the_same_page(tmp_path):
+    task = make("ball-sorting")
+    lesson = teach(task)
+    lesson.save(tmp_path / "lesson.json")
+    assert lesson_page(task, load_lesson(tmp_path / "lesson.json")) == lesson_page(task, lesson)
+
+
+def test_another_tasks_lesson_is_refused():
+    lesson = teach(make("ball-sorting"))
+    with pytest.raises(InvalidModel):
+        lesson_page(make("six-cell"), lesson)
+
+
+def test_another_tasks_class_is_refused():
+    task, other = make("six-cell"), make("six-cell")
+    with pytest.raises(InvalidParameter, match="the class of this very task"):
+        lesson_page(task, teach(task), known=equivalence_class(other))
+
+
+def test_a_page_is_written_whole(tmp_path):
+    task = make("six-cell")
+    write_page(tmp_path / "lesson.html", task, teach(task))
+    assert (tmp_path / "lesson.html").read_text().endswith("</html>\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["lesson.html"]
+
+
+def test_a_large_world_is_drawn_where_it_matters():
+    task = make("random-grid", size=100, n_features=8, seed=0)
+    lesson = teach(task, arithmetic="float", budget=3)
+    page = lesson_page(task, lesson)
+    read(page)
+    assert len(page.encode()) < 300_000
+    assert "a part of the world" in page
+
+
+def test_many_demonstrations_are_cut_and_counted():
+    task = make("random-grid", size=30, n_features=20, seed=0)
+    lesson = teach(task, horizon=1, arithmetic="float")
+    page = lesson_page(task, lesson)
+    n = len(lesson.demonstrations)
+    assert n > 30
+    assert f"And {n - 30} more, in the lesson file." in page
+    assert page.count('class="demo with-picture') == 30
+
+
+def test_a_notebook_shows_pages_in_frames():
+    task = hostile()
+    lesson = teach(task)
+    for fragment in (lesson_fragment(task, lesson), task_fragment(task)):
+        read_fragment(fragment)
+        assert "allow-same-origin" not in fragment
+
+
+# Numbers and texts
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (1, "1"), (-0.5, "−0.5"), (1234.5, "1,234"), (1e-9, "1×10^-9"), (2 / 3, "0.667")],
+)
+def test_amounts_are_short(value, text):
+    assert amount(value) == text
+
+
+def test_coordinates_are_short():
+    assert [number(x) for x in (1.0, 0.125, -3.999, 2.10)] == ["1", "0.12", "-4", "2.1"]
+
+
+def test_texts_are_one_safe_line():
+    assert safe("a\n<b>\x00'\"") == "a &lt;b&gt; &#x27;&quot;"
+    assert len(safe("x" * 1000)) == 400
+
+
+# Colours
+
+
+def variables(scheme: str) -> dict[str, str]:
+    css = files("didact.report").joinpath("page.css").read_text()
+    light, dark = re.findall(r":root \{(.*?)\}", css, re.S)
+    found = dict(re.findall(r"--([\w-]+): (#\w{6})", light))
+    return (
+        {**found, **dict(re.findall(r"--([\w-]+): (#\w{6})", dark))} if scheme == "dark" else found
+    )
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_can_be_read(scheme):
+    """Contrast of WCAG AA: 4.5 for text, 3 for lines and signs."""
+    colours = variables(scheme)
+    for ground in ("paper", "card"):
+        for ink in ("ink", "soft", "accent", "risk"):
+            assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
+    for ground in ("accent-soft", "risk-soft", "plain", *(f"f{i}" for i in range(12))):
+        assert contrast(colours["ink"], colours[ground]) >= 4.5, ground
+        assert contrast(colours["trail"], colours[ground]) >= 3, ground
+    assert contrast(colours["paper"], colours["accent"]) >= 3
