@@ -315,7 +315,7 @@ def test_texts_are_one_safe_line():
 
 
 def variables(scheme: str) -> dict[str, str]:
-    css = files("didact.report").joinpath("page.css").read_text()
+    css = files("didact.report.page").joinpath("page.css").read_text()
     light, dark = re.findall(r":root \{(.*?)\}", css, re.S)
     found = dict(re.findall(r"--([\w-]+): (#\w{6})", light))
     return (
