@@ -1,83 +1,26 @@
-"""Rooms import only the rooms below them; the proof checker stands alone."""
+"""Rooms import only the rooms below them, and floors the floors below; the checker stands alone."""
 
-import ast
 import sys
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "didact"
-
-LEVELS = (
-    {"errors"},
-    {"numerics"},
-    {"random"},
-    {"files"},
-    {"mdp"},
-    {"worlds"},
-    {"planning"},
-    {"bec"},
-    {"teaching"},
-    {"learners"},
-    {"active"},
-    {"studies"},
-    {"report"},
-    {"app"},
-    {"cli", "studio"},
+from tests.floors import (
+    CHECKER,
+    FLOORS,
+    FRONT,
+    LEVEL_OF,
+    LEVELS,
+    MAY_LOOK_UP,
+    PACKAGE,
+    REST,
+    imported,
+    modules,
+    name_of,
+    named_in_text,
+    package_of,
+    room_of,
+    wrong_imports,
 )
-"""From the ground up. Rooms of one level do not import each other."""
-
-LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-CHECKER = "proofcheck"
-MAY_RUN_THE_CHECKER = {"app", "cli", "studio"}
-FRONT = {"__init__", "__main__"}
-
-
-def modules():
-    return sorted(PACKAGE.rglob("*.py"))
-
-
-def name_of(path: Path) -> tuple[str, ...]:
-    """('didact', 'mdp', 'model'); a package is its own name without __init__."""
-    parts = ("didact", *path.relative_to(PACKAGE).with_suffix("").parts)
-    return parts[:-1] if parts[-1] == "__init__" else parts
-
-
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).with_suffix("").parts[0]
-
-
-def imported(source: str, package: tuple[str, ...]) -> list[str]:
-    """Dotted names of all that is imported anywhere in a module, inside functions too.
-
-    `from a import b` is a.b: b may be a module. package: that of the module, for relative imports.
-    """
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            near = package[: len(package) - node.level + 1] if node.level else ()
-            base = [*near, *([node.module] if node.module else [])]
-            found += [".".join([*base, alias.name]) for alias in node.names]
-    return found
-
-
-def wrong_imports(room: str, source: str, package: tuple[str, ...]) -> list[str]:
-    """The imports that a module of the room must not have."""
-    wrong = []
-    for name in imported(source, package):
-        parts = name.split(".")
-        if parts[0] != "didact" or name == "didact.__version__":
-            continue
-        target = parts[1] if len(parts) > 1 else ""
-        if target == CHECKER:
-            allowed = room in MAY_RUN_THE_CHECKER
-        else:
-            allowed = target == room or LEVEL_OF.get(target, len(LEVELS)) < LEVEL_OF[room]
-        if not allowed:
-            wrong.append(name)
-    return wrong
 
 
 def test_every_module_has_a_room():
@@ -89,13 +32,29 @@ def test_every_module_has_a_room():
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: ".".join(name_of(path)))
 def test_rooms_import_only_downwards(path):
-    room = room_of(path)
-    if room in FRONT or room == CHECKER:
+    if room_of(path) in FRONT or room_of(path) == CHECKER:
         return
-    name = name_of(path)
-    package = name if path.name == "__init__.py" else name[:-1]
-    wrong = wrong_imports(room, path.read_text(encoding="utf-8"), package)
-    assert not wrong, f"didact.{room} must not import {wrong[0]}"
+    wrong = wrong_imports(name_of(path), path.read_text(encoding="utf-8"), package_of(path))
+    assert not wrong, f"{'.'.join(name_of(path))} must not import {wrong[0]}"
+
+
+def test_the_one_exception_is_there_and_looks_up():
+    path = PACKAGE.parent.joinpath(*MAY_LOOK_UP.split(".")).with_suffix(".py")
+    source = path.read_text(encoding="utf-8")
+    room = ("didact", room_of(path))
+    assert wrong_imports((*room, "elsewhere"), source, room)
+    assert wrong_imports(name_of(path), source, room) == []
+
+
+def test_floors_name_what_is_there():
+    for room, floors in FLOORS.items():
+        named = [thing for things in floors for thing in things]
+        assert named.count(REST) == 1
+        for thing in {*named} - {REST}:
+            at = PACKAGE / room / thing
+            assert at.with_suffix(".py").exists() or (at / "__init__.py").exists(), at
+        rooms = {at.parent.name for at in (PACKAGE / room).glob("*/__init__.py")}
+        assert rooms <= {*named, "figures"}, f"{rooms - {*named}} of {room} has no floor"
 
 
 def test_the_front_opens_the_command_line_and_lends_names_only():
@@ -117,43 +76,112 @@ def test_the_checker_shares_nothing_and_needs_only_the_standard_library():
 def test_the_order_is_that_of_the_design():
     order = [room for rooms in LEVELS for room in sorted(rooms)]
     assert order == [
-        "errors", "numerics", "random", "files", "mdp", "worlds", "planning", "bec", "teaching",
-        "learners", "active", "studies", "report", "app", "cli", "studio",
+        "errors", "numerics", "inputs", "random", "files", "registry", "mdp", "worlds", "planning",
+        "bec", "teaching", "learners", "active", "auditing", "studies", "plots", "report", "app",
+        "cli", "studio", "widgets",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("room", "source"),
-    [
-        ("mdp", "import didact.planning"),
-        ("mdp", "import numpy, didact.worlds.grids as g"),
-        ("mdp", "def later():\n    from didact.planning import solve"),
-        ("mdp", "if TYPE_CHECKING:\n    from didact.planning.solve import Plan"),
-        ("mdp", "from ..planning import solve"),
-        ("mdp", "from .. import planning"),
-        ("mdp", "from didact import solve"),
-        ("mdp", "from didact import planning"),
-        ("mdp", "import didact"),
-        ("mdp", "from didact.utils import x"),
-        ("numerics", "from didact.random import stream"),
-        ("cli", "from didact.studio import serve"),
-        ("studio", "from didact.cli.options import seed"),
-        ("bec", "from didact.proofcheck import show"),
-    ],
-)
-def test_a_wrong_import_is_found(room, source):
-    assert wrong_imports(room, source, ("didact", room))
+def wrong_in(module: str, source: str) -> list[str]:
+    name = ("didact", *module.split("."))
+    return wrong_imports(name, source, name[:-1] if len(name) > 2 else name)
 
 
 @pytest.mark.parametrize(
-    ("room", "source"),
+    ("module", "source"),
     [
-        ("mdp", "import numpy as np\nfrom didact.errors import InvalidModel"),
-        ("mdp", "from .model import MDP\nfrom ..numerics import exact"),
-        ("mdp", "from didact.mdp.model import MDP"),
-        ("cli", "from didact import __version__\nfrom didact.app.show import show"),
-        ("app", "from didact.proofcheck import check"),
+        ("mdp.model", "import didact.planning"),
+        ("mdp.model", "import numpy, didact.worlds.grids as g"),
+        ("mdp.model", "def later():\n    from didact.planning import solve"),
+        ("mdp.model", "if TYPE_CHECKING:\n    from didact.planning.solve import Plan"),
+        ("mdp.model", "from ..planning import solve"),
+        ("mdp.model", "from .. import planning"),
+        ("mdp.exchange.minari", "from ...planning import solve"),
+        ("mdp.model", "from didact import solve"),
+        ("mdp.model", "from didact import planning"),
+        ("mdp.model", "import didact"),
+        ("mdp.model", "from didact.utils import x"),
+        ("numerics.exact", "from didact.random import stream"),
+        ("numerics.exact", "from didact.inputs import shown"),
+        ("inputs", "from didact.files.json import read"),
+        ("cli.main", "from didact.studio import serve"),
+        ("studio.server", "from didact.cli.options import seed"),
+        ("report.page.lesson", "from didact.plots import world"),
+        ("bec.proofs", "from didact.proofcheck import show"),
     ],
 )
-def test_a_right_import_is_left_alone(room, source):
-    assert wrong_imports(room, source, ("didact", room)) == []
+def test_a_wrong_import_is_found(module, source):
+    assert wrong_in(module, source)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("teaching.lesson", 'PAGES = {"report": "didact.app.explain:write_lesson_page"}'),
+        ("teaching.lesson", 'import_module("didact.report.page")'),
+        ("teaching.lesson", 'import_module(f"didact.app.{verb}")'),
+        ("teaching.lesson", 'import_module("didact." + verb)'),
+        ("teaching.lesson", 'import_module(f"didact.{verb}")'),
+        ("teaching.lesson", 'import_module("..app.explain", __package__)'),
+        ("teaching.covers.minimum", 'import_module("...app", package=__package__)'),
+        ("teaching.lesson", '__import__("didact.app.explain")'),
+        ("teaching.lesson", 'sys.modules["didact.learners.learn"]'),
+        ("teaching.lesson", 'run([sys.executable, "-m", "didact.cli"])'),
+        ("teaching.lesson", 'CODE = "import sys; from didact.app import warm"'),
+        ("teaching.lesson", 'exec("""\nimport didact.app.warm\n""")'),
+        ("teaching.lesson", 'def f():\n    """Prose."""\n    return "didact.studies.engine"'),
+        ("bec.proofs", 'import_module("didact.proofcheck")'),
+        ("mdp.model", 'READERS = {"minari": "didact.mdp.exchange.minari:read"}'),
+    ],
+)
+def test_an_import_hidden_in_text_is_found(module, source):
+    assert wrong_in(module, source)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("mdp.model", "from didact.mdp.exchange.minari import read"),
+        ("mdp.model", "from .exchange import minari"),
+        ("mdp.exchange.minari", "from didact.mdp import MDP"),
+        ("mdp.exchange.minari", "from .. import load_task"),
+        ("mdp.model", "from didact import mdp"),
+        ("learners.belief", "from didact.learners.learn import learn"),
+        ("learners.chains.birl", "from didact.learners.points.bfgs import climb"),
+        ("learners.points.bfgs", "def f():\n    from ..chains import birl"),
+        ("teaching.covers.minimum", "from didact.teaching.teach import teach"),
+        ("studies.engine", "from didact.studies.paper.table1 import STUDY"),
+        ("cli.options", "from didact.cli.__main__ import main"),
+    ],
+)
+def test_a_wrong_import_inside_a_room_is_found(module, source):
+    assert wrong_in(module, source)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("mdp.model", "import numpy as np\nfrom didact.errors import InvalidModel"),
+        ("mdp.task", "from .model import MDP\nfrom ..numerics import exact"),
+        ("mdp.task", "from didact.mdp.model import MDP"),
+        ("mdp.exchange.minari", "from didact.mdp.model import MDP"),
+        ("mdp", "from didact.mdp.exchange.minari import read"),
+        ("cli.main", "from didact import __version__\nfrom didact.app.show import show"),
+        ("cli.__main__", "from didact.cli import main"),
+        ("app.check", "from didact.proofcheck import check"),
+        ("learners.learn", 'BUILT_IN = {"birl": "didact.learners.chains.birl:birl"}'),
+        ("learners.chains.birl", "from didact.learners.chains.steps import step"),
+        ("worlds.registry", 'ENTRY_POINTS = "didact.worlds"'),
+        ("teaching.teach", 'ENTRY_POINTS = "didact.teachers"'),
+        ("teaching.teach", 'fail("call didact.app.explain for more")'),
+        ("teaching.teach", '"""didact.app.explain"""\nX = 1\n"didact.app.explain"  # didact.app'),
+        ("teaching.teach", 'def f():\n    """import didact.app"""'),
+        ("teaching.teach", 'import_module("json")'),
+    ],
+)
+def test_a_right_import_is_left_alone(module, source):
+    assert wrong_in(module, source) == []
+
+
+def test_entry_points_are_no_modules():
+    assert named_in_text('GROUP = "didact.strategies"', ("didact", "active")) == []

@@ -9,8 +9,9 @@ from typing import Any
 
 from didact.errors import InvalidParameter
 from didact.mdp import Task, load_task
-from didact.worlds import from_gymnasium, from_minigrid, make, worlds
-from didact.worlds.gym.minigrid import is_minigrid
+from didact.worlds.gym.minigrid import from_minigrid, is_minigrid
+from didact.worlds.gym.tables import from_gymnasium
+from didact.worlds.registry import make, worlds
 
 _WHOLE = re.compile(r"-?[0-9]{1,30}")
 _PAIR = re.compile(r"[0-9]{1,30}x[0-9]{1,30}")

@@ -1,0 +1,195 @@
+"""The order of the rooms and of the floors inside them, as data, and what a module imports.
+
+A name hidden in text counts as an import: "didact.app.explain:write_lesson_page", or a piece of
+code in a string. Docstrings and comments are prose and do not count.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "src" / "didact"
+
+LEVELS = (
+    {"errors"},
+    {"numerics"},
+    {"inputs"},
+    {"random"},
+    {"files"},
+    {"registry"},
+    {"mdp"},
+    {"worlds"},
+    {"planning"},
+    {"bec"},
+    {"teaching"},
+    {"learners"},
+    {"active"},
+    {"auditing"},
+    {"studies"},
+    {"report", "plots"},
+    {"app"},
+    {"cli", "studio", "widgets"},
+)
+"""From the ground up. Rooms of one level do not import each other; some are not built yet."""
+
+REST = "the other modules"
+
+FLOORS = {
+    "mdp": ({REST}, {"exchange"}),
+    "worlds": ({REST}, {"gym"}, {"opening"}),
+    "teaching": ({REST}, {"covers"}, {"closure", "witness"}, {"methods"}, {"check", "teach"},
+                 {"rank", "select"}),
+    "learners": ({REST}, {"chains", "points"}, {"learn"}),
+    "studies": ({REST}, {"paper"}, {"registry"}),
+    "report": ({REST}, {"terminal"}, {"page", "studies"}),
+}  # fmt: skip
+"""Inside a room, from the ground up: modules below sub-rooms below the modules that use them.
+
+Sub-rooms of one floor do not import each other; the room's own __init__ is above all floors. A
+room that is not here has one floor.
+"""
+
+NOT_YET = {
+    ("didact.learners.points.multistart", "didact.learners.chains"),
+    ("didact.studies.summary", "didact.studies.paper"),
+    ("didact.teaching.covers.bounds", "didact.teaching.methods"),
+}
+"""Imports inside a room that still go up or sideways, by module and sub-room."""
+
+CHECKER = "proofcheck"
+MAY_RUN_THE_CHECKER = {"app", "cli", "studio", "widgets"}
+FRONT = {"__init__", "__main__"}
+MAY_LOOK_UP = "didact.mdp.showing"
+"""The one module that names rooms above it, as text: how a task or a lesson shows itself."""
+
+LEVEL_OF = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+
+_NAME = re.compile(r"didact(\.\w*)*(:[\w.]*)?")
+_CODE = re.compile(r"\b(?:from|import)\s+(didact\.\w[\w.]*)")
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> tuple[str, ...]:
+    """('didact', 'mdp', 'model'); a package is its own name without __init__."""
+    parts = ("didact", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def package_of(path: Path) -> tuple[str, ...]:
+    """Where a module's relative imports start."""
+    return name_of(path) if path.name == "__init__.py" else name_of(path)[:-1]
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported(source: str, package: tuple[str, ...]) -> list[str]:
+    """Dotted names of all that is imported anywhere in a module, inside functions too.
+
+    `from a import b` is a.b: b may be a module. package: that of the module, for relative imports.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            near = package[: len(package) - node.level + 1] if node.level else ()
+            base = [*near, *([node.module] if node.module else [])]
+            found += [".".join([*base, alias.name]) for alias in node.names]
+    return found
+
+
+def named_in_text(source: str, package: tuple[str, ...]) -> list[str]:
+    """Dotted names of modules that stand in a module's strings, docstrings apart.
+
+    Counted are "didact.app.explain:write", the start of f"didact.app.{name}", code such as "import
+    didact.app", and relative names given to import_module or find_spec. Names of no room, as those
+    of entry points, are left alone.
+    """
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            found += _names_in(node.value)
+        elif isinstance(node, ast.Call):
+            found += _relative_names(node, package)
+    return [name for name in found if name.split(".")[1] in {*LEVEL_OF, CHECKER, ""}]
+
+
+def _names_in(text: str) -> Iterator[str]:
+    if _NAME.fullmatch(text) and "." in text:
+        yield text.replace(":", ".").removesuffix(".") if text != "didact." else text
+    for code in _CODE.finditer(text):
+        yield code[1]
+
+
+def _relative_names(call: ast.Call, package: tuple[str, ...]) -> Iterator[str]:
+    """The whole name of import_module("..app", __package__)."""
+    called = (
+        call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    )
+    first = call.args[0] if call.args else None
+    if called not in {"import_module", "find_spec"} or not isinstance(first, ast.Constant):
+        return
+    if isinstance(first.value, str) and first.value.startswith("."):
+        tail = first.value.lstrip(".")
+        up = len(first.value) - len(tail)
+        yield ".".join([*package[: len(package) - up + 1], tail])
+
+
+def wrong_imports(name: tuple[str, ...], source: str, package: tuple[str, ...]) -> list[str]:
+    """The imports that a module must not have, each with the rule that it breaks."""
+    targets = [tuple(target.split(".")) for target in imported(source, package)]
+    if ".".join(name) != MAY_LOOK_UP:
+        hidden = [tuple(target.split(".")) for target in named_in_text(source, package)]
+        targets += [parts for parts in hidden if parts != name[:2]]  # the room's name is a label
+    wrong = []
+    for target in targets:
+        waived = (".".join(name), ".".join(target[:3])) in NOT_YET
+        if target[0] == "didact" and target != ("didact", "__version__") and not waived:
+            rule = _broken_rule(name, target)
+            if rule:
+                wrong.append(f"{'.'.join(target)} ({rule})")
+    return wrong
+
+
+def _broken_rule(name: tuple[str, ...], target: tuple[str, ...]) -> str:
+    """What an import breaks, or nothing."""
+    room, other = name[1], target[1] if len(target) > 1 else ""
+    if other == CHECKER:
+        return "" if room in MAY_RUN_THE_CHECKER else f"{room} must not run the checker"
+    if other != room:
+        below = LEVEL_OF.get(other, len(LEVELS)) < LEVEL_OF[room]
+        return "" if below else f"{other or 'the front'} is not below {room}"
+    here, there = place_of(name), place_of(target)
+    if floor_of(room, there) > floor_of(room, here):
+        return f"inside {room}, {there} is above {here}"
+    beside = floor_of(room, there) == floor_of(room, here) and there != here
+    rooms = all(_is_package(PACKAGE / room / place) for place in (here, there))
+    return f"inside {room}, {there} is beside {here}" if beside and rooms else ""
+
+
+def place_of(name: tuple[str, ...]) -> str:
+    """The module or sub-room that a name is in; what is neither comes from the room's __init__."""
+    at = PACKAGE.joinpath(*name[1:3])
+    there = len(name) > 2 and (_is_package(at) or at.with_suffix(".py").exists())
+    return name[2] if there else "__init__"
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").exists()
+
+
+def floor_of(room: str, place: str) -> int:
+    """The floor of a module or a sub-room in its room; __init__ is above all but __main__."""
+    floors = FLOORS.get(room, ({REST},))
+    if place in ("__init__", "__main__"):
+        return len(floors) + (place == "__main__")
+    named = {thing: floor for floor, things in enumerate(floors) for thing in things}
+    return named.get(place, named[REST])
