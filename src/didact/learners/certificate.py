@@ -18,7 +18,7 @@ from didact.errors import InvalidParameter
 from didact.learners.evidence import Evidence, softmax_log_likelihood
 from didact.numerics.exact import shown
 from didact.planning import Plan, solve
-from didact.planning.floats import UNIT
+from didact.planning.derived import UNIT
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from didact.errors import NotConverged
 from didact.learners.evidence import Evidence
 from didact.numerics.exact import Floats
 from didact.planning import kernels
-from didact.planning.floats import UNIT, reward_table, single_successors
+from didact.planning.derived import UNIT, reward_table, single_successors
 from didact.planning.linear import discounted_sums
 
 MOST_ROUNDS = 1_000

@@ -17,7 +17,7 @@ from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
 from didact.numerics.exact import Floats, shown
 from didact.planning import as_policy, float_successor_features
-from didact.planning.floats import UNIT
+from didact.planning.derived import UNIT
 from didact.planning.many_rewards import as_weight_rows, require_room, value_blocks, value_reach
 
 MOST_DRAWS = 4000

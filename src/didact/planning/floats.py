@@ -2,8 +2,9 @@
 
 Deterministic models: policy iteration, each policy evaluated exactly in O(S) on its functional
 graph. Others: policy iteration with inexact evaluation (BiCGSTAB; greedy sweeps when it breaks
-down). The result is any value function V; what makes it an answer is the bound
-|V - V*| <= (residual + rounding) / (1 - discount), which holds for every V.
+down), and with direct solves where that goes in circles. The result is any value function V; what
+makes it an answer is the bound |V - V*| <= (residual + rounding) / (1 - discount), which holds for
+every V.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import InvalidNumber, NotConverged
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning import kernels
+from didact.planning.derived import (
+    UNIT,
+    contraction_gap,
+    longest_row,
+    rounding_of_backup,
+    single_successors,
+)
+from didact.planning.direct import iterate_directly
 
-UNIT = 2.0**-53
-MOST_ROUNDS = 10_000
-LARGEST = 1e300
+MOST_ROUNDS = 1_000
+"""Then direct solves take over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +41,6 @@ class FloatPlan:
     error_bound: float
     method: str
     n_rounds: int
-
-
-def reward_table(mdp: MDP, weights: Floats) -> tuple[Floats, float]:
-    """R[s*A + a] = w.phi(s, a), and a bound on the sums of |w|.|phi|, which bound its rounding."""
-    features = mdp.features.floats
-    if "largest_row" not in mdp._derived:
-        mdp._derived["largest_row"] = float(np.abs(features).sum(axis=-1).max())
-    scale = mdp._derived["largest_row"] * float(np.abs(weights).max())
-    if not scale / (1.0 - mdp.discount) < LARGEST:
-        raise InvalidNumber("weights * features / (1 - discount) must stay below 1e300; rescale")
-    rewards = features @ weights
-    if features.ndim == 2:
-        return np.repeat(rewards, mdp.n_actions), scale
-    return np.ascontiguousarray(rewards).reshape(-1), scale
 
 
 def plan_in_floats(
@@ -71,31 +64,10 @@ def plan_in_floats(
         values, n_rounds = _iterate_stochastic(mdp, rewards, allowed, policy, largest)
         method = "policy iteration with BiCGSTAB"
     if n_rounds < 0:
-        raise NotConverged(
-            f"policy iteration did not settle in {MOST_ROUNDS} rounds; "
-            "use arithmetic='exact' or a smaller discount"
-        )
+        values, n_rounds = iterate_directly(mdp, rewards, allowed, policy)
+        method = "policy iteration with direct solves"
     action_values, residual, error_bound = _with_bound(mdp, rewards, allowed, values, scale)
     return FloatPlan(values, action_values, policy, residual, error_bound, method, n_rounds)
-
-
-def single_successors(mdp: MDP) -> NDArray[np.uint32]:
-    """The one next state of each row of a deterministic model; its own where the row is empty."""
-    if "successor" not in mdp._derived:
-        moves = mdp.transitions
-        own = np.repeat(np.arange(mdp.n_states, dtype=np.uint32), mdp.n_actions)
-        own[np.diff(moves.offsets) > 0] = moves.successors
-        own.setflags(write=False)
-        mdp._derived["successor"] = own
-    found: NDArray[np.uint32] = mdp._derived["successor"]
-    return found
-
-
-def longest_row(mdp: MDP) -> int:
-    """The largest number of next states of one row."""
-    if "longest_row" not in mdp._derived:
-        mdp._derived["longest_row"] = int(np.diff(mdp.transitions.offsets).max(initial=1))
-    return int(mdp._derived["longest_row"])
 
 
 def _iterate_deterministic(
@@ -186,22 +158,3 @@ def _with_bound(
     rounding = rounding_of_backup(mdp, scale, reach, longest_row(mdp))
     error_bound = (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding
     return action_values, residual, error_bound
-
-
-def rounding_of_backup(mdp: MDP, scale: float, reach: float, longest: int) -> float:
-    """How far a computed R + discount * sum(p V) can be from the one in exact numbers.
-
-    Stored features, weights, discount and probabilities are within rounding of the exact ones
-    (probabilities of rows with n entries within 2n + 8 units), and sums of n products add n more.
-    """
-    return (
-        1.01 * UNIT * ((mdp.n_features + 6) * scale + (3 * longest + 16) * mdp.discount * reach)
-        + 1e-300
-    )
-
-
-def contraction_gap(mdp: MDP) -> float:
-    """1 - discount, rounded down."""
-    if "gap" not in mdp._derived:
-        mdp._derived["gap"] = float(1 - mdp.exact_discount) * (1 - 4 * UNIT)
-    return float(mdp._derived["gap"])

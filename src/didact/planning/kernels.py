@@ -404,7 +404,8 @@ def iterate_policies(
             policy, chosen_offsets, chosen_successors, chosen_probabilities, payments,
         )  # fmt: skip
         steps = solve_policy(
-            n_states, chosen_offsets, chosen_successors, chosen_probabilities, payments, 0.05, 200,
+            n_states, chosen_offsets, chosen_successors, chosen_probabilities, payments,
+            0.05 if stalled < 8 else 1e-12, 200,
             values, r, shadow, p, v, s, t,
         )  # fmt: skip
         if steps < 0:

@@ -10,7 +10,7 @@ from didact.errors import NotConverged
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning import kernels
-from didact.planning.floats import UNIT, single_successors
+from didact.planning.derived import UNIT, single_successors
 
 DENSE_STATES = 300
 """Up to so many states a dense solve is quickest to start."""

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidNumber, InvalidParameter, NotConverged
+from didact.errors import InvalidNumber, InvalidParameter
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats, shown
-from didact.planning.floats import LARGEST, MOST_ROUNDS, UNIT, longest_row, single_successors
+from didact.planning.derived import LARGEST, UNIT, longest_row, reward_reach, single_successors
+from didact.planning.direct import iterate_directly
+from didact.planning.floats import MOST_ROUNDS
 from didact.planning.kernels import iterate_policies, iterate_policies_deterministic
 
 MOST_BYTES = 2_000_000_000
@@ -62,7 +64,7 @@ def value_blocks(mdp: MDP, weights: Floats) -> Iterator[tuple[int, Floats]]:
         block = weights[first : first + size]
         fresh = np.ones(len(block), dtype=np.bool_)
         fresh[1:] = (block[1:] != block[:-1]).any(axis=1)
-        solved = planner.values(block[fresh], first)
+        solved = planner.values(block[fresh])
         yield first, solved if fresh.all() else solved[np.cumsum(fresh) - 1]
 
 
@@ -98,9 +100,8 @@ def require_room(n_numbers: int, what: str, n_draws: int) -> None:
 
 def value_reach(mdp: MDP, weights: Floats) -> Floats:
     """A bound on |V| under each of the weights, shape (n,)."""
-    largest = np.abs(mdp.features.floats).sum(axis=-1).max()
     with np.errstate(over="ignore"):
-        return np.asarray(largest * np.abs(weights).max(axis=1) / (1.0 - mdp.discount))
+        return np.asarray(reward_reach(mdp, weights) / (1.0 - mdp.discount))
 
 
 def _rewards(mdp: MDP, weights: Floats) -> Floats:
@@ -118,25 +119,31 @@ class _Planner:
         self.fixed = (np.zeros(n, dtype=np.uint32), np.zeros(n), np.zeros(n * mdp.n_actions))
         self.allowed = np.ones(n * mdp.n_actions, dtype=np.uint8)
 
-    def values(self, weights: Floats, first: int) -> Floats:
+    def values(self, weights: Floats) -> Floats:
         """V* (m, S) under each of the weights (m, k)."""
-        mdp, found = self.mdp, np.empty(weights.shape[0] * self.mdp.n_states)
+        mdp = self.mdp
         rewards = _rewards(mdp, weights)
         columns = rewards.shape[1] // mdp.n_states
         rounding = UNIT * value_reach(mdp, weights)
         solve = self._deterministic if mdp.is_deterministic() else self._stochastic
-        stopped = solve(weights.shape[0], columns, rewards.ravel(), rounding, found)
-        if stopped >= 0:
-            raise NotConverged(
-                f"policy iteration did not settle in {MOST_ROUNDS} rounds for draw "
-                f"{first + stopped}; use a smaller discount"
-            )
-        return found.reshape(-1, mdp.n_states)
+        found = np.empty((weights.shape[0], mdp.n_states))
+        done = 0
+        while done < len(found):
+            stopped = solve(columns, rewards[done:].ravel(), rounding[done:], found[done:].ravel())
+            done = len(found) if stopped < 0 else done + stopped + 1
+            if stopped >= 0:
+                found[done - 1] = self._directly(rewards[done - 1])
+        return found
 
-    def _deterministic(
-        self, n: int, columns: int, rewards: Floats, rounding: Floats, found: Floats
-    ) -> int:
-        mdp, n_states = self.mdp, self.mdp.n_states
+    def _directly(self, rewards: Floats) -> Floats:
+        """The values of one reward by direct solves, from the last policy on."""
+        policy, values, _ = self.fixed
+        table = np.repeat(rewards, self.mdp.n_states * self.mdp.n_actions // rewards.size)
+        values[:], _ = iterate_directly(self.mdp, table, self.allowed, policy)
+        return values
+
+    def _deterministic(self, columns: int, rewards: Floats, rounding: Floats, found: Floats) -> int:
+        mdp, n_states, n = self.mdp, self.mdp.n_states, rounding.size
         stopped: int = plan_each_deterministic.run(
             20 * n * n_states * mdp.n_actions,
             n, n_states, mdp.n_actions, columns, single_successors(mdp),
@@ -147,10 +154,9 @@ class _Planner:
         )  # fmt: skip
         return stopped
 
-    def _stochastic(
-        self, n: int, columns: int, rewards: Floats, rounding: Floats, found: Floats
-    ) -> int:
+    def _stochastic(self, columns: int, rewards: Floats, rounding: Floats, found: Floats) -> int:
         mdp, moves, n_states = self.mdp, self.mdp.transitions, self.mdp.n_states
+        n = rounding.size
         n_chosen = n_states * longest_row(mdp)
         stopped: int = plan_each.run(
             100 * n * moves.n_entries,
@@ -241,8 +247,14 @@ def plan_each(
     s: Any,
     t: Any,
 ) -> int:
-    """The same for stochastic models, from the last policy and its values."""
+    """The same for stochastic models, from the last policy and its values.
+
+    A reward that is zero everywhere has values that are zero: nothing is left to be small against.
+    """
     for i in range(n_rewards):
+        if tolerances[i] == 0.0:
+            for state in range(n_states):
+                values[state] = 0.0
         spread_rewards(n_states, n_actions, columns, rewards, i * n_states * columns, table)
         rounds = iterate_policies(
             n_states, n_actions, offsets, successors, probabilities, ends, allowed, table,

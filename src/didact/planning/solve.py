@@ -7,7 +7,6 @@ each comparison that the bound leaves open while the model is small enough for i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,11 +15,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import InvalidParameter, NotConverged
+from didact.errors import InvalidParameter
 from didact.mdp import MDP
 from didact.mdp.model import as_weights
 from didact.numerics.exact import Floats, Numbers
-from didact.planning.floats import FloatPlan, plan_in_floats, reward_table
+from didact.planning.derived import reward_table
+from didact.planning.floats import FloatPlan, plan_in_floats
 
 Arithmetic = Literal["auto", "float", "exact"]
 
@@ -74,7 +74,7 @@ def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
         raise InvalidParameter(
             f"arithmetic must be 'auto', 'float' or 'exact'; it is {arithmetic!r:.40}"
         )
-    found = _float_plan(mdp, given.floats, needed=arithmetic != "exact")
+    found = plan_in_floats(mdp, *reward_table(mdp, given.floats))
     candidates = _candidates(mdp, found, everything=arithmetic == "exact")
     n_close = int(np.count_nonzero(candidates)) - mdp.n_going
     if arithmetic == "exact":
@@ -95,19 +95,6 @@ def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
         n_close,
         0,
     )
-
-
-def _float_plan(mdp: MDP, weights: Floats, *, needed: bool) -> FloatPlan:
-    """The float plan; where only a start for exact arithmetic is wanted, any policy will do."""
-    rewards, scale = reward_table(mdp, weights)
-    try:
-        return plan_in_floats(mdp, rewards, scale)
-    except NotConverged:
-        if needed:
-            raise
-        zeros = np.zeros(mdp.n_states)
-        policy = zeros.astype(np.uint32)
-        return FloatPlan(zeros, rewards, policy, math.inf, math.inf, "policy iteration", 0)
 
 
 def _candidates(mdp: MDP, found: FloatPlan, *, everything: bool) -> NDArray[np.bool_]:

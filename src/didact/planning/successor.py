@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning.floats import UNIT, contraction_gap, longest_row, rounding_of_backup
+from didact.planning.derived import UNIT, contraction_gap, longest_row, rounding_of_backup
 from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
 from didact.planning.solve import Plan

@@ -25,7 +25,7 @@ from didact.learners.chains.sparse import run_by_sweeps, score_by_sweeps, try_by
 from didact.learners.evidence import Evidence
 from didact.mdp import MDP
 from didact.numerics.compiled import Kernel
-from didact.planning.floats import LARGEST, longest_row, single_successors
+from didact.planning.derived import LARGEST, longest_row, single_successors
 
 DENSE_STATES = 150
 """Stochastic models with more states are planned by sweeps: a resolvent no longer pays."""

@@ -30,7 +30,7 @@ from didact.learners.evidence import Evidence
 from didact.learners.points.bfgs import Ascent, ascend
 from didact.mdp import MDP
 from didact.numerics.exact import Floats, shown
-from didact.planning.floats import UNIT, reward_table
+from didact.planning.derived import UNIT, reward_table
 from didact.planning.linear import discounted_sums
 
 MOST_ROUNDS = 1_000

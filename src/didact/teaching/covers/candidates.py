@@ -21,7 +21,7 @@ from didact.mdp import MDP, Demonstration
 from didact.mdp.transitions import require_index
 from didact.numerics.exact import shown
 from didact.planning import Plan, reachable_pairs
-from didact.planning.floats import single_successors
+from didact.planning.derived import single_successors
 from didact.random import Seed, as_generator
 
 Indices = NDArray[np.int64]

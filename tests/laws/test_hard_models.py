@@ -1,0 +1,93 @@
+"""Ordinary models that are hard for floats: discounts up to .999999, scaled features, near ties.
+
+Default mode answers all of them, as exact arithmetic does. Models are drawn by number, so a failure
+names its model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from didact.learners import learn
+from didact.mdp import MDP, Task
+from didact.planning import evaluate, solve
+from didact.planning.many_rewards import optimal_values
+from didact.teaching import teach
+
+QUICK, SLOW, CHUNK = 8, 1000, 50
+DISCOUNTS = ("0.5", "0.9", "0.99", "0.999", "0.9999", "0.99999", "0.999999")
+
+
+def _row(rng: np.random.Generator, n: int, deterministic: bool) -> dict[int, Fraction]:
+    if deterministic:
+        return {int(rng.integers(n)): Fraction(1)}
+    reached = rng.choice(n, size=min(n, int(rng.integers(1, 4))), replace=False)
+    parts = [int(x) for x in rng.integers(1, 10, size=len(reached))]
+    return {int(t): Fraction(p, sum(parts)) for t, p in zip(reached, parts, strict=True)}
+
+
+def draw_task(number: int) -> Task:
+    """Small, with rational probabilities; a third deterministic, half with scaled columns."""
+    rng = np.random.default_rng([20_26, number])
+    n, n_actions, k = (int(rng.integers(low, high)) for low, high in ((2, 9), (2, 5), (1, 6)))
+    deterministic = rng.random() < 1 / 3
+    moves = np.zeros((n, n_actions, n), dtype=object)
+    terminal = [s for s in range(1, n) if rng.random() < 0.15]
+    for s in range(n):
+        for a in range(n_actions):
+            if s not in terminal:
+                for t, p in _row(rng, n, deterministic).items():
+                    moves[s, a, t] = p
+    if rng.random() < 0.5:
+        features = [[Fraction(int(j == f)) for j in range(k)] for f in rng.integers(k, size=n)]
+    else:
+        features = [[Fraction(int(x)) for x in row] for row in rng.integers(-2, 3, size=(n, k))]
+    weights = [Fraction(int(x)) for x in rng.integers(-3, 4, size=k)]
+    if rng.random() < 0.4:
+        tiny = Fraction(1, 10 ** int(rng.integers(6, 19)))
+        weights = [w + int(rng.integers(-1, 2)) * tiny for w in weights]
+    if rng.random() < 0.5:
+        scales = [Fraction(10) ** int(e) for e in rng.integers(-6, 7, size=k)]
+        features = [[x * c for x, c in zip(row, scales, strict=True)] for row in features]
+        if rng.random() < 0.5:
+            weights = [w / c for w, c in zip(weights, scales, strict=True)]
+    mdp = MDP(moves, features, str(rng.choice(DISCOUNTS)), terminal=terminal)
+    return Task(mdp, weights, name=f"hard {number}")
+
+
+def check_model(number: int) -> None:
+    task = draw_task(number)
+    usual = solve(task.mdp, task.true_weights)
+    exact = solve(task.mdp, task.true_weights, arithmetic="exact")
+    assert usual.is_proved, number
+    assert (usual.optimal == exact.optimal).all(), number
+    assert np.abs(usual.action_values - exact.action_values).max() <= (
+        usual.error_bound + exact.error_bound
+    ), number
+    options = {"horizon": 1, "scope": ["reachable", "all"][number % 2]}
+    settled, proved = teach(task, **options), teach(task, arithmetic="exact", **options)
+    assert settled.status == proved.status, number
+    assert settled.n_pairs == proved.n_pairs, number
+    evaluate(task, [w + 1 for w in task.weights])
+    optimal_values(task.mdp, task.weights + np.linspace(-1, 1, 5)[:, None])
+    if number % 25 == 0:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            learn(task.mdp, settled.demonstrations, n_steps=60, n_chains=1)
+
+
+@pytest.mark.parametrize("chunk", range(QUICK))
+def test_default_mode_answers_as_exact_arithmetic_does(chunk):
+    for number in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        check_model(number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(QUICK, SLOW))
+def test_default_mode_answers_fifty_thousand_models(chunk):
+    for number in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        check_model(number)
