@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,9 +15,15 @@ import pytest
 from didact.numerics.compiled import Kernel, kernel
 
 INNER = """
+from typing import Any, NamedTuple
 from didact.numerics.compiled import kernel
 
 RATE = 0.3
+
+class Bins(NamedTuple):
+    low: Any
+    high: Any
+    counts: Any
 
 @kernel
 def step(value, change):
@@ -24,8 +31,42 @@ def step(value, change):
 """
 
 OUTER = """
+from __future__ import annotations
+from typing import Any, NamedTuple
 from didact.numerics.compiled import kernel
-from inner_kernels import step
+from inner_kernels import Bins, step
+
+class Data(NamedTuple):
+    inputs: Any
+    bins: Bins
+    rate: float
+
+@kernel
+def ends(value):
+    raise NotImplementedError
+
+@kernel
+def squared(value):
+    return value * value
+
+@kernel
+def halved(value):
+    return value / 2.0
+
+@kernel
+def fill(data: Data, places, pair):
+    bins = data.bins
+    total = 0.0
+    for i in range(len(data.inputs)):
+        j = places[i]
+        bins.low[j] = min(bins.low[j], data.inputs[i])
+        bins.high[j] = max(bins.high[j], data.rate * ends(data.inputs[i]))
+        bins.counts[j] += 1
+        total += bins.high[j] - bins.low[j]
+        pair[1][j] += pair[0]
+    return total
+
+fill_squared, fill_halved = fill.filled(ends=squared), fill.filled(ends=halved)
 
 @kernel
 def smooth(inputs, indices, mask, out, counts):
@@ -43,8 +84,15 @@ START = """
 import logging, sys
 import numpy as np
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
-from outer_kernels import smooth
+from outer_kernels import Bins, Data, fill, fill_halved, fill_squared, smooth
 from inner_kernels import step
+def bits(result, given):
+    arrays = [given[0].inputs, *given[0].bins, given[1], given[2][1]]
+    return float(result).hex(), *(np.asarray(a).tobytes() for a in arrays)
+def tuples(n):
+    inputs, indices, mask, out, counts = arguments(n)
+    data = Data(inputs, Bins(out, out + 1.0, counts), 0.7)
+    return data, indices, (0.1, np.zeros(5))
 def arguments(n):
     rng = np.random.default_rng(n)
     inputs, indices = rng.normal(size=n), rng.integers(5, size=n).astype(np.uint32)
@@ -139,6 +187,37 @@ print(smooth.is_at_hand(), len(smooth.compiled.signatures))
     assert printed == ["True 1"]
 
 
+def test_named_tuples_and_filled_holes_give_the_same_bits_and_are_cached(run) -> None:
+    both = """
+for way in (fill_squared, fill_halved):
+    compiled = tuples(50)
+    found = way.run(400_000, *compiled)
+    for plain in (way.run_plain, way):
+        given = tuples(50)
+        assert bits(plain(*given), given) == bits(found, compiled)
+    assert compiled[0].bins.counts.sum() == 50 and compiled[2][1].any()
+    stats = way.compiled.stats
+    print(found.hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+    first, second = run(both), run(both)
+    told = "compiling fill, once on this machine"
+    squared, halved = (line.split()[0] for line in second)
+    assert squared != halved
+    assert first == [told, f"{squared} 0 1", told, f"{halved} 0 1"]
+    assert second == [f"{squared} 1 0", f"{halved} 1 0"]
+
+
+def test_fields_that_change_places_in_another_file_are_compiled_anew(run, tmp_path: Path) -> None:
+    compiled = "print(fill_squared.run(400_000, *tuples(50)).hex())"
+    before = run(compiled)[-1]
+    swapped = INNER.replace("low: Any\n    high: Any", "high: Any\n    low: Any")
+    assert swapped != INNER
+    (tmp_path / "inner_kernels.py").write_text(swapped)
+    after = run(compiled)
+    assert after[0] == "compiling fill, once on this machine"
+    assert after[-1] == run("print(fill_squared.run(0, *tuples(50)).hex())")[-1] != before
+
+
 @kernel
 def shift(source, target):
     """Move each number one place on."""
@@ -172,6 +251,34 @@ def test_a_view_into_a_larger_array_changes_there(monkeypatch: pytest.MonkeyPatc
     assert whole.tolist() == [[0, 0], [0, 1], [0, 2]]
 
 
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+@kernel
+def exchange(pair: Pair, inner):
+    """Swap the sides; count calls in the inner tuple."""
+    for i in range(len(pair.left)):
+        left = pair.left[i]
+        pair.left[i] = pair.right[i]
+        pair.right[i] = left
+    inner[0].left[0] += 1
+    return type(pair.left).__name__
+
+
+def test_arrays_inside_of_tuples_change_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    plainly(monkeypatch)
+    pair = Pair(np.array([1, 2]), np.array([3, 4]))
+    inner = (Pair(np.zeros(1), 7), "text")
+    assert exchange.run(1, pair, inner) == "list"
+    assert (pair.left.tolist(), pair.right.tolist()) == ([3, 4], [1, 2])
+    assert inner[0].left[0] == 1
+    pair.left.setflags(write=False)
+    exchange.run(1, pair, inner)
+    assert (pair.left.tolist(), pair.right.tolist()) == ([3, 4], [3, 4])
+
+
 def test_a_kernel_is_its_function() -> None:
     assert shift.__name__ == "shift"
     assert shift.__doc__ == "Move each number one place on."
@@ -191,6 +298,45 @@ def scaled(value):
 @kernel
 def doubled(value):
     return scaled(value) + 1
+
+
+@kernel
+def tripled(value):
+    return 3.0 * value
+
+
+def test_a_hole_can_be_filled_and_nothing_else() -> None:
+    other = doubled.filled(scaled=tripled)
+    assert (doubled(5.0), other(5.0)) == (11.0, 16.0)
+    assert other.fingerprint() != doubled.fingerprint()
+    assert doubled.filled(scaled=scaled).fingerprint() == doubled.fingerprint()
+    with pytest.raises(AssertionError, match="nothing by the name"):
+        doubled.filled(halved=tripled)
+
+
+class Nested(NamedTuple):
+    pair: Pair
+
+
+class Turned(NamedTuple):
+    right: Any
+    left: Any
+
+
+Turned.__name__ = "Pair"
+
+
+@kernel
+def first_left(nested: Nested) -> float:
+    left: float = nested.pair.left[0]
+    return left
+
+
+def test_a_fingerprint_covers_the_fields_of_named_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = first_left.fingerprint()
+    assert first_left.fingerprint() == before
+    monkeypatch.setitem(Nested.__annotations__, "pair", Turned)
+    assert first_left.fingerprint() != before
 
 
 def test_a_fingerprint_covers_code_constants_and_callees(monkeypatch: pytest.MonkeyPatch) -> None:

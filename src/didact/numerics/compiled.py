@@ -4,6 +4,9 @@ Importing the compiler takes longer than a small model takes in plain Python, so
 model waits for it. Both ways do the same operations in the same order and give the same bits, as
 long as a kernel keeps to flat arrays of float64, int64, uint32 or bool, divides by nothing that can
 be 0, and is not given one array twice.
+
+Arrays that belong together come as a NamedTuple, which may hold others. A kernel says by its
+annotations which ones it reads: then the disk cache notices when their fields change.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import os
 import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -25,7 +28,7 @@ WORTH_COMPILING = 400_000
 
 
 class Kernel:
-    """A function of flat arrays and numbers that can run plain or compiled."""
+    """A function of flat arrays, numbers and tuples of them that can run plain or compiled."""
 
     def __init__(self, plain: FunctionType):
         self.plain = plain
@@ -63,15 +66,26 @@ class Kernel:
 
     def run_plain(self, *arguments: Any) -> Any:
         """Call the plain function on lists, which are quicker there, and copy back what changed."""
-        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        lists = _as_lists(arguments)
         result = self.plain(*lists)
-        for array, values in zip(arguments, lists, strict=True):
-            if isinstance(array, np.ndarray) and array.flags.writeable:
-                array[...] = values
+        _copy_back(lists, arguments)
         return result
 
+    def filled(self, **kernels: Kernel) -> Kernel:
+        """A kernel of the same code that calls these kernels by names that it uses.
+
+        So a loop is written once, with a kernel that says what stands in the hole. What else its
+        file defines is taken as it is now.
+        """
+        missing = set(kernels) - set(self.plain.__code__.co_names)
+        assert not missing, f"{self.__name__} calls nothing by the name {missing}"
+        twin = self._copied({**self.plain.__globals__, **kernels})
+        twin.__annotations__ = self.plain.__annotations__
+        twin.__doc__ = self.__doc__
+        return Kernel(twin)
+
     def fingerprint(self) -> str:
-        """A digest of the kernel's code and of all kernels and constants that it uses.
+        """A digest of the kernel's code and of all kernels, constants and named tuples it uses.
 
         It is part of the name in the disk cache, which by itself would notice a change in the
         kernel's own file, but not in a file that it imports from.
@@ -80,7 +94,9 @@ class Kernel:
             (name, value.fingerprint() if isinstance(value, Kernel) else _written(value))
             for name, value in sorted(self._used().items())
         ]
-        parts = (_written(self.plain.__code__), repr(self.plain.__defaults__), repr(used))
+        hints = get_type_hints(self.plain)
+        read = [(name, _written(hint)) for name, hint in hints.items() if _is_named_tuple(hint)]
+        parts = (_written(self.plain.__code__), repr(self.plain.__defaults__), repr((used, read)))
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def _used(self) -> dict[str, Any]:
@@ -95,22 +111,47 @@ class Kernel:
                 name: value._dispatcher() if isinstance(value, Kernel) else value
                 for name, value in self._used().items()
             }
-            twin = FunctionType(
-                self.plain.__code__,
-                {"__builtins__": __builtins__, "__name__": self.plain.__module__, **names},
-                self.plain.__name__,
-                self.plain.__defaults__,
-            )
-            twin.__module__ = self.plain.__module__
+            base = {"__builtins__": __builtins__, "__name__": self.plain.__module__}
+            twin = self._copied({**base, **names})
             twin.__qualname__ = f"{self.plain.__qualname__}-{self.fingerprint()}"
             self._twin = numba.njit(cache=True, nogil=True, error_model="numpy")(twin)
         return self._twin
+
+    def _copied(self, names: dict[str, Any]) -> FunctionType:
+        """The plain function over other global names."""
+        plain = self.plain
+        twin = FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__)
+        twin.__module__, twin.__qualname__ = plain.__module__, plain.__qualname__
+        return twin
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Mark a plain function as a kernel."""
     assert isinstance(function, FunctionType)
     return Kernel(function)
+
+
+def _as_lists(given: Any) -> Any:
+    """The same with lists for arrays, also inside of tuples; named ones keep their names."""
+    if isinstance(given, np.ndarray):
+        return given.tolist()
+    if isinstance(given, tuple):
+        parts = [_as_lists(part) for part in given]
+        return type(given)(*parts) if _is_named_tuple(type(given)) else tuple(parts)
+    return given
+
+
+def _copy_back(lists: Any, given: Any) -> None:
+    """Put what the lists hold now into the arrays that may be written to."""
+    if isinstance(given, tuple):
+        for values, part in zip(lists, given, strict=True):
+            _copy_back(values, part)
+    elif isinstance(given, np.ndarray) and given.flags.writeable:
+        given[...] = lists
+
+
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields")
 
 
 def _is_cached(dispatcher: Any) -> bool:
@@ -124,6 +165,9 @@ def _written(value: Any) -> str:
     """What of a global, a constant or a piece of code can change a result, as text."""
     if isinstance(value, CodeType):
         return repr((value.co_code, value.co_names, [_written(c) for c in value.co_consts]))
+    if _is_named_tuple(value):
+        hints = get_type_hints(value)
+        return repr((value.__name__, [(f, _written(hints.get(f))) for f in value._fields]))
     if isinstance(value, int | float | str | tuple | np.generic):
         return repr(value)
     return str(getattr(value, "__name__", type(value).__name__))
