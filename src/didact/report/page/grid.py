@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 
 from didact.mdp import MDP, Task
+from didact.mdp.layout import (
+    action_directions,
+    active_feature,
+    feature_letters,
+    marked_starts,
+    states_by_cell,
+)
 from didact.report.page.scene import CELL, Box, Scene, Token
 from didact.report.page.svg import number, safe
-from didact.report.terminal.worlds import ARROW_OF, active_feature, feature_letters
 
 N_COLOURS = 12
 LETTERS_UP_TO = 30
 """No letters in the cells of pictures that are wider than this."""
 
-DIRECTION = {"↑": (0, -1), "↓": (0, 1), "←": (-1, 0), "→": (1, 0)}
 AGENT = '<circle r="5.6" class="agent"/><circle r="2" class="agent-eye"/>'
 
 
@@ -45,15 +50,6 @@ def grid_scene(task: Task) -> Scene:
     )
 
 
-def action_directions(mdp: MDP) -> tuple[tuple[int, int] | None, ...]:
-    """Where each action points by its name; four without names are up, down, left, right."""
-    if mdp.action_names is None:
-        known = ["↑", "↓", "←", "→"] if mdp.n_actions == 4 else [""] * mdp.n_actions
-    else:
-        known = [ARROW_OF.get(name.lower(), "") for name in mdp.action_names]
-    return tuple(DIRECTION.get(arrow) for arrow in known)
-
-
 def _in_words(mdp: MDP, state: int, cell: Callable[[int], tuple[int, int]]) -> str:
     row, column = cell(state)
     place = f"row {row + 1}, column {column + 1}"
@@ -63,7 +59,7 @@ def _in_words(mdp: MDP, state: int, cell: Callable[[int], tuple[int, int]]) -> s
 
 def _ground(task: Task, boxes: Sequence[Box], rows: int, columns: int) -> str:
     """The cells in the boxes: a path for each colour, one line of letters for each row."""
-    state_at = _states_by_cell(task, rows, columns)
+    state_at = states_by_cell(task)
     wanted = np.zeros((rows, columns), dtype=np.bool_)
     for row, column, height, width in boxes:
         wanted[row : row + height, column : column + width] = True
@@ -71,7 +67,7 @@ def _ground(task: Task, boxes: Sequence[Box], rows: int, columns: int) -> str:
     letter = np.full((rows, columns), "", dtype=object)
     letters = feature_letters(task.mdp)
     marks = []
-    starts = _marked_starts(task.mdp)
+    starts = marked_starts(task.mdp) & ~task.mdp.terminal
     for row, column in np.argwhere(wanted).tolist():
         state = int(state_at[row, column])
         if state < 0:
@@ -91,22 +87,6 @@ def _ground(task: Task, boxes: Sequence[Box], rows: int, columns: int) -> str:
     if max(max(height, width) for _, _, height, width in boxes) <= LETTERS_UP_TO:
         parts += _letters(letter)
     return "".join([*parts, *marks])
-
-
-def _states_by_cell(task: Task, rows: int, columns: int) -> Any:
-    assert task.layout is not None
-    cells = task.layout.get("cells")
-    if cells is None:
-        return np.arange(rows * columns).reshape(rows, columns)
-    state_at = np.full(rows * columns, -1, dtype=np.int64)
-    state_at[np.asarray(cells)] = np.arange(len(cells))
-    return state_at.reshape(rows, columns)
-
-
-def _marked_starts(mdp: MDP) -> Any:
-    """Starts (S,) are marked where not every state that goes on is one."""
-    starts = (mdp.start.floats > 0) & ~mdp.terminal
-    return np.zeros_like(starts) if starts[~mdp.terminal].all() else starts
 
 
 def _runs(colour: Any, name: str) -> str:

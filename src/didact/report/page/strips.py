@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from didact.mdp import MDP, Demonstration, Task
+from didact.mdp.layout import ARROW_OF
 from didact.report.page.scene import CELL, WIDEST_CELL, Box, Place, Scene, view_of
 from didact.report.page.svg import number, picture, safe
-from didact.report.terminal.worlds import ARROW_OF, counted
+from didact.report.terminal.worlds import counted
 
 MOST_STEPS = 300
 WHOLE, MOST_CELLS = 12, 44

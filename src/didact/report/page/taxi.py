@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from didact.mdp import MDP, Task
-from didact.report.page.grid import action_directions, grid_lines
+from didact.mdp.layout import action_directions
+from didact.report.page.grid import grid_lines
 from didact.report.page.scene import CELL, Box, Place, Scene, Token
 from didact.report.page.svg import number, text
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from didact.mdp import Task
+from didact.mdp.layout import active_feature, feature_letters
 from didact.planning import Plan
 from didact.report.page.facts import Belief, Facts
 from didact.report.page.grid import N_COLOURS
 from didact.report.page.scene import WIDEST_CELL, Box, Scene, view_of
 from didact.report.page.strips import stub
 from didact.report.page.svg import amount, picture, safe
-from didact.report.terminal.worlds import active_feature, counted, feature_letters
+from didact.report.terminal.worlds import counted
 
 WHOLE, MOST_CELLS = 30, 30
 POLICY_UP_TO = 30

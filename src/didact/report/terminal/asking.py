@@ -13,14 +13,13 @@ from rich.text import Text
 from didact.active import Comparison, Run, Situation, Step
 from didact.active.run import ENDINGS
 from didact.mdp import MDP, Task
+from didact.mdp.layout import active_feature, feature_letters
 from didact.report.terminal.worlds import (
     INDENT,
     MOST_ROWS,
     action_arrows,
-    active_feature,
     counted,
     draw_grid,
-    feature_letters,
     indented,
     shown_name,
 )

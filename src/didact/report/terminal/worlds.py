@@ -6,7 +6,6 @@ Worlds that are no grid of moves become a table of states.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,12 +17,15 @@ from rich.table import Table
 from rich.text import Text
 
 from didact.mdp import MDP, Task
+from didact.mdp.layout import (
+    ARROW_OF,
+    active_feature,
+    feature_letters,
+    marked_starts,
+    states_by_cell,
+)
 from didact.planning import Plan
 
-ARROW_OF = {
-    "up": "↑", "north": "↑", "down": "↓", "south": "↓",
-    "left": "←", "west": "←", "right": "→", "east": "→", "stay": "·",
-}  # fmt: skip
 ASCII = str.maketrans("↑↓←→·◎•█…", "^v<>.O*#~")
 """What stands for the signs of a drawing where the output cannot carry them."""
 
@@ -96,17 +98,16 @@ def draw_grid(task: Task, taken: Any, arrows: Sequence[str], width: int) -> list
     """The grid line by line, with an arrow for each action taken (S, A)."""
     assert task.layout is not None
     rows, columns = task.layout["rows"], task.layout["columns"]
-    cells = task.layout.get("cells")
-    state_at = range(rows * columns) if cells is None else _by_cell(cells, rows * columns)
+    state_at = states_by_cell(task)
     cell_width = 3 + max(2, int(taken.sum(axis=1).max()))
     shown_rows = min(rows, MOST_ROWS)
     shown_columns = min(columns, max(1, (width - INDENT) // cell_width))
-    letters, starts = feature_letters(task.mdp), _marked_starts(task.mdp)
+    letters, starts = feature_letters(task.mdp), marked_starts(task.mdp)
     lines = []
     for row in range(shown_rows):
         line = Text(" " * INDENT, no_wrap=True, overflow="crop")
         for column in range(shown_columns):
-            state = state_at[row * columns + column]
+            state = int(state_at[row, column])
             if state < 0:
                 line.append("█" * cell_width, style="grey23")
                 continue
@@ -121,13 +122,6 @@ def draw_grid(task: Task, taken: Any, arrows: Sequence[str], width: int) -> list
     return lines
 
 
-def _by_cell(cells: Sequence[int], n_cells: int) -> Any:
-    """The state in each cell of the grid, -1 where there is none."""
-    state_at = np.full(n_cells, -1, dtype=np.int64)
-    state_at[np.asarray(cells)] = np.arange(len(cells))
-    return state_at
-
-
 def _cell(mdp: MDP, state: int, letters: Sequence[str], inside: str, width: int) -> Text:
     feature = active_feature(mdp, state)
     letter = " " if feature is None else letters[feature]
@@ -135,32 +129,9 @@ def _cell(mdp: MDP, state: int, letters: Sequence[str], inside: str, width: int)
     return Text(f"{letter}{inside}".ljust(width), style=style)
 
 
-def _marked_starts(mdp: MDP) -> Any:
-    """Starts (S,) are marked where not every state that goes on is one."""
-    starts = mdp.start.floats > 0
-    return np.zeros_like(starts) if starts[~mdp.terminal].all() else starts
-
-
-def active_feature(mdp: MDP, state: int) -> int | None:
-    """The one feature that is on in a state, or None where that is not the picture."""
-    if mdp.has_action_features:
-        return None
-    on = np.flatnonzero(mdp.features.floats[state])
-    return int(on[0]) if on.size == 1 else None
-
-
-def feature_letters(mdp: MDP) -> list[str]:
-    """A letter for each feature: initials when they differ, else a, b, c ...; then '+'."""
-    initials = [mdp.feature_name(i)[:1].lower() for i in range(mdp.n_features)]
-    plain = all(letter.isalnum() and cell_len(letter) == 1 for letter in initials)
-    if plain and len(set(initials)) == len(initials):
-        return initials
-    return [*string.ascii_letters[: mdp.n_features], *"+" * (mdp.n_features - 52)]
-
-
 def _table(task: Task, plan: Plan, width: int) -> RenderableType:
     mdp = task.mdp
-    starts = _marked_starts(mdp)
+    starts = marked_starts(mdp)
     n_shown = min(mdp.n_states, MOST_STATES)
     form = _value_form(plan.values[:n_shown])
     rows = [

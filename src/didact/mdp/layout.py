@@ -1,0 +1,66 @@
+"""How a task lies on a grid: the state of each cell, where actions point, the feature of a cell.
+
+What every picture needs, in a terminal, on a page or on paper, whatever it is drawn with.
+"""
+
+from __future__ import annotations
+
+import string
+from unicodedata import east_asian_width
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.mdp.model import MDP
+from didact.mdp.task import Task
+
+ARROW_OF = {
+    "up": "↑", "north": "↑", "down": "↓", "south": "↓",
+    "left": "←", "west": "←", "right": "→", "east": "→", "stay": "·",
+}  # fmt: skip
+DIRECTION = {"↑": (0, -1), "↓": (0, 1), "←": (-1, 0), "→": (1, 0)}
+"""Right and down by one cell."""
+
+
+def states_by_cell(task: Task) -> NDArray[np.int64]:
+    """The state in each cell of the grid (rows, columns), -1 where there is none."""
+    assert task.layout is not None
+    shape = int(task.layout["rows"]), int(task.layout["columns"])
+    cells = task.layout.get("cells")
+    if cells is None:
+        return np.arange(shape[0] * shape[1]).reshape(shape)
+    state_at = np.full(shape[0] * shape[1], -1, dtype=np.int64)
+    state_at[np.asarray(cells)] = np.arange(len(cells))
+    return state_at.reshape(shape)
+
+
+def action_directions(mdp: MDP) -> tuple[tuple[int, int] | None, ...]:
+    """Where each action points by its name; four without names are up, down, left, right."""
+    if mdp.action_names is None:
+        known = ["↑", "↓", "←", "→"] if mdp.n_actions == 4 else [""] * mdp.n_actions
+    else:
+        known = [ARROW_OF.get(name.lower(), "") for name in mdp.action_names]
+    return tuple(DIRECTION.get(arrow) for arrow in known)
+
+
+def marked_starts(mdp: MDP) -> NDArray[np.bool_]:
+    """Starts (S,) are marked where not every state that goes on is one."""
+    starts = mdp.start.floats > 0
+    return np.zeros_like(starts) if starts[~mdp.terminal].all() else starts
+
+
+def active_feature(mdp: MDP, state: int) -> int | None:
+    """The one feature that is on in a state, or None where that is not the picture."""
+    if mdp.has_action_features:
+        return None
+    on = np.flatnonzero(mdp.features.floats[state])
+    return int(on[0]) if on.size == 1 else None
+
+
+def feature_letters(mdp: MDP) -> list[str]:
+    """A letter for each feature: initials when they differ, else a, b, c ...; then '+'."""
+    initials = [mdp.feature_name(i)[:1].lower() for i in range(mdp.n_features)]
+    plain = all(letter.isalnum() and east_asian_width(letter) not in "WF" for letter in initials)
+    if plain and len(set(initials)) == len(initials):
+        return initials
+    return [*string.ascii_letters[: mdp.n_features], *"+" * (mdp.n_features - 52)]
