@@ -4,15 +4,14 @@ import json
 import os
 import subprocess
 import sys
-import warnings
-from dataclasses import dataclass
 
 import pytest
 
-from didact.cli import COMMANDS, main
+from didact.cli import COMMANDS
 from didact.mdp import load_task
 from didact.mdp.files import task_document
 from didact.worlds import make, worlds
+from tests.command_line import in_own_process, refused
 
 TASK = {
     "format": "didact.task/1",
@@ -27,37 +26,6 @@ TASK = {
     "terminal": [1],
     "feature_names": ["grey", "goal"],
 }
-
-
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def didact(capsys, monkeypatch):
-    """Run the command line in this process."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments: str) -> Answer:
-        with pytest.raises(SystemExit) as left:
-            main(list(arguments))
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
-
-
-def in_own_process(*arguments: str, **options) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "COLUMNS": "80", **options.pop("env", {})}
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, env=environment, **options
-    )
 
 
 def written(tmp_path, content) -> str:
@@ -245,13 +213,7 @@ def test_arithmetic_is_chosen_and_told(didact, arithmetic):
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(didact, arguments, message):
-    answer = didact(*arguments)
-    assert answer.code == 2
-    assert answer.out == ""
-    assert answer.err.startswith("didact: ")
-    assert answer.err.count("\n") == 1, answer.err
-    assert answer.err.endswith("\n")
-    assert message in answer.err
+    refused(didact(*arguments), message)
 
 
 @pytest.mark.parametrize(
@@ -277,18 +239,12 @@ def test_bad_input_is_one_line_and_exit_code_2(didact, arguments, message):
 )
 def test_a_bad_file_is_one_line_that_names_it(didact, tmp_path, content, message):
     path = written(tmp_path, content)
-    answer = didact("show", path)
-    assert answer.code == 2
-    assert answer.out == ""
-    assert answer.err.startswith(f"didact: {path}: ")
-    assert answer.err.count("\n") == 1
-    assert message in answer.err
+    refused(didact("show", path), f"didact: {path}: ", message)
 
 
 def test_a_file_takes_no_parameters(didact, tmp_path):
     answer = didact("show", written(tmp_path, TASK), "-p", "size=3")
-    assert answer.code == 2
-    assert "is a file, which takes no parameters; leave 'size' out" in answer.err
+    refused(answer, "is a file, which takes no parameters; leave 'size' out")
 
 
 def test_a_failed_command_saves_nothing(didact, tmp_path):
@@ -323,11 +279,9 @@ def test_an_interrupt_is_one_line_and_130(didact, monkeypatch):
 
 def test_python_m_didact_is_the_same_command(didact):
     for module in ("didact", "didact.cli"):
-        answer = in_own_process("-m", module, "show", "chain", text=True, encoding="utf-8")
-        assert (answer.returncode, answer.stdout) == (0, didact("show", "chain").out)
-    answer = in_own_process("-m", "didact", "show", "nothing", text=True)
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert answer.stderr.count("\n") == 1
+        answer = in_own_process("show", "chain", python=("-m", module))
+        assert answer == didact("show", "chain")
+    refused(in_own_process("show", "nothing"), "nothing")
 
 
 @pytest.mark.parametrize("arguments", [["worlds"], ["show", "chain"], ["show", "chain", "--json"]])
@@ -343,19 +297,15 @@ def test_a_reader_that_stops_reading_is_no_error(arguments):
 @pytest.mark.parametrize("arguments", [["worlds"], ["show", "chain"], ["--help"]])
 def test_an_output_that_cannot_be_written_is_one_line(arguments):
     with open("/dev/full", "w") as full:
-        answer = subprocess.run(
-            [sys.executable, "-m", "didact", *arguments], stdout=full, stderr=subprocess.PIPE
-        )
-    assert answer.returncode == 1
-    assert answer.stderr == b"didact: the output cannot be written: No space left on device\n"
+        answer = in_own_process(*arguments, out=full)
+    refused(answer, "didact: the output cannot be written: No space left on device\n", code=1)
 
 
 def test_an_output_without_arrows_gets_plain_signs():
-    answer = in_own_process(
-        "-m", "didact", "show", "ball-sorting", "-p", "starts=9", env={"PYTHONIOENCODING": "ascii"}
-    )
-    assert answer.returncode == 0
-    drawn = answer.stdout.decode("ascii").splitlines()
+    arguments = ("show", "ball-sorting", "-p", "starts=9")
+    answer = in_own_process(*arguments, environment={"PYTHONIOENCODING": "ascii"})
+    assert (answer.code, answer.out.isascii()) == (0, True)
+    drawn = answer.out.splitlines()
     assert drawn[3] == "  b O  a <  a*<  a >  a >  c O"
     assert "?" not in "".join(drawn)
 
@@ -363,32 +313,36 @@ def test_an_output_without_arrows_gets_plain_signs():
 def test_names_in_json_survive_any_encoding(tmp_path):
     path = written(tmp_path, {**TASK, "name": "größe"})
     for encoding in ("ascii", "utf-8"):
-        answer = in_own_process(
-            "-m", "didact", "show", path, "--json", env={"PYTHONIOENCODING": encoding}
-        )
-        assert json.loads(answer.stdout.decode(encoding))["name"] == "größe"
+        environment = {"PYTHONIOENCODING": encoding}
+        answer = in_own_process("show", path, "--json", environment=environment)
+        assert json.loads(answer.out)["name"] == "größe"
 
 
 def test_colours_come_with_a_terminal_only():
-    plain = in_own_process("-m", "didact", "show", "six-cell")
-    coloured = in_own_process(
-        "-m", "didact", "show", "six-cell", env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}
-    )
-    assert b"\x1b[" not in plain.stdout
-    assert b"\x1b[" in coloured.stdout
+    forced = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    plain = in_own_process("show", "six-cell")
+    coloured = in_own_process("show", "six-cell", environment=forced)
+    assert "\x1b[" not in plain.out
+    assert "\x1b[" in coloured.out
+
+
+LOADS = """
+import sys, didact.cli
+for arguments in {commands!r}:
+    try: didact.cli.main(arguments)
+    except SystemExit as left: assert left.code == 0, arguments
+    for module in {heavy!r}: assert module not in sys.modules, (arguments, module)
+"""
 
 
 def test_help_and_small_worlds_load_no_compiler():
-    code = (
-        "import sys, didact.cli\n"
-        "try: didact.cli.main({arguments!r})\n"
-        "except SystemExit: print(*(m for m in {heavy!r} if m in sys.modules), file=sys.stderr)"
-    )
-    for arguments, heavy in [
-        (["--help"], ["numpy", "scipy", "numba", "flint", "gymnasium", "rich"]),
-        (["show", "--help"], ["numpy", "scipy", "numba", "flint", "gymnasium", "rich"]),
-        (["worlds"], ["numba", "gymnasium"]),
-        (["show", "random-grid"], ["numba", "gymnasium"]),
+    """One process for each list, which must not have loaded anything heavy after any command."""
+    helps = [["--help"], *([command, "--help"] for command in COMMANDS)]
+    heavy = ["numpy", "scipy", "numba", "flint", "gymnasium", "rich", "minari", "pyarrow"]
+    for commands, modules in [
+        (helps, heavy),
+        ([["worlds"], ["show", "random-grid"]], ["numba", "gymnasium"]),
     ]:
-        answer = in_own_process("-c", code.format(arguments=arguments, heavy=heavy), text=True)
-        assert answer.stderr.strip() == "", arguments
+        code = LOADS.format(commands=commands, heavy=modules)
+        answer = in_own_process(python=("-c", code))
+        assert (answer.code, answer.err) == (0, "")

@@ -1,67 +1,28 @@
 """`didact ask` as a script and a person meet it: tables, files, keys, lines, interruptions."""
 
+import importlib
 import json
-import os
-import pty
 import re
-import select
 import signal
-import subprocess
-import sys
-import time
-import warnings
-from dataclasses import dataclass
 
 import pytest
 
 from didact.app.ask import action_keys
-from didact.cli import main
 from didact.mdp import load_demonstrations
 from didact.worlds import gridworld, make
 from tests.active.weighing import NAME, weighing
+from tests.command_line import Terminal, refused
+
+learn_module = importlib.import_module("didact.learners.learn")
 
 SMALL = ("random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "3")
 
 
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def didact(capsys, monkeypatch):
-    """Run the command line in this process, with a quick learner at hand."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-    import didact.learners
-
-    module = sys.modules["didact.learners.learn"]
-    assert didact.learners
-    monkeypatch.setattr(module, "_learners", {**module._learners, NAME: weighing})
-
-    def run(*arguments, typed: str | None = None) -> Answer:
-        if typed is not None:
-            import io
-
-            monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
-
-
-def one_line(answer: Answer, message: str) -> None:
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("didact: ")
-    assert answer.err.count("\n") == 1
-    assert message in answer.err
-    assert "Traceback" not in answer.err
+def didact(didact, monkeypatch):
+    """Run a command with a quick learner at hand."""
+    monkeypatch.setattr(learn_module, "_learners", {**learn_module._learners, NAME: weighing})
+    return didact
 
 
 # The optimal policy answers
@@ -81,12 +42,12 @@ def test_a_run_is_a_line_and_a_table(didact):
     assert len(lines) == 6
 
 
-@pytest.mark.parametrize("columns", ["40", "60", "120"])
-def test_tables_fit_the_terminal(didact, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", columns)
-    answer = didact("ask", *SMALL, "--queries", 2, "--horizon", 1, "--learner", NAME)
+@pytest.mark.parametrize("columns", [40, 60, 120])
+def test_tables_fit_the_terminal(didact, columns):
+    settings = ("--queries", 2, "--horizon", 1, "--learner", NAME)
+    answer = didact("ask", *SMALL, *settings, columns=columns)
     assert answer.code == 0
-    assert max(map(len, answer.out.splitlines()[1:])) <= int(columns)
+    assert max(map(len, answer.out.splitlines()[1:])) <= columns
 
 
 def test_machines_get_the_document_and_files_hold_it(didact, tmp_path):
@@ -141,10 +102,8 @@ def test_options_reach_strategy_learner_and_loop(didact):
 def test_bad_input_is_one_line(didact, monkeypatch, tmp_path, arguments, message):
     monkeypatch.chdir(tmp_path)
     given = ("--learner", NAME, *arguments) if "--learner" not in arguments else arguments
-    answer = didact("ask", *SMALL, *given)
-    if "--person" in arguments:
-        answer.out = answer.out.removeprefix("Every answer is kept in nowhere/run.json. q stops.\n")
-    one_line(answer, message)
+    said = "Every answer is kept in nowhere/run.json. q stops.\n" if "--person" in arguments else ""
+    refused(didact("ask", *SMALL, *given), message, out=said)
     assert not list(tmp_path.iterdir())
 
 
@@ -303,70 +262,28 @@ def test_the_asked_cell_is_marked_also_in_worlds_with_walls():
 # A person at a terminal
 
 
-class Terminal:
+def asking(folder, *settings) -> Terminal:
     """`didact ask --person` in a terminal of its own."""
-
-    def __init__(self, folder, *arguments):
-        inner, outer = pty.openpty()
-        self.inner, self.seen = inner, ""
-        command = [sys.executable, "-m", "didact", "ask", "six-cell", "--person", *arguments]
-        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
-        self.process = subprocess.Popen(
-            command, stdin=outer, stdout=outer, stderr=outer, env=environment, cwd=folder,
-            start_new_session=True, preexec_fn=own_terminal,
-        )  # fmt: skip
-        os.close(outer)
-
-    def until(self, wanted: str) -> str:
-        """Read on until the text appears; what was read since the last call."""
-        read = ""
-        while wanted not in read:
-            ready, _, _ = select.select([self.inner], [], [], 120)
-            assert ready, f"{wanted!r} does not come; so far {self.seen + read!r}"
-            try:
-                part = os.read(self.inner, 65536)
-            except OSError:
-                part = b""
-            if not part:
-                break
-            read += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", part.decode("utf-8", "replace"))
-        self.seen += read
-        return read
-
-    def press(self, keys: str) -> None:
-        time.sleep(0.3)  # a terminal drops what is typed before it is asked for
-        os.write(self.inner, keys.encode())
-
-    def end(self) -> int:
-        self.until("\0never")
-        code = self.process.wait()
-        os.close(self.inner)
-        return code
-
-
-def own_terminal() -> None:
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    return Terminal("ask", "six-cell", "--person", *settings, folder=folder)
 
 
 QUICK = ("--learner", "birl", "--steps", "400", "--chains", "2")
 
 
 def test_arrow_keys_answer_in_a_terminal(tmp_path):
-    terminal = Terminal(tmp_path, "--queries", "3", "--sure", "1", *QUICK)
+    terminal = asking(tmp_path, "--queries", "3", "--sure", "1", *QUICK)
     terminal.until("question 1 of 3")
     terminal.press("\x1b[B")
     terminal.until("question 2 of 3")
     terminal.press("x")
-    assert "'x' is no action here" in terminal.until("q stops")
+    assert "'x' is no action here" in terminal.until("is no action here")
+    terminal.until("q stops")
     terminal.press("\x1bOD")
     terminal.until("question 3 of 3")
     terminal.press("r")
     assert terminal.end() == 0
-    assert "Traceback" not in terminal.seen
-    assert "All questions are asked." in terminal.seen
+    assert "Traceback" not in terminal.text
+    assert "All questions are asked." in terminal.text
     shown = json.loads((tmp_path / "answers.json").read_text())["demonstrations"]
     assert [d[0][1] for d in shown] == [1, 2, 3]
 
@@ -374,19 +291,19 @@ def test_arrow_keys_answer_in_a_terminal(tmp_path):
 @pytest.mark.parametrize("how", ["ctrl-c", "sigint", "kill"])
 def test_an_interrupted_session_loses_nothing(tmp_path, how):
     settings = ("--queries", "5", "--horizon", "3", "--sure", "1", "--states", "2,5", *QUICK)
-    terminal = Terminal(tmp_path, *settings)
-    terminal.until("question 1 of 5")
-    for _ in range(2):
+    terminal = asking(tmp_path, *settings)
+    terminal.until("question 1 of 5, step 1 of 3: what to do")
+    for step in (2, 3):
         terminal.press("d")
-        terminal.until("what to do")
+        terminal.until(f"question 1 of 5, step {step} of 3: what to do")
     if how == "ctrl-c":
         terminal.press("\x03")
     else:
         terminal.process.send_signal(signal.SIGINT if how == "sigint" else signal.SIGKILL)
     assert terminal.end() == (-signal.SIGKILL if how == "kill" else 130)
-    assert "Traceback" not in terminal.seen
+    assert "Traceback" not in terminal.text
     if how != "kill":
-        assert "didact: interrupted" in terminal.seen
+        assert "didact: interrupted" in terminal.text
     (shown,) = json.loads((tmp_path / "answers.json").read_text())["demonstrations"]
     assert [action for _, action in shown] == [1, 1]
     assert len(list(tmp_path.iterdir())) == 1
@@ -395,11 +312,11 @@ def test_an_interrupted_session_loses_nothing(tmp_path, how):
 def test_ctrl_d_and_q_stop_at_a_terminal(tmp_path):
     for key in ("\x04", "q"):
         settings = ("--queries", "3", "--sure", "1", "--out", f"{ord(key)}.json", *QUICK)
-        terminal = Terminal(tmp_path, *settings)
+        terminal = asking(tmp_path, *settings)
         terminal.until("question 1 of 3")
         terminal.press(key)
         assert terminal.end() == 0
-        assert "Whoever answers stopped." in terminal.seen
+        assert "Whoever answers stopped." in terminal.text
 
 
 def test_a_comparison_can_be_drawn():

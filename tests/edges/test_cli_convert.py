@@ -1,57 +1,23 @@
 """`didact convert` as a person or a script meets it."""
 
 import json
-import subprocess
-import sys
-import warnings
-from dataclasses import dataclass
 from itertools import pairwise
 
 import gymnasium
 import numpy as np
 import pytest
 
-from didact import cli
-from didact.cli import main
 from didact.mdp import load_task
 from didact.mdp.exchange.recordings import load_recording
 from didact.mdp.files import task_document
 from didact.worlds import make
+from tests.command_line import refused
 
 pytest.importorskip("minari")
 pytest.importorskip("pyarrow")
 
 
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def didact(capsys, monkeypatch, tmp_path):
-    """Run the command line in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "convert"))))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments) -> Answer:
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
-
-
-def one_line(answer: Answer, message: str) -> None:
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("didact: ")
-    assert answer.err.count("\n") == 1
-    assert message in answer.err
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 @pytest.fixture
@@ -91,16 +57,16 @@ def test_some_episodes_alone(didact, lesson, tmp_path):
     assert answer.out.startswith("demonstrations (2 episodes, ")
     shown = load_recording(tmp_path / "lesson.json").demonstrations
     assert load_recording(tmp_path / "minari" / "part-v0").demonstrations == (shown[3], shown[0])
-    one_line(didact("convert", "lesson.json", "y.json", "--episodes", "99"), "no episode 99")
-    one_line(didact("convert", "lesson.json", "y.json", "--episodes", "x"), "must read 0,3,7")
+    refused(didact("convert", "lesson.json", "y.json", "--episodes", "99"), "no episode 99")
+    refused(didact("convert", "lesson.json", "y.json", "--episodes", "x"), "must read 0,3,7")
 
 
 def test_an_existing_target_needs_force(didact, lesson):
     arguments = ("convert", "lesson.json", "grid-v0", "--task", "random-grid")
     assert didact(*arguments).code == 0
-    one_line(didact(*arguments), "exists already")
+    refused(didact(*arguments), "exists already")
     assert didact(*arguments, "--force").code == 0
-    one_line(didact("convert", "grid-v0", "lesson.json"), "exists already")
+    refused(didact("convert", "grid-v0", "lesson.json"), "exists already")
 
 
 def test_formats_can_be_said(didact, lesson):
@@ -108,7 +74,7 @@ def test_formats_can_be_said(didact, lesson):
     assert didact("convert", "lesson.json", "named-v0", *arguments).code == 0
     assert didact("convert", "named-v0", "lines.txt", "--to", "jsonl").code == 0
     assert didact("convert", "lines.txt", "again.json", "--from", "jsonl").code == 0
-    one_line(didact("convert", "lines.txt", "x.json"), "neither JSON")
+    refused(didact("convert", "lines.txt", "x.json"), "neither JSON")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +91,7 @@ def test_formats_can_be_said(didact, lesson):
     ],
 )
 def test_bad_input_is_one_line(didact, lesson, arguments, message):
-    one_line(didact("convert", *arguments), message)
+    refused(didact("convert", *arguments), message)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -151,12 +117,3 @@ def test_what_others_recorded_is_renumbered_by_its_environment(didact, tmp_path)
     assert didact("convert", "cliff-v0", "named.json", "--task", id).code == 0
     assert load_recording(tmp_path / "named.json").demonstrations == found.demonstrations
     assert didact("check", id, "cliff.json").code == 0
-
-
-def test_help_is_quick_and_loads_nothing_heavy():
-    code = (
-        "import sys; from didact.cli import convert, rank, select; "
-        "print(*(m for m in ('numpy', 'minari', 'pyarrow', 'gymnasium') if m in sys.modules))"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (answer.returncode, answer.stdout.split()) == (0, [])

@@ -3,52 +3,18 @@
 import json
 import re
 import shlex
-import subprocess
 import sys
-import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from didact import MDP, cli, solve
-from didact.cli import main
+from didact import MDP, solve
 from didact.mdp import Task, save_task
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.policies import environment_states
+from tests.command_line import refused
 
-
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def didact(capsys, monkeypatch, tmp_path):
-    """Run the command line in this process, in a folder of its own."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "explain"))))
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments) -> Answer:
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
-
-
-def one_line(answer: Answer, message: str, code: int = 2) -> None:
-    assert (answer.code, answer.out) == (code, "")
-    assert answer.err.startswith("didact: ")
-    assert answer.err.count("\n") == 1
-    assert message in answer.err
-    assert "Traceback" not in answer.err
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 def contradicting() -> Task:
@@ -230,7 +196,7 @@ def test_a_bad_policy_is_told_in_one_line(didact, tmp_path, policy, message):
     (tmp_path / "text.json").write_text('["up", "up", "up", "up", "up", "up"]')
     (tmp_path / "object.json").write_text('{"a": 1}')
     (tmp_path / "failing.py").write_text("def act(state):\n    return 1 / 0\n")
-    one_line(didact("explain", "six-cell", "--policy", policy), message)
+    refused(didact("explain", "six-cell", "--policy", policy), message)
     assert not (tmp_path / "lesson.html").exists()
 
 
@@ -245,7 +211,7 @@ def test_a_bad_policy_is_told_in_one_line(didact, tmp_path, policy, message):
     ],
 )
 def test_bad_options_are_told_in_one_line(didact, arguments, message):
-    one_line(didact("explain", *arguments), message)
+    refused(didact("explain", *arguments), message)
 
 
 def test_help_says_what_it_does(didact):
@@ -257,15 +223,6 @@ def test_help_says_what_it_does(didact):
 
 def test_a_pickled_array_is_not_opened(didact, tmp_path):
     np.save(tmp_path / "evil.npy", np.array([print], dtype=object), allow_pickle=True)
-    one_line(
+    refused(
         didact("explain", "six-cell", "--policy", "evil.npy"), "it is no array that NumPy saved"
     )
-
-
-def test_help_does_not_import_what_is_heavy():
-    code = (
-        "import sys, didact.cli.explain; "
-        "print([m for m in ('numpy', 'scipy', 'numba', 'gymnasium') if m in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.stdout.strip() == "[]"

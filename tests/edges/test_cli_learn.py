@@ -2,16 +2,13 @@
 
 import json
 import os
-import pty
-import subprocess
 import sys
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from didact.cli import COMMANDS, main
+from didact.cli import COMMANDS
 from didact.errors import NotMixed
 from didact.learners import Belief, learn, load_belief, register_learner
 from didact.learners.certificate import certify
@@ -19,35 +16,17 @@ from didact.mdp import MDP, Task, save_task
 from didact.planning import evaluate
 from didact.report.terminal.beliefs import belief_fragment
 from didact.worlds import make
+from tests.command_line import Terminal, in_own_process, refused
 
 learn_module = sys.modules["didact.learners.learn"]
 
 
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def didact(capsys, monkeypatch):
-    """Run the command line in this process, 80 signs wide; what is registered is forgotten."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+def didact(didact, monkeypatch):
+    """Run a command; what is registered is forgotten."""
     monkeypatch.setattr(learn_module, "_learners", dict(learn_module._learners))
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
     register_learner("drawn")(drawn)
-
-    def run(*arguments, columns=80) -> Answer:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
+    return didact
 
 
 def drawn(evidence, rng, *, confidence=100.0, n_steps=500, n_chains=4, progress=None, apart=0.0):
@@ -72,13 +51,6 @@ def shown(tmp_path):
     path = tmp_path / "shown.json"
     path.write_text("[[[2, 2], [1, 2]], [[5, 0]]]")
     return path
-
-
-def one_line(answer: Answer, message: str) -> None:
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("didact: ")
-    assert answer.err.count("\n") == 1
-    assert message in answer.err
 
 
 def test_the_command_is_there():
@@ -235,7 +207,7 @@ def test_where_it_cannot_be_saved_nothing_is_learned(didact, shown, tmp_path, wh
     register_learner("own")(lambda evidence, rng: pytest.fail("it was asked"))
     place = tmp_path / where
     answer = didact("learn", "six-cell", shown, "--learner", "own", "--out", place)
-    one_line(answer, "directory")
+    refused(answer, "directory")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
@@ -243,7 +215,7 @@ def test_a_folder_that_is_read_only_is_told_before(didact, shown, tmp_path):
     register_learner("own")(lambda evidence, rng: pytest.fail("it was asked"))
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
-    one_line(
+    refused(
         didact("learn", "six-cell", shown, "--learner", "own", "--out", folder / "b.npz"),
         "Permission denied",
     )
@@ -257,7 +229,7 @@ def test_trying_the_place_leaves_nothing_behind(didact, shown, tmp_path):
     def broken(evidence, rng):
         raise ValueError("no")
 
-    one_line(
+    refused(
         didact("learn", "six-cell", shown, "--learner", "broken", "--out", out),
         "learner 'broken' failed: ValueError: no",
     )
@@ -284,13 +256,13 @@ def test_trying_the_place_leaves_nothing_behind(didact, shown, tmp_path):
     ],
 )
 def test_bad_input_is_one_line(didact, shown, arguments, message):
-    one_line(didact("learn", *(shown if a == "SHOWN" else a for a in arguments)), message)
+    refused(didact("learn", *(shown if a == "SHOWN" else a for a in arguments)), message)
 
 
 def test_demonstrations_of_another_world_are_refused(didact, tmp_path):
     path = tmp_path / "d.json"
     path.write_text("[[[77, 0]]]")
-    one_line(didact("learn", "six-cell", path, "--learner", "drawn"), "state must be from 0 to 5")
+    refused(didact("learn", "six-cell", path, "--learner", "drawn"), "state must be from 0 to 5")
 
 
 def test_the_seed_goes_to_world_and_learner(didact, tmp_path):
@@ -304,56 +276,37 @@ def test_the_seed_goes_to_world_and_learner(didact, tmp_path):
 
 
 def test_signs_that_the_output_cannot_carry_have_others(tmp_path, shown):
-    code = "from didact.cli import main; main()"
-    answer = subprocess.run(
-        [sys.executable, "-c", code, "learn", "six-cell", shown, "--learner", "ml-irl"],
-        env={**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"},
-        capture_output=True,
-    )
-    assert answer.returncode == 0
-    assert b"*" in answer.stdout
-    assert b"?" not in answer.stdout
+    arguments = ("learn", "six-cell", shown, "--learner", "ml-irl")
+    answer = in_own_process(*arguments, environment={"PYTHONIOENCODING": "ascii"})
+    assert answer.code == 0
+    assert "*" in answer.out
+    assert "?" not in answer.out
 
 
 def test_a_person_sees_progress_and_a_file_does_not(tmp_path, shown):
     """The bar is on standard error, only where that is a terminal."""
     code = (
         "from didact.cli import main; from didact.learners import register_learner\n"
-        "import time\n"
         "@register_learner('slow')\n"
         "def slow(evidence, rng, *, progress=None):\n"
         "    for i in range(5):\n"
         "        progress(i, 5) if progress else None\n"
-        "        time.sleep(0.1)\n"
         "    return [0, 0]\n"
         "main()\n"
     )
-    command = [sys.executable, "-c", code, "learn", "six-cell", str(shown), "--learner", "slow"]
-    quiet = subprocess.run(command, capture_output=True, check=True)
-    assert quiet.stderr == b""
-    master, slave = pty.openpty()
-    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, check=True)
-    os.close(slave)
-    seen = b""
-    try:
-        while part := os.read(master, 65536):
-            seen += part
-    except OSError:
-        pass
-    os.close(master)
-    assert b"learning from" in seen
-    assert process.stdout == quiet.stdout
+    command = ("learn", "six-cell", shown, "--learner", "slow")
+    quiet = in_own_process(*command, python=("-c", code), environment={"COLUMNS": "100"})
+    assert (quiet.code, quiet.err) == (0, "")
+    terminal = Terminal(*command, python=("-c", code), piped=True)
+    assert terminal.end() == 0
+    assert "learning from" in terminal.text
+    assert terminal.out == quiet.out
 
 
-def test_help_comes_without_heavy_imports():
-    code = (
-        "import sys\nfrom didact.cli import main\n"
-        "try:\n    main(['learn', '--help'])\nexcept SystemExit:\n    pass\n"
-        "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules)\n"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    for option in (b"--learner", b"--confidence", b"--steps", b"--out", b"--json"):
-        assert option in answer.stdout
+def test_help_names_the_options(didact):
+    answer = didact("learn", "--help")
+    for option in ("--learner", "--confidence", "--steps", "--out", "--json"):
+        assert option in answer.out
 
 
 # The same as a piece of a page

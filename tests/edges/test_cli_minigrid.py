@@ -2,8 +2,8 @@
 
 import pytest
 
-from didact.cli import main
 from didact.worlds.opening import open_task
+from tests.command_line import refused
 
 pytest.importorskip("minigrid")
 
@@ -14,20 +14,15 @@ def test_an_id_opens_a_task():
     assert other.mdp.exact_discount.denominator == 10
 
 
-def test_teach_by_id(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit) as left:
-        main(["teach", "MiniGrid-DoorKey-5x5-v0"])
-    assert left.value.code == 0
-    assert capsys.readouterr().out.splitlines()[0] == (
+def test_teach_by_id(didact):
+    answer = didact("teach", "MiniGrid-DoorKey-5x5-v0")
+    assert (answer.code, answer.verdict) == (
+        0,
         "MiniGrid-DoorKey-5x5-v0: 260 situations, 1 start: ONE demonstration of 11 steps is "
-        "enough. Proof verified."
+        "enough. Proof verified.",
     )
 
 
-def test_a_limit_is_a_clear_refusal(capsys):
-    with pytest.raises(SystemExit) as left:
-        main(["show", "MiniGrid-KeyCorridorS3R3-v0", "-p", "limit=300"])
-    output = capsys.readouterr()
-    assert (left.value.code, output.err.count("\n")) == (2, 1)
-    assert "more than 300 states, too many to tabularise" in output.err
+def test_a_limit_is_a_clear_refusal(didact):
+    answer = didact("show", "MiniGrid-KeyCorridorS3R3-v0", "-p", "limit=300")
+    refused(answer, "more than 300 states, too many to tabularise")

@@ -2,48 +2,20 @@
 
 import io
 import json
-import os
-import pty
-import subprocess
-import sys
-import warnings
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
 
 import pytest
 
-from didact import cli
-from didact.cli import main
 from didact.mdp import save_task
 from didact.report.terminal.rank import between, rank_svg
 from didact.teaching.rank import Difficulty
 from didact.worlds import make
+from tests.command_line import Terminal, refused
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def didact(capsys, monkeypatch, tmp_path):
-    """Run the command line in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "rank"))))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments) -> Answer:
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 def test_a_table_and_bars(didact):
@@ -81,31 +53,14 @@ def test_what_fails_is_a_row_with_the_reason(didact):
 
 
 def test_bad_options_are_one_line(didact):
-    answer = didact("rank", "six-cell", "--time-limit", "0")
-    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    refused(didact("rank", "six-cell", "--time-limit", "0"), "time-limit")
 
 
 def test_progress_is_for_people():
     """On a terminal a bar names the task at work; it is gone at the end."""
-    code = "import didact.cli as c; c.COMMANDS = ('rank',); c.main(['rank', 'six-cell'])"
-    reading, writing = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=writing,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
-    )  # fmt: skip
-    os.close(writing)
-    told = b""
-    while True:
-        try:
-            part = os.read(reading, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        told += part
-    os.close(reading)
-    assert process.wait() == 0
-    assert b"six-cell" in told
+    terminal = Terminal("rank", "six-cell", piped=True)
+    assert terminal.end() == 0
+    assert "six-cell" in terminal.text
 
 
 ROWS = [

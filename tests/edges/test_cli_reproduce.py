@@ -2,53 +2,23 @@
 
 import json
 import os
-import pty
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-import warnings
-from dataclasses import dataclass
 
 import pytest
 
 from didact import __version__
-from didact.cli import main
 from didact.studies import register_study
+from tests.command_line import Terminal, refused
 from tests.studies import counting
 
 assert counting.STUDY.name == "counting"  # registered by its import
 
 
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def didact(capsys, monkeypatch, tmp_path):
-    """Run the command line in this process and in an empty folder."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments) -> Answer:
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
-
-
-def one_line(answer: Answer, message: str) -> None:
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("didact: ")
-    assert answer.err.count("\n") == 1
-    assert message in answer.err, answer.err
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 SMALL = ("-s", "trials=2", "-s", "features=2,3", "-s", "samples=500", "-s", "size=3")
@@ -130,13 +100,13 @@ def test_ones_own_study_is_not_called_the_papers(didact, tmp_path):
 
 def test_a_summary_that_fails_is_told_and_trials_are_kept(didact, tmp_path):
     answer = didact("reproduce", "chain", "-s", "draws=0", "--out", "there")
-    one_line(answer, "chain: its 1 trials are kept, but cannot be summed up: ValueError: ")
+    refused(answer, "chain: its 1 trials are kept, but cannot be summed up: ValueError: ")
 
 
 def test_a_store_that_is_refused_is_refused_before_anything_runs(didact, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "balls.sqlite").write_text("no database")
-    one_line(didact("reproduce", "example", "balls", "--out", "there"), "balls.sqlite: is damaged")
+    refused(didact("reproduce", "example", "balls", "--out", "there"), "balls.sqlite: is damaged")
     assert not (tmp_path / "there" / "example.md").exists()
 
 
@@ -164,7 +134,7 @@ def test_failed_trials_are_told_and_the_code_is_3(didact, tmp_path):
 
 def test_no_trial_at_all_is_an_error(didact):
     answer = didact("reproduce", "counting", "-s", "trials=2", "-s", "failing=0,1")
-    one_line(answer, "counting: no trial succeeded; trial 0: ValueError: trial 0 never works")
+    refused(answer, "counting: no trial succeeded; trial 0: ValueError: trial 0 never works")
 
 
 def never(settings, number):
@@ -184,13 +154,13 @@ def test_a_study_without_a_trial_does_not_stop_the_others(didact, tmp_path):
 
 
 def test_unknown_names(didact):
-    one_line(didact("reproduce", "tabel1"), "no study is called 'tabel1'; there are example, ")
-    one_line(didact("reproduce", "example", "-s", "speed=3"), "example: there is no setting 'speed")
-    one_line(didact("reproduce", "example", "-s", "trials=3"), "there is no setting 'trials'")
-    one_line(didact("reproduce", "example", "-s", "trials"), "must read NAME=VALUE")
-    one_line(didact("reproduce", "table1", "-s", "trials=x"), "'trials' must be a number like 20")
-    one_line(didact("reproduce", "example", "--jobs", "0"), "0 is not in the range x>=1")
-    one_line(didact("reproduce"), "Missing argument 'NAME...'")
+    refused(didact("reproduce", "tabel1"), "no study is called 'tabel1'; there are example, ")
+    refused(didact("reproduce", "example", "-s", "speed=3"), "example: there is no setting 'speed")
+    refused(didact("reproduce", "example", "-s", "trials=3"), "there is no setting 'trials'")
+    refused(didact("reproduce", "example", "-s", "trials"), "must read NAME=VALUE")
+    refused(didact("reproduce", "table1", "-s", "trials=x"), "'trials' must be a number like 20")
+    refused(didact("reproduce", "example", "--jobs", "0"), "0 is not in the range x>=1")
+    refused(didact("reproduce"), "Missing argument 'NAME...'")
 
 
 def test_nothing_is_written_for_bad_input(didact, tmp_path):
@@ -202,14 +172,14 @@ def test_nothing_is_written_for_bad_input(didact, tmp_path):
 def test_a_cluster_that_is_not_there(didact, monkeypatch):
     monkeypatch.setattr("didact.studies.workers.ANSWER", 0.3)
     answer = didact("reproduce", "example", "--cluster", "tcp://127.0.0.1:1")
-    one_line(answer, "no Dask scheduler answers at tcp://127.0.0.1:1")
+    refused(answer, "no Dask scheduler answers at tcp://127.0.0.1:1")
 
 
 def test_other_settings_in_the_same_folder_are_refused(didact, tmp_path):
     assert didact("reproduce", "counting", "-s", "trials=3", "--out", "there").code == 0
     kept = (tmp_path / "there" / "counting.sqlite").read_bytes()
     answer = didact("reproduce", "counting", "--out", "there")
-    one_line(answer, "holds trials with other settings (trials is 3 there, 24 here)")
+    refused(answer, "holds trials with other settings (trials is 3 there, 24 here)")
     assert (tmp_path / "there" / "counting.sqlite").read_bytes() == kept
 
 
@@ -217,16 +187,16 @@ def test_a_damaged_store_is_refused(didact, tmp_path):
     (tmp_path / "there").mkdir()
     path = tmp_path / "there" / "example.sqlite"
     path.write_bytes(b"precious text" * 100)
-    one_line(didact("reproduce", "example", "--out", "there"), "is damaged or no store")
+    refused(didact("reproduce", "example", "--out", "there"), "is damaged or no store")
     assert path.read_bytes() == b"precious text" * 100
 
 
 def test_a_file_in_the_way_of_the_folder(didact, tmp_path):
     (tmp_path / "there").write_text("precious")
     answer = didact("reproduce", "example", "--out", "there")
-    one_line(answer, "'there' is a file")
+    refused(answer, "'there' is a file")
     assert (tmp_path / "there").read_text() == "precious"
-    one_line(didact("reproduce", "example", "--out", "/proc/there"), "cannot be written")
+    refused(didact("reproduce", "example", "--out", "/proc/there"), "cannot be written")
 
 
 # Interrupted
@@ -264,24 +234,8 @@ def test_an_interrupt_exits_with_130_and_says_how_to_go_on(tmp_path):
 
 
 def test_a_terminal_shows_a_bar(tmp_path):
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "didact", "reproduce", "example", "--out", "there"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=slave, text=True,
-        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
-    )  # fmt: skip
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            part = os.read(master, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    out, _ = process.communicate()
-    assert process.returncode == 0
-    assert "index.html" in out
-    assert b"example: " in shown
-    assert b"of 1 trials" in shown
+    terminal = Terminal("reproduce", "example", "--out", "there", folder=tmp_path, piped=True)
+    assert terminal.end() == 0
+    assert "index.html" in terminal.out
+    assert "example: " in terminal.text
+    assert "of 1 trials" in terminal.text

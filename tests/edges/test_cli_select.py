@@ -1,45 +1,20 @@
 """`didact select` as a person or a script meets it."""
 
 import json
-import warnings
-from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
 import pytest
 
-from didact import cli
-from didact.cli import main
 from didact.mdp.exchange.recordings import Recording, save_recording
 from didact.teaching import teach
 from didact.worlds import make
+from tests.command_line import refused
 
 minari = pytest.importorskip("minari")
 
 
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def didact(capsys, monkeypatch, tmp_path):
-    """Run the command line in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(cli, "COMMANDS", tuple(dict.fromkeys((*cli.COMMANDS, "select"))))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments) -> Answer:
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 @pytest.fixture
@@ -135,9 +110,8 @@ def test_a_dataset_that_others_recorded(didact):
 
 def test_a_task_must_be_known(didact):
     assert didact("teach", "six-cell", "--out", "lesson.json").code == 0
-    answer = didact("select", "lesson.json")
-    assert (answer.code, answer.out) == (2, "")
-    assert "does not say which task it belongs to; name it with --task" in answer.err
+    unknown = didact("select", "lesson.json")
+    refused(unknown, "does not say which task it belongs to; name it with --task")
     answer = didact("select", "lesson.json", "--task", "six-cell")
     assert answer.out.splitlines()[0] == "six-cell: 1 episode: ONE of them is enough."
     assert didact("select", "lesson.json", "--task", "chain").code == 2

@@ -2,49 +2,16 @@
 
 import json
 import os
-import pty
 import re
-import subprocess
 import sys
-import warnings
-from dataclasses import dataclass
 
 import gymnasium
 import pytest
 
-from didact.cli import main
 from didact.mdp import save_task
 from didact.teaching import load_lesson, register_teacher
 from didact.worlds import make, worlds
-
-
-@dataclass
-class Answer:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def verdict(self) -> str:
-        """The first line."""
-        return self.out.splitlines()[0]
-
-
-@pytest.fixture
-def didact(capsys, monkeypatch):
-    """Run the command line in this process."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments) -> Answer:
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in arguments])
-        output = capsys.readouterr()
-        return Answer(left.value.code, output.out, output.err)
-
-    return run
+from tests.command_line import Terminal, in_own_process, refused
 
 
 @pytest.fixture
@@ -53,14 +20,6 @@ def lesson(didact, tmp_path):
     path = tmp_path / "lesson.json"
     assert didact("teach", "six-cell", "--out", path).code == 0
     return path
-
-
-def one_line(answer: Answer, code: int, message: str) -> None:
-    assert (answer.code, answer.out) == (code, "")
-    assert answer.err.startswith("didact: ")
-    assert answer.err.count("\n") == 1
-    assert message in answer.err
-    assert "Traceback" not in answer.err
 
 
 def newest(name: str) -> str:
@@ -186,7 +145,7 @@ def test_options_reach_the_teacher(didact, monkeypatch):
     register_teacher("mine")(lambda problem, rng: [0])
     assert json.loads(didact(*path, "--teacher", "mine").out)["settings"]["teacher"] == "mine"
     register_teacher("worse")(lambda problem, rng: [10**9])
-    one_line(didact(*path, "--teacher", "worse"), 2, "teacher 'worse' must return")
+    refused(didact(*path, "--teacher", "worse"), "teacher 'worse' must return")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +175,7 @@ def test_options_reach_the_teacher(didact, monkeypatch):
     ],
 )
 def test_bad_input_is_one_line_and_code_2(didact, arguments, message):
-    one_line(didact("teach", *arguments), 2, message)
+    refused(didact("teach", *arguments), message)
 
 
 def test_an_interrupt_leaves_no_file(didact, tmp_path, monkeypatch):
@@ -242,10 +201,8 @@ def test_an_interrupt_leaves_no_file(didact, tmp_path, monkeypatch):
 @pytest.mark.parametrize("arguments", [["teach", "chain"], ["teach", "chain", "--json"]])
 def test_an_output_that_cannot_be_written_is_one_line(arguments):
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "didact", *arguments]
-        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
-    assert answer.returncode == 1
-    assert answer.stderr == b"didact: the output cannot be written: No space left on device\n"
+        answer = in_own_process(*arguments, out=full)
+    refused(answer, "didact: the output cannot be written: No space left on device\n", code=1)
 
 
 def test_any_encoding_can_carry_the_answer(tmp_path, lesson):
@@ -254,37 +211,19 @@ def test_any_encoding_can_carry_the_answer(tmp_path, lesson):
     task = json.loads((tmp_path / "task.json").read_text())
     (tmp_path / "task.json").write_text(json.dumps({**task, "name": "größe"}))
     for arguments in (["teach", text], ["check", text, str(lesson)]):
-        answer = subprocess.run(
-            [sys.executable, "-m", "didact", *arguments],
-            capture_output=True,
-            env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        )
-        assert (answer.returncode, answer.stderr) == (0, b"")
-        assert answer.stdout.decode("ascii").startswith("gr")
+        answer = in_own_process(*arguments, environment={"PYTHONIOENCODING": "ascii"})
+        assert (answer.code, answer.err) == (0, "")
+        assert answer.out.isascii()
+        assert answer.out.startswith("gr")
 
 
 def test_a_terminal_gets_an_animation_and_the_same_verdict():
     """Each frame is drawn over the last; what remains is what a file would get."""
-    inner, outer = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
-    command = [sys.executable, "-m", "didact", "teach", "six-cell"]
-    with subprocess.Popen(command, stdout=outer, stderr=outer, env=environment) as process:
-        os.close(outer)
-        seen = b""
-        while True:
-            try:
-                part = os.read(inner, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-    os.close(inner)
-    assert process.returncode == 0
-    text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", seen).decode()
-    assert "ONE demonstration of 4 steps is enough. Proof verified." in text
-    assert seen.count("◎".encode()) >= 4
-    assert "Traceback" not in text
+    terminal = Terminal("teach", "six-cell")
+    assert terminal.end() == 0
+    assert "ONE demonstration of 4 steps is enough. Proof verified." in terminal.text
+    assert terminal.text.count("◎") >= 4
+    assert "Traceback" not in terminal.text
 
 
 # Check
@@ -369,8 +308,8 @@ def claim_another_optimum(document) -> None:
 )
 def test_a_tampered_proof_is_code_4(didact, lesson, change):
     tampered(lesson, change)
-    one_line(didact("check", "six-cell", lesson, "--proof"), 4, "the proof failed: ")
-    one_line(didact("check", "six-cell", lesson, "--proof", "--json"), 4, "the proof failed: ")
+    refused(didact("check", "six-cell", lesson, "--proof"), "the proof failed: ", code=4)
+    refused(didact("check", "six-cell", lesson, "--proof", "--json"), "the proof failed: ", code=4)
     assert didact("check", "six-cell", lesson).code in (0, 3)
 
 
@@ -378,7 +317,7 @@ def test_a_lesson_of_another_world_is_code_4(didact, lesson):
     answer = didact("check", "six-cell", lesson, "-p", "weights=-1,-11", "--proof")
     assert answer.code == 0
     other = didact("check", "six-cell", lesson, "-p", "discount=0.8", "--proof")
-    one_line(other, 4, "the proof failed: ")
+    refused(other, "the proof failed: ", code=4)
 
 
 def test_a_partial_lesson_is_checked_with_its_proof(didact, tmp_path):
@@ -423,7 +362,7 @@ def test_bad_files_are_one_line_and_code_2(didact, tmp_path, content, message):
     path = tmp_path / "shown.json"
     if content is not None:
         path.write_text(content)
-    one_line(didact("check", "six-cell", path), 2, message)
+    refused(didact("check", "six-cell", path), message)
 
 
 def test_every_world_can_be_taught_from_the_command_line(didact, tmp_path):
