@@ -21,21 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.classes import EXACT_ENTRIES
-from didact.bec.linear import (
-    Inside,
-    Multipliers,
-    Row,
-    decide,
-    dot,
-    null_basis,
-    primitive,
-    row_reduced,
-)
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Multipliers, Row, dot, primitive
 from didact.bec.rows import Rows, Scope, rows_from_counts, scope_states
+from didact.bec.widest import (
+    SHORT_DECIMALS,
+    margin_of,
+    point_inside,
+    proposed_weights,
+    rounded_weights,
+    widest_point,
+)
 from didact.bec.words import describe_half_space
 from didact.errors import InvalidParameter
 from didact.mdp import MDP
-from didact.numerics.exact import Floats
 from didact.planning import (
     ExactSuccessorFeatures,
     as_policy,
@@ -45,10 +44,6 @@ from didact.planning import (
 from didact.planning.solve import Arithmetic, is_exact_affordable
 
 RATIONALISATION_FORMAT = "didact.rationalisation/1"
-FLOAT_MARGIN = 1e-9
-"""In floats a margin below this is none."""
-SHORT_DECIMALS = (1, 2, 3, 6, 12)
-"""Weights are given with as few decimals as keep half of the margin."""
 
 Kind = Literal["unique", "tied", "any", "none"]
 
@@ -118,11 +113,14 @@ class Rationalisation:
                 [c.state, c.action, c.other, str(c.multiplier)] for c in self.certificate
             ],
             "contradiction": [
-                {"statement": [c.state, c.action, c.other], "multiplier": str(c.multiplier),
-                 "words": c.words}
+                {
+                    "statement": [c.state, c.action, c.other],
+                    "multiplier": str(c.multiplier),
+                    "words": c.words,
+                }
                 for c in self.contradiction
             ],
-        }  # fmt: skip
+        }
 
 
 def rationalise(
@@ -167,6 +165,7 @@ class _Answer:
         kind: Kind,
         weights: tuple[Fraction, ...] | None,
         forced: Sequence[tuple[int, Fraction]],
+        *,
         contradiction: Sequence[tuple[int, Fraction]] = (),
         margin: float = 0.0,
         zero: Sequence[int] = (),
@@ -209,7 +208,7 @@ class _Answer:
 
 def _exactly(answer: _Answer, exact: tuple[Row, ...]) -> Rationalisation:
     """Add witnesses until the rows that are still zero are proved to be zero for all weights."""
-    weights = _proposed(exact, answer.rows.normals)
+    weights = proposed_weights(exact, answer.rows.normals)
     while True:
         zero = [i for i, row in enumerate(exact) if dot(row, weights) == 0]
         if not zero:
@@ -223,7 +222,7 @@ def _exactly(answer: _Answer, exact: tuple[Row, ...]) -> Rationalisation:
     if len(zero) == len(exact):
         first = decide(exact, tuple(-entry for entry in exact[0]))
         assert isinstance(first, Inside)
-        return answer.told("none", None, forced, _forced([0], first.multipliers))
+        return answer.told("none", None, forced, contradiction=_forced([0], first.multipliers))
     return _explained(answer, exact, weights, zero, forced)
 
 
@@ -245,108 +244,26 @@ def _explained(
     """The answer with weights of few decimals and a large margin, checked row by row."""
     strict = sorted(set(range(len(exact))) - set(zero))
     normals = answer.rows.normals[strict]
-    point = _widest(normals, answer.rows.normals[list(zero)])
+    point = widest_point(normals, answer.rows.normals[list(zero)])
     best = tuple(Fraction(w, max(map(abs, weights))) for w in weights)
     for decimals in SHORT_DECIMALS if point is not None else ():
         assert point is not None
-        found = _rounded([exact[i] for i in zero], point, decimals)
+        found = rounded_weights([exact[i] for i in zero], point, decimals)
         whole = primitive(found)
         if any(whole) and all(dot(exact[i], whole) > 0 for i in strict):
             best = found
-            if _margin(normals, found) >= _margin(normals, point) / 2:
+            if margin_of(normals, found) >= margin_of(normals, point) / 2:
                 break
     return answer.told(
-        "tied" if zero else "unique", best, forced, margin=_margin(normals, best), zero=zero
+        "tied" if zero else "unique", best, forced, margin=margin_of(normals, best), zero=zero
     )
-
-
-def _margin(normals: Floats, weights: Any) -> float:
-    """The smallest n.w over unit normals, for the weights scaled to length one."""
-    floats = np.array([float(w) for w in weights])
-    return float((normals @ floats).min() / np.linalg.norm(floats))
-
-
-def _rounded(zero: Sequence[Row], point: Floats, decimals: int) -> tuple[Fraction, ...]:
-    """Weights near a point with few decimals that satisfy the equalities exactly."""
-    scaled = point / np.abs(point).max()
-    basis, pivots = row_reduced(zero)
-    free = sorted(set(range(len(point))) - set(pivots))
-    found = [Fraction(0)] * len(point)
-    for column, direction in zip(free, null_basis(basis, pivots, len(point)), strict=True):
-        entry = Fraction(round(float(scaled[column]) * 10**decimals), 10**decimals)
-        share = entry / direction[column]
-        found = [x + share * y for x, y in zip(found, direction, strict=True)]
-    return tuple(found)
-
-
-def _proposed(exact: tuple[Row, ...], normals: Floats) -> Row:
-    """Weights that floats take for a point inside, if they satisfy every row exactly, else 0."""
-    nothing = (0,) * len(exact[0])
-    point = _widest(normals, normals[:0])
-    zero: list[int] = []
-    if point is None:
-        zero = _float_zero_rows(normals)
-        if len(zero) == len(exact):
-            return nothing
-        strict = sorted(set(range(len(exact))) - set(zero))
-        point = _widest(normals[strict], normals[zero])
-    if point is None:
-        return nothing
-    found = primitive(_rounded([exact[i] for i in zero], point, SHORT_DECIMALS[-1]))
-    return found if all(dot(row, found) >= 0 for row in exact) else nothing
-
-
-def _widest(strict: Floats, zero: Floats) -> Floats | None:
-    """Unit-box weights with the largest smallest n.w; None where that is not positive."""
-    from scipy.optimize import linprog
-
-    m, k = strict.shape
-    found = linprog(
-        np.append(np.zeros(k), -1.0),
-        A_ub=np.column_stack([-strict, np.ones(m)]),
-        b_ub=np.zeros(m),
-        A_eq=np.column_stack([zero, np.zeros(len(zero))]) if len(zero) else None,
-        b_eq=np.zeros(len(zero)) if len(zero) else None,
-        bounds=[(-1.0, 1.0)] * k + [(None, 1.0)],
-    )
-    if found.status != 0 or found.x[-1] <= FLOAT_MARGIN:
-        return None
-    return np.asarray(found.x[:-1])
-
-
-def _float_zero_rows(normals: Floats) -> list[int]:
-    """Rows that are zero for all weights that satisfy every row, as floats see it.
-
-    The largest sum of min(1, n.w) makes every row 1 that can be positive at all.
-    """
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_matrix, hstack, identity
-
-    m, k = normals.shape
-    found = linprog(
-        np.concatenate([np.zeros(k), -np.ones(m)]),
-        A_ub=hstack([csr_matrix(-normals), identity(m)]).tocsr(),
-        b_ub=np.zeros(m),
-        bounds=[(None, None)] * k + [(0.0, 1.0)] * m,
-    )
-    if found.status != 0:
-        return list(range(m))
-    return [int(i) for i in np.flatnonzero(found.x[k:] < 0.5)]
 
 
 def _in_floats(answer: _Answer) -> Rationalisation:
-    normals = answer.rows.normals
-    point, zero = _widest(normals, normals[:0]), []
-    if point is None:
-        zero = _float_zero_rows(normals)
-        if len(zero) == len(normals):
-            return answer.told("none", None, ())
-        strict = sorted(set(range(len(normals))) - set(zero))
-        normals = normals[strict]
-        point = _widest(normals, answer.rows.normals[zero])
+    point, zero = point_inside(answer.rows.normals)
     if point is None:
         return answer.told("none", None, ())
+    strict = np.delete(answer.rows.normals, zero, axis=0)
     weights = tuple(Fraction(repr(round(w, 9))) for w in (point / np.abs(point).max()).tolist())
-    return answer.told(
-        "tied" if zero else "unique", weights, (), margin=_margin(normals, weights), zero=zero
-    )
+    kind: Kind = "tied" if zero else "unique"
+    return answer.told(kind, weights, (), margin=margin_of(strict, weights), zero=zero)
