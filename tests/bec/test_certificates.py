@@ -15,7 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from didact.bec.certificates import exact_cone
-from didact.bec.linear import Inside, Multipliers, Outside, decide, dot, primitive, row_reduced
+from didact.bec.farkas import Inside, Outside, decide
+from didact.bec.linear import Multipliers, dot, primitive, row_reduced
 
 # The evidence
 

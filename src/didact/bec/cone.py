@@ -18,16 +18,8 @@ from numpy.typing import NDArray
 from didact.bec.certificates import exact_cone
 from didact.bec.clarkson import IS_EQUALITY, find_facets
 from didact.bec.directions import TOLERANCE
-from didact.bec.linear import (
-    Inside,
-    Multipliers,
-    Row,
-    decide,
-    dot,
-    null_basis,
-    primitive,
-    row_reduced,
-)
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported

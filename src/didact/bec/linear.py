@@ -1,16 +1,14 @@
-"""Exact linear algebra on integer rows, and Farkas' alternative decided with a proof.
+"""Exact linear algebra on integer rows: primitive vectors, echelons, bases and coordinates.
 
-A target either lies in the cone of some generators, and then at most k of them combine to it with
-positive multipliers, or some direction w has g.w >= 0 for every generator and target.w < 0. Floats
-only propose which; integers decide. When the proposal fails, exact pivoting with least indices
-decides (Schrijver, Theory of Linear and Integer Programming, Theorem 7.1): it never cycles, and it
-starts from the proposed support, so it is short.
+A row is a tuple of Python integers, of any size. FLINT does the elimination, without fractions: an
+echelon is integers over one denominator. Nothing here rounds, except `unit_floats`, which shows
+rows to those who propose.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -23,11 +21,7 @@ if TYPE_CHECKING:
 
 Row = tuple[int, ...]
 Floats = NDArray[np.float64]
-Proposer = Callable[[Floats, Floats], Floats]
-"""Unit generators (n, k), unit target (k,) -> nonnegative coefficients (n,) of the best fit."""
-
 _PRIME = 2**61 - 1
-_ROUNDING = 2.0**40
 
 
 @dataclass(frozen=True)
@@ -42,22 +36,6 @@ class Multipliers:
     def fractions(self) -> tuple[Fraction, ...]:
         """The multipliers as fractions, in the order of the indices."""
         return tuple(Fraction(numerator, self.denominator) for numerator in self.numerators)
-
-
-@dataclass(frozen=True)
-class Inside:
-    """The target is in the cone: at most k multipliers combine the generators to it."""
-
-    multipliers: Multipliers
-    exact_lp: bool
-
-
-@dataclass(frozen=True)
-class Outside:
-    """The target is not in the cone: g.witness >= 0 for all generators, target.witness < 0."""
-
-    witness: Row
-    exact_lp: bool
 
 
 @dataclass(frozen=True)
@@ -108,6 +86,11 @@ def _cleared(vector: Sequence[Any], kinds: set[type]) -> list[int]:
 def dot(left: Row, right: Row) -> int:
     """The inner product of two rows."""
     return sum(map(int.__mul__, left, right))
+
+
+def negated(row: Row) -> Row:
+    """The opposite row."""
+    return tuple(-entry for entry in row)
 
 
 def matrix(rows: Sequence[Sequence[int]]) -> fmpz_mat:
@@ -214,6 +197,15 @@ def reduced_multipliers(numerators: dict[int, int], denominator: int) -> Multipl
     )
 
 
+def renamed(multipliers: Multipliers, names: Sequence[int]) -> Multipliers:
+    """The same multipliers of differently numbered rows."""
+    named = zip(
+        (names[index] for index in multipliers.indices), multipliers.numerators, strict=True
+    )
+    indices, numerators = zip(*sorted(named), strict=True)
+    return Multipliers(indices, numerators, multipliers.denominator)
+
+
 def unit_floats(rows: Sequence[Row]) -> Floats:
     """Rows as floats of length one, (n, k); big integers are scaled before they are rounded."""
     scaled = np.empty((len(rows), len(rows[0])))
@@ -224,132 +216,3 @@ def unit_floats(rows: Sequence[Row]) -> Floats:
     lengths[lengths == 0.0] = 1.0
     unit: Floats = scaled / lengths[:, None]
     return unit
-
-
-def conditioned(rows: Sequence[Row]) -> tuple[Floats, list[int]]:
-    """Unit rows with columns of like size, (n, k), and the power of two that scaled each column.
-
-    Scaling columns keeps every relation of cones; `rounded` takes directions back.
-    """
-    floats = unit_floats(rows)
-    exponents = -np.frexp(np.abs(floats).max(axis=0))[1]
-    floats = np.ldexp(floats, exponents)
-    lengths = np.sqrt(np.einsum("ij,ij->i", floats, floats))
-    lengths[lengths == 0.0] = 1.0
-    return floats / lengths[:, None], exponents.tolist()
-
-
-def propose(generators: Floats, target: Floats) -> Floats:
-    """Coefficients of the nearest point of the cone by SciPy's NNLS; zeros when it gives up."""
-    from scipy.optimize import nnls
-
-    if len(generators) == 0:
-        return np.zeros(0)
-    try:
-        return np.asarray(nnls(generators.T, target)[0], dtype=np.float64)
-    except RuntimeError:
-        return np.zeros(len(generators))
-
-
-def positive_support(coefficients: Floats) -> list[int]:
-    """Where the coefficients are positive, the largest first."""
-    return [int(index) for index in np.argsort(-coefficients) if coefficients[index] > 0.0]
-
-
-def rounded(direction: Floats, exponents: Sequence[int]) -> Row:
-    """An integer direction for rows from one for conditioned rows, each entry within 2**-40."""
-    largest = np.abs(direction).max()
-    if not 0.0 < largest < np.inf:
-        return (0,) * len(direction)
-    entries = np.rint(direction / largest * _ROUNDING)
-    least = min(exponents)
-    return tuple(
-        int(entry) << (exponent - least) for entry, exponent in zip(entries, exponents, strict=True)
-    )
-
-
-def combine(generators: Sequence[Row], target: Row) -> Multipliers | None:
-    """At most k positive multipliers that give the target, or None when it is outside the cone."""
-    decision = decide(generators, target)
-    return decision.multipliers if isinstance(decision, Inside) else None
-
-
-def separate(generators: Sequence[Row], target: Row) -> Row | None:
-    """A direction w with g.w >= 0 for all generators and target.w < 0, or None inside the cone."""
-    decision = decide(generators, target)
-    return decision.witness if isinstance(decision, Outside) else None
-
-
-def decide(
-    generators: Sequence[Row], target: Row, *, proposer: Proposer = propose
-) -> Inside | Outside:
-    """Whether the target is in the cone of the generators, with the proof (Farkas' lemma)."""
-    width = len(target)
-    basis, pivots = row_reduced(generators)
-    for direction in null_basis(basis, pivots, width):
-        if side := dot(direction, target):
-            return Outside(tuple(-entry for entry in direction) if side > 0 else direction, False)
-    if not pivots:
-        return Inside(Multipliers((), (), 1), False)
-    spanning = [tuple(row[pivot] for pivot in pivots) for row in generators]
-    decision = _decide_in_span(spanning, tuple(target[pivot] for pivot in pivots), proposer)
-    if isinstance(decision, Inside):
-        return decision
-    witness = [0] * width
-    for pivot, entry in zip(pivots, decision.witness, strict=True):
-        witness[pivot] = entry
-    return Outside(tuple(witness), decision.exact_lp)
-
-
-def _decide_in_span(rows: list[Row], target: Row, proposer: Proposer) -> Inside | Outside:
-    """Decide when the rows span the space: proposal, exact check, exact pivoting."""
-    support, direction = _proposal(rows, target, proposer)
-    basis = completed_basis(rows, support)
-    assert basis is not None, "the rows span the space"
-    multipliers = basis.combination(basis.coordinates([target])[0])
-    if multipliers is not None:
-        return Inside(multipliers, False)
-    exact = matrix(rows)
-    for witness in (direction, _repaired(rows, basis, set(support), direction)):
-        if dot(target, witness) < 0 and min(products(exact, witness)) >= 0:
-            return Outside(primitive(witness), False)
-    return _pivot(rows, exact, target, basis)
-
-
-def _proposal(rows: list[Row], target: Row, proposer: Proposer) -> tuple[list[int], Row]:
-    """A support, largest coefficient first, and a separating direction, as floats see them."""
-    floats, exponents = conditioned([*rows, target])
-    coefficients = proposer(floats[:-1], floats[-1])
-    support = positive_support(coefficients)
-    return support, rounded(coefficients @ floats[:-1] - floats[-1], exponents)
-
-
-def _repaired(rows: list[Row], basis: Basis, support: set[int], direction: Row) -> Row:
-    """The direction made exactly orthogonal to the support, and not negative on the basis."""
-    slopes = [
-        0 if member in support else max(0, dot(rows[member], direction)) for member in basis.members
-    ]
-    return tuple(products(basis.inverse.transpose(), tuple(slopes)))
-
-
-def _pivot(rows: list[Row], exact: fmpz_mat, target: Row, basis: Basis | None) -> Inside | Outside:
-    """Exchange basis members, least indices first, until one of Farkas' alternatives shows."""
-    while basis is not None:
-        coordinates = basis.coordinates([target])[0]
-        negative = [
-            (member, place) for place, member in enumerate(basis.members) if coordinates[place] < 0
-        ]
-        if not negative:
-            multipliers = basis.combination(coordinates)
-            assert multipliers is not None
-            return Inside(multipliers, True)
-        place = min(negative)[1]
-        normal = integers(basis.inverse)[place]
-        slopes = products(exact, normal)
-        entering = next((index for index, slope in enumerate(slopes) if slope < 0), None)
-        if entering is None:
-            return Outside(primitive(normal), True)
-        members = list(basis.members)
-        members[place] = entering
-        basis = basis_of(rows, members)
-    raise AssertionError("an exchange of basis members always gives a basis")

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass, demonstration_rows
-from didact.bec.linear import Inside, Multipliers, Row, decide, dot, primitive
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Multipliers, Row, dot, primitive
 from didact.errors import Unsupported
 from didact.mdp import Demonstration, as_demonstrations
 from didact.planning import ExactSuccessorFeatures

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.linear import Inside, decide, primitive
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import primitive
 from didact.bec.proofs import prove
 from didact.bec.rows import Scope, demonstrated_pairs
 from didact.mdp import Demonstration, Task, as_demonstrations

@@ -12,7 +12,8 @@ import scipy.optimize
 from scipy.optimize import OptimizeResult
 
 from didact.bec.certificates import exact_cone
-from didact.bec.linear import Outside, decide, dot
+from didact.bec.farkas import Outside, decide
+from didact.bec.linear import dot
 from didact.errors import InvalidInput, InvalidParameter, Unsupported
 from didact.random import stream
 from didact.teaching.covers import minimum

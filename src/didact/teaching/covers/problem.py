@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.directions import TOLERANCE
-from didact.bec.linear import Inside, decide
+from didact.bec.farkas import Inside, decide
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidParameter

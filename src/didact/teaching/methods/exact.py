@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from didact.bec.directions import TOLERANCE
-from didact.bec.linear import Inside, decide, dot
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import dot
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.numerics.exact import shown, whole_if_whole
