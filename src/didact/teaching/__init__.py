@@ -1,9 +1,8 @@
 """Lessons: SCOT, the exact minimum, UVM and the random baseline; and the check of any lesson."""
 
 from didact.teaching.check import Verdict, check
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.lesson import Lesson, load_lesson
-from didact.teaching.methods.scot import Picks
 from didact.teaching.rank import Difficulty, rank
 from didact.teaching.select import Selection, select
 from didact.teaching.teach import register_teacher, teach, teachers

@@ -25,7 +25,7 @@ from didact.teaching.covers.candidates import MOST_PAIRS, Candidates, as_count
 from didact.teaching.covers.problem import Problem, cover_elements
 from didact.teaching.lesson import Missing
 from didact.teaching.methods.exact import exact_minimum
-from didact.teaching.methods.scot import greedy_cover
+from didact.teaching.methods.scot import greedy_picks
 from didact.teaching.witness import row_in_words
 
 METHODS = ("greedy", "exact")
@@ -246,7 +246,7 @@ def _picked(problem: Problem, method: str) -> tuple[list[int], list[int]]:
     First a cover of the facets; where some stay open, then whatever narrows the rest most.
     """
     if method == "greedy":
-        picked = list(greedy_cover(problem).numbers)
+        picked = list(greedy_picks(problem, problem.budget))
     else:
         picked = list(exact_minimum(problem, as_generator(0, "select")).numbers)
     if problem.covered_by(picked) == problem.everything:

@@ -1,13 +1,14 @@
 """Teach a task: find the class, the candidates, let a teacher pick, and say what is known of it.
 
 A teacher is a function of a `Problem` and a generator that returns candidate numbers in the order
-to show them, or `Picks` with its own gains and bounds. Whatever it returns is checked here.
+to show them, or `Picks` with its own bounds. Whatever it returns is checked here.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from importlib import metadata
 from types import MappingProxyType
@@ -33,12 +34,14 @@ from didact.teaching.covers.candidates import (
     as_starts,
     candidate_demonstrations,
 )
-from didact.teaching.covers.minimum import harmonic, lp_bound
-from didact.teaching.covers.problem import Cost, Problem, candidate_costs, cover_elements
+from didact.teaching.covers.costs import Cost, candidate_costs
+from didact.teaching.covers.greedy import harmonic
+from didact.teaching.covers.problem import Picks, Problem, cover_elements
+from didact.teaching.covers.relaxation import lp_bound
 from didact.teaching.lesson import Lesson, Missing
 from didact.teaching.methods.exact import exact_minimum
 from didact.teaching.methods.sampled import random_demonstrations
-from didact.teaching.methods.scot import Picks, greedy_cover
+from didact.teaching.methods.scot import scot
 from didact.teaching.methods.uvm import minimise_uncertainty
 from didact.teaching.witness import row_in_words, witness_of
 
@@ -46,11 +49,6 @@ Teacher = Callable[..., Any]
 Function = TypeVar("Function", bound=Teacher)
 
 ENTRY_POINTS = "didact.teachers"
-
-
-def scot(problem: Problem, rng: np.random.Generator) -> Picks:
-    """Greedy cover of the facets (Algorithm 1)."""
-    return greedy_cover(problem)
 
 
 _teachers: dict[str, Teacher] = {
@@ -234,8 +232,8 @@ def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
             f"teacher {teacher!r} must keep to the budget of {problem.budget}; "
             f"it picked {len(numbers)}"
         )
-    extra = returned if isinstance(returned, Picks) else Picks((), ())
-    return Picks(tuple(int(n) for n in numbers), (), extra.lower_bound, extra.volumes)
+    extra = returned if isinstance(returned, Picks) else Picks(())
+    return replace(extra, numbers=tuple(int(n) for n in numbers), gains=())
 
 
 def _gains(problem: Problem, stated: Iterable[int]) -> tuple[tuple[int, ...], int]:

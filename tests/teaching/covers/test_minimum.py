@@ -14,69 +14,20 @@ from scipy.optimize import OptimizeResult
 from didact.bec.certificates import exact_cone
 from didact.bec.farkas import Outside, decide
 from didact.bec.linear import dot
-from didact.errors import InvalidInput, InvalidParameter, Unsupported
+from didact.errors import InvalidInput, Unsupported
 from didact.random import stream
-from didact.teaching.covers import minimum
-from didact.teaching.covers.minimum import (
-    Uncoverable,
-    cheapest_cover,
-    greedy_cover,
-    harmonic,
-    lp_bound,
-    packing_bound,
-    reduced,
+from didact.teaching.covers import reductions
+from didact.teaching.covers.minimum import cheapest_cover
+from didact.teaching.covers.reductions import Uncoverable
+from didact.teaching.covers.relaxation import lp_bound
+from tests.teaching.covers.instances import (
+    cheapest_by_force,
+    cover_oracle,
+    exactly,
+    hitting,
+    random_costs,
+    random_elements,
 )
-
-
-def cheapest_by_force(n_candidates, costs, is_cover):
-    """The cost of the cheapest subset that covers, or None."""
-    subsets = itertools.chain.from_iterable(
-        itertools.combinations(range(n_candidates), size) for size in range(n_candidates + 1)
-    )
-    best = None
-    for chosen in subsets:
-        cost = sum((costs[i] for i in chosen), 0)
-        if (best is None or cost < best) and is_cover(chosen):
-            best = cost
-    return best
-
-
-def hitting(cuts):
-    sets = [set(cut) for cut in cuts]
-    return lambda chosen: all(cut & set(chosen) for cut in sets)
-
-
-def cover_oracle(elements, order=None):
-    """Plain set cover as an oracle: the first element, in some order, that is not hit."""
-    listed = [frozenset(element) for element in (order or elements)]
-
-    def find_gap(chosen):
-        return next((element for element in listed if not element & set(chosen)), None)
-
-    return find_gap
-
-
-def random_elements(rng, n_candidates, n_elements, least=1, most=5):
-    most = min(most, n_candidates)
-    return [
-        set(rng.choice(n_candidates, size=rng.integers(least, most + 1), replace=False).tolist())
-        for _ in range(n_elements)
-    ]
-
-
-def random_costs(rng, n_candidates):
-    kind = rng.integers(4)
-    if kind == 0:
-        return [1] * n_candidates
-    if kind == 1:
-        return rng.integers(1, 6, size=n_candidates).tolist()
-    if kind == 2:
-        return [Fraction(int(p), int(q)) for p, q in rng.integers(1, 7, size=(n_candidates, 2))]
-    return [round(float(x), 2) for x in rng.uniform(0.1, 3.0, size=n_candidates)]
-
-
-def exactly(costs):
-    return [Fraction(str(cost)) for cost in costs]
 
 
 def assert_is_proved_minimum(found, costs, is_cover):
@@ -110,18 +61,6 @@ def tripled(triples, n):
     return found
 
 
-def tight_family(t):
-    """2 (2**t - 1) elements: two halves cover them, and greedy takes t blocks across both."""
-    half = 2**t - 1
-    columns = [list(range(2**i - 1, 2 ** (i + 1) - 1)) for i in range(t)]
-    blocks = [sum(1 << x | 1 << (x + half) for x in column) for column in columns]
-    return [*blocks, (1 << half) - 1, ((1 << half) - 1) << half], 2 * half
-
-
-def elements_of(masks, n_elements):
-    return [{i for i, mask in enumerate(masks) if mask >> e & 1} for e in range(n_elements)]
-
-
 # The exact minimum of plain set covers
 
 
@@ -147,7 +86,7 @@ def test_minimum_of_random_set_covers_is_that_of_brute_force(knows_elements):
 
 
 def test_the_solver_alone_finds_the_same_minimum(monkeypatch):
-    monkeypatch.setattr(minimum, "_shrink", lambda cuts, costs: (0, cuts))
+    monkeypatch.setattr(reductions, "_shrink", lambda cuts, costs: (0, cuts))
     rng = stream(2, "solver")
     for _ in range(120):
         n = int(rng.integers(2, 10))
@@ -170,42 +109,6 @@ def test_instances_that_reductions_leave_go_to_the_solver():
         assert_is_proved_minimum(found, costs, hitting(elements))
         n_solves += found.n_solves
     assert n_solves > 30
-
-
-def test_reductions_keep_the_optimum():
-    rng = stream(4, "reductions")
-    n_left = 0
-    for _ in range(700):
-        n = int(rng.integers(2, 10))
-        cuts = random_elements(rng, n, int(rng.integers(1, 14)), most=4)
-        costs = rng.integers(1, 4, size=n).tolist()
-        core = reduced(cuts, lambda i, costs=costs: (costs[i], 0, i))
-        left = [{p for p in range(len(core.names)) if cut >> p & 1} for cut in core.cuts]
-        inner = cheapest_by_force(len(core.names), core.costs, hitting(left))
-        forced = sum(costs[i] for i in core.forced)
-        assert forced + inner == cheapest_by_force(n, costs, hitting(cuts))
-        assert packing_bound(core.cuts, core.costs) <= inner
-        assert_is_irreducible(left, core.costs)
-        n_left += bool(left)
-    assert n_left > 10
-
-
-def assert_is_irreducible(cuts, costs):
-    assert all(len(cut) > 1 for cut in cuts)
-    assert not any(a <= b for a, b in itertools.permutations(cuts, 2))
-    places = {place for cut in cuts for place in cut}
-    hits = {place: {c for c, cut in enumerate(cuts) if place in cut} for place in places}
-    assert not any(
-        hits[a] <= hits[b] and costs[a] >= costs[b] for a, b in itertools.permutations(places, 2)
-    )
-
-
-def test_reductions_solve_what_they_should():
-    rank = [(1, 0, i) for i in range(6)].__getitem__
-    chain = reduced([{0, 1}, {1, 2}, {2, 3}, {3, 4}], rank)
-    assert (set(chain.forced), chain.cuts) == ({1, 3}, ())
-    assert len(reduced([{i, (i + 1) % 5} for i in range(5)], rank).cuts) == 5
-    assert reduced([], rank).cuts == ()
 
 
 def test_steiner_triple_systems():
@@ -504,146 +407,3 @@ def test_bad_input_is_refused_in_one_line(change, words):
     with pytest.raises(InvalidInput, match=words) as caught:
         cheapest_cover(**{**good, **change})
     assert "\n" not in str(caught.value)
-
-
-# Greedy covers and bounds
-
-
-def greedy_by_hand(masks, costs):
-    """The best candidate at each step by its exact key."""
-    covered, picks, gains = 0, [], []
-    while True:
-        keys = [
-            (-Fraction(gain) / costs[i], -gain, costs[i], i)
-            for i, mask in enumerate(masks)
-            if (gain := (mask & ~covered).bit_count())
-        ]
-        if not keys:
-            return tuple(picks), tuple(gains)
-        _, gain, _, best = min(keys)
-        picks.append(best)
-        gains.append(-gain)
-        covered |= masks[best]
-
-
-def test_greedy_is_lazy_but_the_same_and_keeps_its_guarantee():
-    rng = stream(9, "greedy")
-    n_worse = 0
-    for _ in range(500):
-        n, n_elements = int(rng.integers(1, 10)), int(rng.integers(1, 14))
-        masks = [int(m) for m in rng.integers(0, 2**n_elements, size=n)]
-        masks = [m & int(rng.integers(0, 2**n_elements)) for m in masks]
-        costs = random_costs(rng, n)
-        exact = exactly(costs)
-        found = greedy_cover(masks, costs, n_elements)
-        assert found == greedy_by_hand(masks, exact)
-        elements = [e for e in elements_of(masks, n_elements) if e]
-        best = cheapest_by_force(n, exact, hitting(elements))
-        paid = sum((exact[i] for i in found.picks), Fraction(0))
-        largest = max(mask.bit_count() for mask in masks)
-        assert hitting(elements)(found.picks)
-        assert best <= paid <= harmonic(largest) * best
-        assert lp_bound(elements, costs) <= best
-        assert paid <= harmonic(largest) * lp_bound(elements, costs) * Fraction(1000001, 1000000)
-        n_worse += paid > best
-    assert n_worse > 5
-
-
-@pytest.mark.parametrize(("t", "n_elements"), [(3, 14), (4, 30), (5, 62)])
-def test_greedy_takes_more_than_two_where_two_suffice(t, n_elements):
-    masks, size = tight_family(t)
-    assert size == n_elements
-    costs = [1] * len(masks)
-    picked = greedy_cover(masks, costs, size)
-    assert len(picked.picks) == t
-    assert picked.gains == tuple(2**i for i in range(t, 0, -1))
-    elements = elements_of(masks, size)
-    stated = [{e for e in range(size) if mask >> e & 1} for mask in masks]
-    found = cheapest_cover(len(masks), stated, costs, cover_oracle(elements), elements=elements)
-    assert (found.cost, found.proved, found.chosen) == (2, True, (t, t + 1))
-    assert lp_bound(elements, costs) == 2
-    assert t <= 2 * harmonic(2**t)
-
-
-def test_greedy_ties():
-    assert greedy_cover([0b0011, 0b0011, 0b1100], [1, 1, 1], 4).picks == (0, 2)
-    assert greedy_cover([0b0001, 0b0110], [1, 2], 3).picks == (1, 0)
-    third = Fraction(1, 3)
-    assert greedy_cover([0b001, 0b110], [third, 2 * third], 3).picks == (1, 0)
-    assert greedy_cover([0b001, 0b110], [0.1, 0.2], 3).picks == (1, 0)
-    assert greedy_cover([0b001, 0b110], [10**17, 2 * 10**17 + 1], 3).picks == (0, 1)
-
-
-def test_greedy_stops_at_what_nobody_covers():
-    assert greedy_cover([0b001, 0b100], [1, 1], 3) == ((0, 1), (1, 1))
-    assert greedy_cover([], [], 3) == ((), ())
-    assert greedy_cover([0, 0], [1, 1], 0) == ((), ())
-    with pytest.raises(InvalidParameter, match="below 2"):
-        greedy_cover([0b100], [1], 2)
-
-
-def test_lp_bound_is_the_relaxation():
-    rng = stream(10, "lp")
-    n_left = 0
-    for _ in range(150):
-        n = int(rng.integers(3, 12))
-        elements = random_elements(rng, n, int(rng.integers(1, 16)), least=2)
-        costs = random_costs(rng, n)
-        matrix = np.array([[-float(i in element) for i in range(n)] for element in elements])
-        floats = [float(c) for c in costs]
-        value = scipy.optimize.linprog(floats, A_ub=matrix, b_ub=-np.ones(len(elements))).fun
-        bound = lp_bound(elements, costs)
-        assert isinstance(bound, Fraction)
-        assert float(bound) == pytest.approx(value, rel=1e-7)
-        n_left += bound.denominator > 1 and set(costs) == {1}
-    assert n_left > 5
-
-
-def test_lp_bounds_in_closed_form():
-    cycle = [{i, (i + 1) % 5} for i in range(5)]
-    fano = [{i, (i + 1) % 7, (i + 3) % 7} for i in range(7)]
-    assert lp_bound(cycle, [1] * 5) == Fraction(5, 2)
-    assert lp_bound(fano, [3] * 7) == 7
-    assert lp_bound(fano, [Fraction(1, 7)] * 7) == Fraction(1, 3)
-    assert lp_bound([], [1, 2]) == 0
-
-
-def test_lp_bound_does_not_trust_the_solver(monkeypatch):
-    """Prices that are too high, negative or missing still give a bound that holds."""
-    solve = scipy.optimize.linprog
-    cycle = [{i, (i + 1) % 5} for i in range(5)]
-
-    def instead(status, change):
-        def wrong(*arguments, **options):
-            answer = solve(*arguments, **options)
-            answer.ineqlin.marginals = change(answer.ineqlin.marginals)
-            answer.status = status
-            return answer
-
-        return wrong
-
-    for status, change in (
-        (0, lambda prices: 3.0 * prices),
-        (0, lambda prices: prices - np.array([9.0, 0.0, 0.0, 0.0, 0.0])),
-        (0, lambda prices: -prices),
-        (4, lambda prices: None),
-    ):
-        monkeypatch.setattr(scipy.optimize, "linprog", instead(status, change))
-        assert 2 <= lp_bound(cycle, [1] * 5) <= Fraction(5, 2)
-    pairs = [1 << i | 1 << j for i, j in itertools.combinations(range(4), 2)]
-    negative = instead(0, lambda prices: np.array([-1.0] * 6 + [2.0]))
-    monkeypatch.setattr(scipy.optimize, "linprog", negative)
-    assert minimum._dual_value([*pairs, 0b1111], [1] * 4) <= 2
-
-
-def test_harmonic_numbers():
-    assert [harmonic(d) for d in range(5)] == [
-        0,
-        1,
-        Fraction(3, 2),
-        Fraction(11, 6),
-        Fraction(25, 12),
-    ]
-    assert harmonic(300) == sum((Fraction(1, i) for i in range(1, 301)), Fraction(0))
-    with pytest.raises(InvalidParameter):
-        harmonic(-1)

@@ -38,7 +38,7 @@ from didact.studies.summary import (
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations
 from didact.teaching.covers.problem import Problem, cover_elements
-from didact.teaching.methods.scot import greedy_cover
+from didact.teaching.methods.scot import scot
 from didact.teaching.methods.uvm import minimise_uncertainty
 from didact.worlds import make
 
@@ -108,7 +108,7 @@ def _both(task: Task, horizon: int, n_samples: int, rng: np.random.Generator) ->
     seconds = {}
     for name in (SCOT, UVM):
         began = time.perf_counter()
-        picks = greedy_cover(problem) if name == SCOT else minimise_uncertainty(
+        picks = scot(problem, rng) if name == SCOT else minimise_uncertainty(
             problem, rng, n_samples=n_samples
         )  # fmt: skip
         seconds[name] = time.perf_counter() - began + shared

@@ -5,9 +5,7 @@ be chosen (all that contradict a reward which fits the chosen ones and is wrong)
 that hits all cuts known so far costs no more than any cover, so its cost is a lower bound; once it
 leaves no gap it is a cover itself, and the bound is the proof (Moreno-Centeno and Karp 2013).
 
-Reductions come first and are exact: a cut that holds another cut says nothing new, a candidate that
-hits no more than another and costs no less is not needed, and the only candidate of a cut is taken.
-They settle nearly every instance, without a solver; what they leave goes to HiGHS as a MILP.
+Reductions come first and are exact; what they leave goes to HiGHS as a MILP.
 
 Costs are exact: integers and fractions as they are, floats as the decimals they are written as.
 They become whole numbers without common divisor, so that a bound of the solver can be rounded up.
@@ -20,38 +18,22 @@ one that reductions and HiGHS, which is deterministic, come to.
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
-from operator import and_, or_
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.errors import InvalidParameter, Unsupported
-from didact.numerics.exact import read_number, shown
+from didact.errors import InvalidParameter
+from didact.numerics.exact import shown
+from didact.teaching.covers.costs import Price, whole_costs
+from didact.teaching.covers.greedy import greedy_cover
+from didact.teaching.covers.reductions import Cut, Uncoverable, bits_of, hits_of, reduced
+from didact.teaching.covers.relaxation import TOLERANCE, lowered, packing_bound, solve_cover
 
-Cost = int | float | Fraction
-Cut = Collection[int]
 FindGap = Callable[[tuple[int, ...]], Cut | None]
-
-TOLERANCE = 1e-6
-"""Relative error of a bound of HiGHS that is allowed for."""
-
-_LARGEST_OBJECTIVE = 1e6
-_DENOMINATORS = (60, 10**4, 10**9)
-
-
-class Uncoverable(Unsupported):
-    """Some cut has no candidate, so no choice covers; `cut` is its number, elements first."""
-
-    def __init__(self, cut: int):
-        super().__init__(f"no candidate closes gap {cut}: all of them together do not cover")
-        self.cut = cut
 
 
 @dataclass(frozen=True)
@@ -71,23 +53,16 @@ class Minimum:
     n_solves: int
 
 
-class Greedy(NamedTuple):
-    """Candidates in the order picked, and how many elements each newly covers."""
-
-    picks: tuple[int, ...]
-    gains: tuple[int, ...]
-
-
 def cheapest_cover(
     n_candidates: int,
     stated: Sequence[Collection[int]],
-    costs: Sequence[Cost],
+    costs: Sequence[Price],
     find_gap: FindGap,
     *,
     elements: Sequence[Cut] = (),
     time_limit: float | None = None,
     start: Iterable[int] = (),
-    lower: Cost = 0,
+    lower: Price = 0,
 ) -> Minimum:
     """The cheapest candidates that leave no gap, with the proof or a certified lower bound.
 
@@ -124,10 +99,10 @@ class _Search:
     def __init__(
         self,
         stated: Sequence[Collection[int]],
-        costs: Sequence[Cost],
+        costs: Sequence[Price],
         find_gap: FindGap,
         elements: Sequence[Cut],
-        lower: Cost,
+        lower: Price,
     ):
         self._costs, self._unit = whole_costs(costs)
         self._is_whole = all(isinstance(cost, int | np.integer) for cost in costs)
@@ -156,11 +131,8 @@ class _Search:
 
     def greedy(self) -> frozenset[int]:
         """A greedy cover of the elements, to begin with."""
-        hits = _hits(self._cuts)
-        order = sorted(hits, key=self._rank)
-        costs = [self._costs[candidate] for candidate in order]
-        picks = greedy_cover([hits[candidate] for candidate in order], costs, len(self._cuts)).picks
-        return frozenset(order[pick] for pick in picks)
+        found = greedy_cover(hits_of(self._cuts), self._costs, len(self._cuts), rank=self._rank)
+        return frozenset(found.picks)
 
     def complete(self, chosen: Iterable[int]) -> int:
         """Add the first-ranked candidate of every gap until none is left; how many there were.
@@ -195,12 +167,12 @@ class _Search:
         seconds = deadline - time.monotonic()
         if core.cuts and seconds > 0:
             self._n_solves += 1
-            chosen, proved = _solve(core.cuts, core.costs, seconds)
+            chosen, proved = solve_cover(core.cuts, core.costs, seconds)
             bound = max(bound, proved)
         self._lower = max(self._lower, self._total(core.forced) + bound)
         if chosen is None:
             return None
-        return (*core.forced, *(core.names[place] for place in _bits(chosen)))
+        return (*core.forced, *(core.names[place] for place in bits_of(chosen)))
 
     def result(self) -> Minimum:
         """The best cover in the caller's costs."""
@@ -216,250 +188,10 @@ class _Search:
         )
 
 
-@dataclass(frozen=True)
-class Core:
-    """What reductions leave: candidates to take, and cuts over renamed candidates.
-
-    names: the candidate at each place, cheap ones first. costs: of the places. cuts: sets of places
-    as the bits of integers.
-    """
-
-    forced: tuple[int, ...]
-    names: tuple[int, ...]
-    costs: tuple[int, ...]
-    cuts: tuple[int, ...]
-
-
-def reduced(cuts: Sequence[Cut], rank: Callable[[int], tuple[int, int, int]]) -> Core:
-    """The cuts after reductions that keep the cheapest cost and the value of the relaxation.
-
-    rank: (cost, ...) of a candidate, a total order; among candidates that hit the same cuts the
-    first one stands for all.
-    """
-    best: dict[int, tuple[int, int, int]] = {}
-    for candidate, hit in _hits(cuts).items():
-        ranked = rank(candidate)
-        if hit not in best or ranked < best[hit]:
-            best[hit] = ranked
-    places = sorted((ranked, hit) for hit, ranked in best.items())
-    masks = [0] * len(cuts)
-    for place, (_, hit) in enumerate(places):
-        for cut in _bits(hit):
-            masks[cut] |= 1 << place
-    costs = tuple(ranked[0] for ranked, _ in places)
-    names = tuple(ranked[2] for ranked, _ in places)
-    forced, left = _shrink(masks, costs)
-    return Core(tuple(names[place] for place in _bits(forced)), names, costs, tuple(left))
-
-
-def _shrink(cuts: list[int], costs: Sequence[int]) -> tuple[int, list[int]]:
-    """Take what is forced and drop what is dominated until nothing changes."""
-    forced = 0
-    while True:
-        smallest = _without_supersets(cuts)
-        single = reduce(or_, (cut for cut in smallest if cut & (cut - 1) == 0), 0)
-        forced |= single
-        open_cuts = [cut for cut in smallest if not cut & single]
-        useful = _undominated(open_cuts, costs)
-        narrowed = [cut & useful for cut in open_cuts]
-        if narrowed == cuts:
-            return forced, cuts
-        cuts = narrowed
-
-
-def _without_supersets(cuts: Sequence[int]) -> list[int]:
-    kept: list[int] = []
-    for cut in sorted(set(cuts), key=lambda cut: (cut.bit_count(), cut)):
-        if not any(smaller & cut == smaller for smaller in kept):
-            kept.append(cut)
-    return kept
-
-
-def _undominated(cuts: Sequence[int], costs: Sequence[int]) -> int:
-    """The places, costs ascending, that no other place of at most their cost can stand for."""
-    hits = _hits([list(_bits(cut)) for cut in cuts])
-    useful = 0
-    for place, hit in hits.items():
-        rivals = reduce(and_, (cuts[cut] for cut in _bits(hit)))
-        above = rivals >> (place + 1) << (place + 1)
-        if rivals & ((1 << place) - 1):
-            continue
-        if any(costs[rival] == costs[place] and hits[rival] != hit for rival in _bits(above)):
-            continue
-        useful |= 1 << place
-    return useful
-
-
-def _solve(cuts: Sequence[int], costs: Sequence[int], seconds: float) -> tuple[int | None, int]:
-    """The cheapest hitting set by HiGHS, or the best one found in time, and a lower bound."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    objective, scale = _objective(costs)
-    options = {"mip_rel_gap": 0.0} | ({} if math.isinf(seconds) else {"time_limit": seconds})
-    answer = milp(
-        objective,
-        integrality=np.ones(len(costs)),
-        bounds=Bounds(0.0, 1.0),
-        constraints=LinearConstraint(_incidence(cuts, len(costs)), lb=1.0),
-        options=options,
-    )
-    bound = answer.mip_dual_bound
-    usable = bound is not None and math.isfinite(bound)
-    certified = math.ceil(_lowered(bound) * scale) if usable else 0
-    if answer.x is None:
-        return None, certified
-    chosen = sum(1 << place for place, value in enumerate(answer.x.tolist()) if value > 0.5)
-    return (chosen if all(cut & chosen for cut in cuts) else None), certified
-
-
-def _objective(costs: Sequence[int]) -> tuple[list[float], Fraction]:
-    """The costs as floats of a size that solvers like, and what one of their units is worth."""
-    scale = max(Fraction(1), Fraction(max(costs)) / int(_LARGEST_OBJECTIVE))
-    return [float(cost / scale) for cost in costs], scale
-
-
-def _lowered(bound: float) -> Fraction:
-    return Fraction(bound) - Fraction(TOLERANCE) * max(Fraction(1), Fraction(abs(bound)))
-
-
-def _incidence(cuts: Sequence[int], n_places: int) -> Any:
-    """The (cuts, places) matrix of who hits what, sparse."""
-    from scipy.sparse import csr_array
-
-    places = [list(_bits(cut)) for cut in cuts]
-    offsets = np.cumsum([0, *(len(members) for members in places)])
-    indices = np.concatenate(places)
-    return csr_array((np.ones(len(indices)), indices, offsets), shape=(len(cuts), n_places))
-
-
-def packing_bound(cuts: Sequence[int], costs: Sequence[int]) -> int:
-    """A lower bound by dual ascent: each cut in turn, small ones first, pays what it still can."""
-    left = list(costs)
-    paid = 0
-    for cut in sorted(cuts, key=int.bit_count):
-        members = list(_bits(cut))
-        price = min(left[place] for place in members)
-        paid += price
-        for place in members:
-            left[place] -= price
-    return paid
-
-
-def lp_bound(elements: Sequence[Cut], costs: Sequence[Cost]) -> Fraction:
-    """The value of the linear relaxation, as a lower bound that is proved in exact arithmetic.
-
-    elements: for each the candidates that cover it. The solver's dual prices are rounded to
-    fractions, clipped at zero and scaled down until no candidate is overpaid; weak duality does the
-    rest. An element without candidates raises Uncoverable.
-    """
-    used = sorted({candidate for cut in elements for candidate in cut})
-    whole, unit = whole_costs([costs[candidate] for candidate in used])
-    cost_of = dict(zip(used, whole, strict=True))
-    for number, cut in enumerate(elements):
-        if not len(cut):
-            raise Uncoverable(number)
-    core = reduced(elements, lambda candidate: (cost_of[candidate], 0, candidate))
-    forced = sum(cost_of[candidate] for candidate in core.forced)
-    return unit * (forced + (_dual_value(core.cuts, core.costs) if core.cuts else 0))
-
-
-def _dual_value(cuts: Sequence[int], costs: Sequence[int]) -> Fraction:
-    """The best exact dual value that the float prices of HiGHS lead to."""
-    from scipy.optimize import linprog
-
-    objective, scale = _objective(costs)
-    answer = linprog(objective, A_ub=-_incidence(cuts, len(costs)), b_ub=[-1.0] * len(cuts))
-    values = [Fraction(packing_bound(cuts, costs))]
-    if answer.status == 0:
-        prices = [Fraction(max(0.0, -price)) for price in answer.ineqlin.marginals.tolist()]
-        for largest in _DENOMINATORS:
-            neat = [price.limit_denominator(largest) * scale for price in prices]
-            values.append(_feasible_value(neat, cuts, costs))
-    return max(values)
-
-
-def _feasible_value(
-    prices: Sequence[Fraction], cuts: Sequence[int], costs: Sequence[int]
-) -> Fraction:
-    """The sum of the prices after scaling them down so that no place is paid above its cost."""
-    loads = [Fraction(0)] * len(costs)
-    for cut, price in zip(cuts, prices, strict=True):
-        for place in _bits(cut):
-            loads[place] += price
-    share = Fraction(1)
-    for cost, load in zip(costs, loads, strict=True):
-        if share * load > cost:
-            share = cost / load
-    return share * sum(prices, Fraction(0))
-
-
-def greedy_cover(stated_elements: Sequence[int], costs: Sequence[Cost], n_elements: int) -> Greedy:
-    """Greedy set cover: the most new elements per cost first, until nothing is gained.
-
-    stated_elements: for each candidate its elements as the bits of an integer, below n_elements.
-    Ratios are compared exactly; ties go to the higher gain, and then to the lower number (equal
-    ratio and gain mean equal cost). Lazy: a candidate's last known gain bounds its gain from above.
-    """
-    everything = (1 << n_elements) - 1
-    if any(mask & ~everything for mask in stated_elements):
-        raise InvalidParameter(f"elements must be numbers below {n_elements}")
-    whole, _ = whole_costs(costs)
-    uniform = len(set(whole)) <= 1
-
-    def key(gain: int, number: int) -> tuple[int | Fraction, int, int]:
-        return (-gain if uniform else Fraction(-gain, whole[number])), -gain, number
-
-    queue = [key(mask.bit_count(), i) for i, mask in enumerate(stated_elements) if mask]
-    heapq.heapify(queue)
-    covered = 0
-    picks: list[int] = []
-    gains: list[int] = []
-    while queue and covered != everything:
-        _, stale, number = queue[0]
-        gain = (stated_elements[number] & ~covered).bit_count()
-        if gain and gain == -stale:
-            picks.append(number)
-            gains.append(gain)
-            covered |= stated_elements[number]
-            heapq.heappop(queue)
-        elif gain:
-            heapq.heapreplace(queue, key(gain, number))
-        else:
-            heapq.heappop(queue)
-    return Greedy(tuple(picks), tuple(gains))
-
-
-def harmonic(d: int) -> Fraction:
-    """1 + 1/2 + ... + 1/d: greedy covers cost at most this many times the cheapest (Chvatal 1979).
-
-    d: the most elements that one candidate covers.
-    """
-    if d < 0:
-        raise InvalidParameter(f"d must be at least 0; it is {shown(d)}")
-    common = math.lcm(*range(1, d + 1))
-    return Fraction(sum(common // i for i in range(1, d + 1)), common)
-
-
-def whole_costs(costs: Sequence[Cost]) -> tuple[list[int], Fraction]:
-    """Costs as whole multiples, without common divisor, of one exact unit."""
-    exact: list[int | Fraction]
-    if all(type(cost) is int for cost in costs):
-        exact = [int(cost) for cost in costs]
-    else:
-        exact = [read_number(cost, f"costs[{i}]") for i, cost in enumerate(costs)]
-    for i, cost in enumerate(exact):
-        if cost <= 0:
-            raise InvalidParameter(f"costs[{i}] must be positive; it is {shown(costs[i])}")
-    common = math.lcm(*(cost.denominator for cost in exact))
-    scaled = [cost.numerator * (common // cost.denominator) for cost in exact]
-    divisor = max(1, math.gcd(*scaled))
-    return [cost // divisor for cost in scaled], Fraction(divisor, common)
-
-
-def _units(lower: Cost, unit: Fraction) -> int:
+def _units(lower: Price, unit: Fraction) -> int:
     """A bound in whole units, rounded up; one in floats is lowered by the tolerance before."""
     if isinstance(lower, float):
-        return math.ceil(_lowered(lower) / unit)
+        return math.ceil(lowered(lower) / unit)
     return math.ceil(Fraction(lower) / unit)
 
 
@@ -471,19 +203,3 @@ def _in_range(candidates: Iterable[int], n_candidates: int, place: str) -> froze
             f"it names {min(found) if min(found) < 0 else max(found)}"
         )
     return found
-
-
-def _hits(cuts: Sequence[Cut]) -> Mapping[int, int]:
-    """For each candidate the cuts that it hits, as the bits of an integer."""
-    hits: dict[int, int] = {}
-    for number, cut in enumerate(cuts):
-        for candidate in cut:
-            hits[candidate] = hits.get(candidate, 0) | 1 << number
-    return hits
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low

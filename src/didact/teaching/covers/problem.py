@@ -8,7 +8,7 @@ it is stated or follows from stated ones. A set that covers all elements pins th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -22,13 +22,10 @@ from didact.bec.directions import TOLERANCE
 from didact.bec.farkas import Inside, decide
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import demonstrated_pairs
-from didact.errors import InvalidParameter
 from didact.mdp import Demonstration
-from didact.numerics.exact import read_number, shown, whole_if_whole
 from didact.teaching.covers.candidates import Candidates
 
 Indices = NDArray[np.int64]
-Cost = str | Callable[[Demonstration], Any] | Mapping[int, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +139,21 @@ class Problem:
         return covered
 
 
+@dataclass(frozen=True)
+class Picks:
+    """What a teacher returns: candidate numbers in the order to show them.
+
+    gains: not needed; `teach` counts what each pick newly covers, whatever the teacher says.
+    lower_bound: no complete lesson costs less, where the teacher knows. volumes: UVM's estimates,
+    before the first pick and after each.
+    """
+
+    numbers: tuple[int, ...]
+    gains: tuple[int, ...] = ()
+    lower_bound: int | Fraction | None = None
+    volumes: tuple[float, ...] | None = None
+
+
 def _masks_of_candidates(pairs: Indices, of_pair: dict[int, int]) -> dict[int, int]:
     if not of_pair:
         return {}
@@ -166,34 +178,3 @@ def cover_elements(known: EquivalenceClass, *, redundant: bool = False) -> tuple
     for number, row in enumerate(cone.equalities):
         element[row] = cone.n_facets + number
     return element, cone.n_facets + len(cone.equalities)
-
-
-def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
-    """What each candidate costs: 'demonstrations' (1 each), 'pairs', a function or a table.
-
-    A function takes a Demonstration; a table maps its first state to the cost of starting there.
-    """
-    if cost == "demonstrations":
-        return [1] * len(candidates)
-    if cost == "pairs":
-        return [int(length) for length in candidates.lengths()]
-    if callable(cost):
-        given = [cost(candidates[i]) for i in range(len(candidates))]
-    elif isinstance(cost, Mapping):
-        firsts = (candidates.pairs[:, 0] // candidates.n_actions).tolist()
-        missing = sorted(set(firsts) - set(cost))
-        if missing:
-            raise InvalidParameter(f"the cost table must have every start; {missing[0]} is missing")
-        given = [cost[first] for first in firsts]
-    else:
-        raise InvalidParameter(
-            "cost must be 'demonstrations', 'pairs', a function of a demonstration or a table "
-            f"{{start: cost}}; it is {shown(cost)}"
-        )
-    costs: list[int | Fraction] = []
-    for i, value in enumerate(given):
-        exact = read_number(value, f"cost of candidate {i}")
-        if exact <= 0:
-            raise InvalidParameter(f"costs must be positive; candidate {i} costs {shown(value)}")
-        costs.append(whole_if_whole(exact))
-    return costs

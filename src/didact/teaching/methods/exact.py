@@ -21,9 +21,10 @@ from didact.bec.linear import dot
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.numerics.exact import shown, whole_if_whole
-from didact.teaching.covers.minimum import Uncoverable, cheapest_cover
-from didact.teaching.covers.problem import Problem
-from didact.teaching.methods.scot import Picks, greedy_cover
+from didact.teaching.covers.minimum import cheapest_cover
+from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.covers.reductions import Uncoverable
+from didact.teaching.methods.scot import greedy_picks
 
 
 def exact_minimum(
@@ -51,27 +52,21 @@ def exact_minimum(
                 if offered >> facet & 1
             ],
             time_limit=time_limit,
-            start=greedy_cover(_without_budget(problem)).numbers,
+            start=greedy_picks(problem),
         )
     except Uncoverable:
-        return greedy_cover(problem)
+        return Picks(greedy_picks(problem, problem.budget))
     chosen = _in_greedy_order(problem, found.chosen)
     bound = whole_if_whole(Fraction(found.lower_bound)) if offered == problem.everything else None
-    return Picks(_within_budget(problem, chosen), (), bound)
+    return Picks(_within_budget(problem, chosen), lower_bound=bound)
 
 
 def _within_budget(problem: Problem, chosen: tuple[int, ...]) -> tuple[int, ...]:
     """The chosen where they fit; else their best part or the greedy picks, what covers more."""
     if problem.budget is None or len(chosen) <= problem.budget:
         return chosen
-    either = (chosen[: problem.budget], greedy_cover(problem).numbers)
+    either = (chosen[: problem.budget], greedy_picks(problem, problem.budget))
     return max(either, key=lambda picks: problem.covered_by(picks).bit_count())
-
-
-def _without_budget(problem: Problem) -> Problem:
-    return Problem(
-        problem.known, problem.candidates, problem.element_of_row, problem.n_elements, problem.costs
-    )
 
 
 def _who_covers(problem: Problem, elements: int) -> set[int]:

@@ -13,8 +13,7 @@ import numpy as np
 
 from didact.errors import InvalidParameter
 from didact.numerics.exact import shown
-from didact.teaching.covers.problem import Problem
-from didact.teaching.methods.scot import Picks
+from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.methods.volume_greedy import minimise_volume
 
 
@@ -39,4 +38,4 @@ def minimise_uncertainty(
         threshold=threshold,
         budget=problem.budget,
     )
-    return Picks(tuple(found.picks), (), None, tuple(found.volumes))
+    return Picks(found.picks, volumes=found.volumes)

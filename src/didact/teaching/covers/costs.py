@@ -1,0 +1,66 @@
+"""What candidates cost: exact numbers, and whole numbers of one unit for a solver.
+
+Integers and fractions are taken as they are, floats as the decimals they are written as.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from didact.errors import InvalidParameter
+from didact.mdp import Demonstration
+from didact.numerics.exact import read_number, shown, whole_if_whole
+from didact.teaching.covers.candidates import Candidates
+
+Price = int | float | Fraction
+Cost = str | Callable[[Demonstration], Any] | Mapping[int, Any]
+
+
+def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
+    """What each candidate costs: 'demonstrations' (1 each), 'pairs', a function or a table.
+
+    A function takes a Demonstration; a table maps its first state to the cost of starting there.
+    """
+    if cost == "demonstrations":
+        return [1] * len(candidates)
+    if cost == "pairs":
+        return [int(length) for length in candidates.lengths()]
+    if callable(cost):
+        given = [cost(candidates[i]) for i in range(len(candidates))]
+    elif isinstance(cost, Mapping):
+        firsts = (candidates.pairs[:, 0] // candidates.n_actions).tolist()
+        missing = sorted(set(firsts) - set(cost))
+        if missing:
+            raise InvalidParameter(f"the cost table must have every start; {missing[0]} is missing")
+        given = [cost[first] for first in firsts]
+    else:
+        raise InvalidParameter(
+            "cost must be 'demonstrations', 'pairs', a function of a demonstration or a table "
+            f"{{start: cost}}; it is {shown(cost)}"
+        )
+    costs: list[int | Fraction] = []
+    for i, value in enumerate(given):
+        exact = read_number(value, f"cost of candidate {i}")
+        if exact <= 0:
+            raise InvalidParameter(f"costs must be positive; candidate {i} costs {shown(value)}")
+        costs.append(whole_if_whole(exact))
+    return costs
+
+
+def whole_costs(costs: Sequence[Price]) -> tuple[list[int], Fraction]:
+    """Costs as whole multiples, without common divisor, of one exact unit."""
+    exact: list[int | Fraction]
+    if all(type(cost) is int for cost in costs):
+        exact = [int(cost) for cost in costs]
+    else:
+        exact = [read_number(cost, f"costs[{i}]") for i, cost in enumerate(costs)]
+    for i, cost in enumerate(exact):
+        if cost <= 0:
+            raise InvalidParameter(f"costs[{i}] must be positive; it is {shown(costs[i])}")
+    common = math.lcm(*(cost.denominator for cost in exact))
+    scaled = [cost.numerator * (common // cost.denominator) for cost in exact]
+    divisor = max(1, math.gcd(*scaled))
+    return [cost // divisor for cost in scaled], Fraction(divisor, common)

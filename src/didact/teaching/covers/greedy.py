@@ -1,0 +1,118 @@
+"""The greedy cover: the most new elements per cost first, until nothing is gained.
+
+It costs at most H(d) times the cheapest cover, d the most elements that one candidate covers
+(Chvatal 1979), and where fewer picks are allowed than a cover needs it covers at least 1 - 1/e of
+the most that so many can. Ratios are compared exactly. Ties go to the higher gain, then to the
+lower rank, which by default is the number (equal ratio and gain mean equal cost).
+
+Lazy: a candidate's last known gain bounds its gain from above, since what is covered only grows, so
+most candidates are not looked at again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from didact.errors import InvalidParameter
+from didact.numerics.exact import shown
+
+Rank = Callable[[int], Any]
+Closure = Callable[[int], int]
+
+
+class Greedy(NamedTuple):
+    """Candidates in the order picked, and how many elements each newly covers."""
+
+    picks: tuple[int, ...]
+    gains: tuple[int, ...]
+
+
+def greedy_cover(
+    masks: Mapping[int, int],
+    costs: Sequence[int | Fraction],
+    n_elements: int,
+    *,
+    rank: Rank | None = None,
+    closure: Closure | None = None,
+    most: int | None = None,
+) -> Greedy:
+    """The greedy cover of n_elements by candidates, at most so many.
+
+    masks: the elements of each candidate, as the bits of an integer. rank: breaks the last ties,
+    lower first; no two candidates have the same. closure: covered elements with those that follow
+    from them; what follows counts as covered, and as gained by the pick after which it follows.
+    """
+    everything = (1 << n_elements) - 1
+    if any(mask & ~everything for mask in masks.values()):
+        raise InvalidParameter(f"elements must be numbers below {n_elements}")
+    queue = _Queue(masks, costs, rank)
+    covered = 0
+    picks: list[int] = []
+    gains: list[int] = []
+    while covered != everything and len(picks) != most:
+        pick = queue.next(covered)
+        if pick is None:
+            break
+        after = covered | masks[pick]
+        after = after if closure is None else closure(after)
+        picks.append(pick)
+        gains.append((after & ~covered).bit_count())
+        covered = after
+    return Greedy(tuple(picks), tuple(gains))
+
+
+class _Queue:
+    """Candidates by their last known gain; of those that cover the same, only the first."""
+
+    def __init__(
+        self, masks: Mapping[int, int], costs: Sequence[int | Fraction], rank: Rank | None
+    ):
+        self._masks, self._costs, self._rank = masks, costs, rank
+        first = self._first_of_each()
+        self._uniform = len({costs[number] for number in first}) <= 1
+        self._heap = [self._entry(masks[number].bit_count(), number) for number in first]
+        heapq.heapify(self._heap)
+
+    def _first_of_each(self) -> list[int]:
+        """For each set of elements the candidate that goes before all others with just it."""
+        first: dict[int, int] = {}
+        for number, mask in self._masks.items():
+            if mask and (mask not in first or self._order(number) < self._order(first[mask])):
+                first[mask] = number
+        return list(first.values())
+
+    def _order(self, number: int) -> tuple[Any, ...]:
+        return self._costs[number], number if self._rank is None else self._rank(number)
+
+    def _entry(self, gain: int, number: int) -> tuple[Any, ...]:
+        ratio = gain if self._uniform else Fraction(gain) / self._costs[number]
+        return -ratio, -gain, number if self._rank is None else self._rank(number), number
+
+    def next(self, covered: int) -> int | None:
+        """The candidate that gains most per cost beyond what is covered; None where none gains."""
+        while self._heap:
+            known, number = -self._heap[0][1], self._heap[0][-1]
+            gain = (self._masks[number] & ~covered).bit_count()
+            if not gain:
+                heapq.heappop(self._heap)
+            elif gain < known:
+                heapq.heapreplace(self._heap, self._entry(gain, number))
+            else:
+                heapq.heappop(self._heap)
+                return int(number)
+        return None
+
+
+def harmonic(d: int) -> Fraction:
+    """1 + 1/2 + ... + 1/d: greedy covers cost at most this many times the cheapest (Chvatal 1979).
+
+    d: the most elements that one candidate covers.
+    """
+    if d < 0:
+        raise InvalidParameter(f"d must be at least 0; it is {shown(d)}")
+    common = math.lcm(*range(1, d + 1))
+    return Fraction(sum(common // i for i in range(1, d + 1)), common)
