@@ -1,17 +1,27 @@
-# Every target sets the environment up first; a second run finds it done.
+# Every target sets up what it needs first; a second run finds it done.
 PYTHON ?= python3
 BIN := .venv/bin
+RUNS := .venv/.runs
 READY := .venv/.ready
 
-.PHONY: setup oracle demo test test-all lint types docs check bench reproduction lock clean
+.PHONY: install setup oracle demo test test-all lint types docs check bench reproduction \
+	lock clean
 .DEFAULT_GOAL := demo
 
+# What didact itself needs. Modules are byte-compiled when they are first imported: most never are.
+install: $(RUNS)
+
+$(RUNS): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	touch $(RUNS)
+
+# The developers' tools on top, and every kernel compiled, so that no test waits for that.
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+$(READY): $(RUNS) requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m didact.app.warm
 	touch $(READY)
 
@@ -19,14 +29,14 @@ $(READY): requirements.lock pyproject.toml
 oracle: setup
 	@$(BIN)/python -c "import cdd.gmp" 2>/dev/null || $(BIN)/python -m pip install --quiet pycddlib==3.0.2
 
-demo: setup
+demo: install
 	@$(BIN)/python examples/demo.py demo
 
 test: setup
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test-all: setup
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered
 
 lint: setup
 	$(BIN)/ruff check .
@@ -48,10 +58,11 @@ bench: setup
 reproduction: setup
 	$(BIN)/didact reproduce all --out docs/reproduction
 
-# Pins every dependency anew (needs uv: `pip install uv`).
+# Pins every dependency anew (needs uv: `pip install uv`). The developers' lock holds the other one.
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
 lock:
-	uv pip compile --universal --python-version 3.11 --group dev pyproject.toml \
-	    --generate-hashes --no-header --quiet --upgrade -o requirements.lock
+	$(COMPILE) --upgrade --group build pyproject.toml -o requirements.lock
+	$(COMPILE) --upgrade --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
 	rm -rf .venv docs/_build
