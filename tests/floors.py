@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "didact"
 
 LEVELS = (
     {"errors"},
-    {"numerics"},
     {"inputs"},
+    {"numerics"},
     {"random"},
     {"files"},
     {"registry"},

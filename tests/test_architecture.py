@@ -76,7 +76,7 @@ def test_the_checker_shares_nothing_and_needs_only_the_standard_library():
 def test_the_order_is_that_of_the_design():
     order = [room for rooms in LEVELS for room in sorted(rooms)]
     assert order == [
-        "errors", "numerics", "inputs", "random", "files", "registry", "mdp", "worlds", "planning",
+        "errors", "inputs", "numerics", "random", "files", "registry", "mdp", "worlds", "planning",
         "bec", "teaching", "learners", "active", "auditing", "studies", "plots", "report", "app",
         "cli", "studio", "widgets",
     ]  # fmt: skip
@@ -102,7 +102,7 @@ def wrong_in(module: str, source: str) -> list[str]:
         ("mdp.model", "import didact"),
         ("mdp.model", "from didact.utils import x"),
         ("numerics.exact", "from didact.random import stream"),
-        ("numerics.exact", "from didact.inputs import shown"),
+        ("inputs", "from didact.numerics.exact import Floats"),
         ("inputs", "from didact.files.json import read"),
         ("cli.main", "from didact.studio import serve"),
         ("studio.server", "from didact.cli.options import seed"),

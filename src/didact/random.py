@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import is_whole, shown
 
 Seed = int | np.random.Generator | None
 
@@ -28,8 +28,7 @@ def as_generator(seed: Seed, *names: str | int) -> np.random.Generator:
         return seed
     if seed is None:
         return np.random.default_rng()
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed < 2**64:
+    if not is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidParameter(
             "seed must be None, a whole number from 0 to 2**64 - 1 or a numpy Generator; "
             f"it is {shown(seed)}"

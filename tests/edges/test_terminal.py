@@ -7,15 +7,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from didact.inputs import shown_name
 from didact.mdp import MDP, Task
 from didact.planning import solve
-from didact.report.terminal.worlds import (
-    ASCII,
-    action_arrows,
-    draw_task,
-    feature_letters,
-    shown_name,
-)
+from didact.report.terminal.worlds import ASCII, action_arrows, draw_task, feature_letters
 from didact.worlds import from_gymnasium, gridworld, make
 
 ARROW_OF_NAME = {"up": "↑", "down": "↓", "left": "←", "right": "→"}

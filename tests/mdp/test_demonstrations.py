@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidInput
+from didact.inputs import shown
 from didact.mdp import MDP, Demonstration, as_demonstrations
-from didact.numerics.exact import shown
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=6)
 

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidNumber
-from didact.numerics.exact import MAX_DIGITS, Numbers, as_float, read_number, read_numbers, shown
+from didact.inputs import shown
+from didact.numerics.exact import MAX_DIGITS, Numbers, as_float, read_number, read_numbers
 
 NORMAL_FLOATS = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
 SMALL_FRACTIONS = st.fractions(min_value=-1000, max_value=1000, max_denominator=10**6)
@@ -277,24 +278,3 @@ def test_the_source_of_fractions_is_asked_once() -> None:
     assert numbers.fractions() == numbers.fractions() == [Fraction(1, 3)] * 2
     assert asked == [1]
     assert numbers.given_exactly
-
-
-class Unprintable:
-    def __repr__(self) -> str:
-        raise ValueError("no")
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(10**10_000, Fraction(1, 10**10_000), "x" * 10**6, list(range(10**5)), np.zeros((50, 50))),
-        *("a\nb", "\u2028", "\ud800", Unprintable(), [[[[[[[[[1]]]]]]]]], {"k": "v" * 1000}),
-        *(Decimal("1E+999999"), [["long" * 20] * 20] * 20),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_a_message_shows_any_value_briefly_on_one_line(value: object) -> None:
-    text = shown(value)
-    assert 0 < len(text) <= 60
-    assert len(text.splitlines()) == 1
-    text.encode()

@@ -18,12 +18,12 @@ from didact.active.situation import Situation, draws_for_tables
 from didact.active.strategies import Query, find_strategy, next_query
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
+from didact.inputs import is_number, is_whole, plain, shown, whole_number
 from didact.learners.learn import find_learner
 from didact.mdp import Demonstration, Task, as_demonstrations
-from didact.numerics.exact import shown
 from didact.planning import reachable_states, solve
 from didact.random import Seed, as_generator, stream
-from didact.teaching.covers.candidates import as_count, as_horizon, as_starts
+from didact.teaching.covers.candidates import as_horizon, as_starts
 
 SAMPLES = 1000
 """So many draws of a belief decide what to ask."""
@@ -70,7 +70,7 @@ def ask(
         task=task,
         strategy=strategy,
         options=options,
-        n_queries=as_count(n_queries, "n_queries"),
+        n_queries=whole_number(n_queries, "n_queries", 1),
         horizon=as_horizon(task.mdp, horizon),
         root=_root(seed),
         answer=answer,
@@ -80,7 +80,7 @@ def ask(
         sure=_as_share(sure, "sure"),
         learner=learner,
         warm=warm,
-        n_samples=as_count(n_samples, "n_samples"),
+        n_samples=whole_number(n_samples, "n_samples", 1),
         learner_options=learner_options,
         on_step=on_step,
         shown=list(as_demonstrations(demonstrations, task.mdp)),
@@ -229,7 +229,7 @@ class _Loop:
         return optimal_oracle(self.task, plan or solve(self.task.mdp, self.task.true_weights))
 
     def _settings(self, seed: int | None, horizon: int | None) -> dict[str, Any]:
-        plain = {**self.options, **self.learner_options}
+        options = {**self.options, **self.learner_options}
         return {
             "strategy": self.strategy,
             "n_queries": self.n_queries,
@@ -242,7 +242,7 @@ class _Loop:
             "learner": self.learner,
             "warm": self.warm,
             "n_samples": self.n_samples,
-            **{name: _as_plain(value) for name, value in plain.items()},
+            **{name: plain(value) for name, value in options.items()},
         }
 
 
@@ -253,15 +253,10 @@ def _root(seed: Seed) -> int:
 
 
 def _as_seed(seed: Seed) -> int | None:
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+    if is_whole(seed):
         as_generator(seed)
         return int(seed)
     return None
-
-
-def _as_plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return plain if plain is None or isinstance(plain, bool | int | float | str) else shown(plain)
 
 
 def _as_positive(value: Any, name: str) -> float | None:
@@ -273,8 +268,7 @@ def _as_share(value: Any, name: str) -> float | None:
 
 
 def _as_number(value: Any, name: str, most: float, rule: str) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0.0 < value <= most or value == np.inf:
+    if not is_number(value) or not 0.0 < value <= most or value == np.inf:
         raise InvalidParameter(f"{name} must be {rule}; it is {shown(value)}")
     return float(value)
 

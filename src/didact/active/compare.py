@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from didact.active.strategies import find_strategy
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter, NotMixed
 from didact.files.json import write_json
+from didact.inputs import choice, plain, shown, whole_number
 from didact.mdp import Task
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 from didact.random import stream
-from didact.teaching.covers.candidates import as_count
 
 COMPARISON_FORMAT = "didact.comparison/1"
 STRATEGIES = ("random", "max-entropy", "max-infogain", "max-var", "scot")
@@ -54,10 +54,7 @@ class Comparison:
 
     def area(self, measure: Measure = "policy_loss") -> Floats:
         """The area under each curve: its mean over the answers, (worlds, strategies)."""
-        if measure not in ("policy_loss", "wrong_actions"):
-            raise InvalidParameter(
-                f"measure must be 'policy_loss' or 'wrong_actions'; it is {shown(measure)}"
-            )
+        choice(measure, "measure", get_args(Measure))
         return np.asarray(getattr(self, measure)[:, :, 1:].mean(axis=2))
 
     def table(
@@ -133,7 +130,7 @@ def compare(
     of worlds done and their total.
     """
     names, worlds = tuple(strategies), list(tasks)
-    count = as_count(n_queries, "n_queries")
+    count = whole_number(n_queries, "n_queries", 1)
     if not worlds or not names:
         raise InvalidParameter("there must be at least one task and one strategy to compare")
     if len(set(names)) != len(names):
@@ -143,12 +140,11 @@ def compare(
     roots = [int(stream(seed, "compare", i).integers(2**63)) for i in range(len(worlds))]
     jobs = [(task, names, count, root, settings) for task, root in zip(worlds, roots, strict=True)]
     found = []
-    for done, result in enumerate(_results(jobs, as_count(n_jobs, "n_jobs")), 1):
+    for done, result in enumerate(_results(jobs, whole_number(n_jobs, "n_jobs", 1)), 1):
         found.append(result)
         if progress is not None:
             progress(done, len(worlds))
     losses, wrong, asked, mixed = (np.array(part) for part in zip(*found, strict=True))
-    plain = {name: value if _is_plain(value) else shown(value) for name, value in settings.items()}
     return Comparison(
         tuple(task.name for task in worlds),
         names,
@@ -156,7 +152,7 @@ def compare(
         wrong,
         asked,
         mixed,
-        {"n_queries": count, "seed": seed, **plain},
+        {"n_queries": count, "seed": seed} | {n: plain(v) for n, v in settings.items()},
     )
 
 
@@ -200,7 +196,3 @@ def mean_interval(values: Floats, level: float = 0.95) -> tuple[float, float, fl
     error = float(values.std(ddof=1) / np.sqrt(values.size))
     half = float(t.ppf((1 + level) / 2, values.size - 1)) * error
     return mean, mean - half, mean + half
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)

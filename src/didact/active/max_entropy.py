@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from didact.active.situation import Situation
+from didact.inputs import whole_number
 from didact.numerics.exact import Floats
-from didact.teaching.covers.candidates import as_count
 
 BINS = 10
 """The paper's number of bins, K."""
@@ -32,7 +32,7 @@ def binned_entropy(policies: Floats, n_bins: int = BINS) -> Floats:
     policies: (draws, S, A). Bins are open on the left and closed on the right, as in the paper, so
     1/2 is in the fifth of ten; the first one holds 0 too.
     """
-    count = as_count(n_bins, "n_bins")
+    count = whole_number(n_bins, "n_bins", 1)
     n_draws, n_states, n_actions = policies.shape
     scores = np.zeros(n_states)
     for action in range(n_actions):

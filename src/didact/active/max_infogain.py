@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from didact.active.max_entropy import entropy_terms
 from didact.active.situation import Situation
+from didact.inputs import whole_number
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
-from didact.teaching.covers.candidates import as_count
 
 ROLLOUTS = 10
 """Trajectories drawn from each state."""
@@ -41,7 +41,7 @@ def max_infogain(
     Single actions exactly, trajectories by `n_rollouts` from each state; states that are not open
     score 0.
     """
-    count = as_count(n_rollouts, "n_rollouts")
+    count = whole_number(n_rollouts, "n_rollouts", 1)
     if situation.horizon == 1:
         return action_information(situation.policies)
     scores: Floats = np.zeros(situation.mdp.n_states)

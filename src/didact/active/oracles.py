@@ -10,9 +10,9 @@ import numpy as np
 
 from didact.active.situation import Situation, softmax
 from didact.errors import DidactError, InvalidInput, InvalidParameter
+from didact.inputs import is_whole, reason_of, shown
 from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.demonstrations import as_demonstrations
-from didact.numerics.exact import shown
 from didact.planning import Plan, rollout, solve
 
 
@@ -64,7 +64,7 @@ def answered(answer: Answer, question: Question) -> Demonstration | None:
     given = _given(answer, question)
     if given is None:
         return None
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if is_whole(given):
         given = [(question.state, int(given))]
     try:
         (demonstration,) = as_demonstrations([given], question.situation.mdp)
@@ -84,5 +84,4 @@ def _given(answer: Answer, question: Question) -> Any:
     except DidactError:
         raise
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidParameter(f"the answering function failed: {reason:.200}") from error
+        raise InvalidParameter(f"the answering function failed: {reason_of(error)}") from error

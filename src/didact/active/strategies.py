@@ -23,9 +23,10 @@ from didact.active.random_queries import random_queries
 from didact.active.situation import Situation
 from didact.active.teaching_sequence import exact_sequence, scot_sequence
 from didact.errors import DidactError, InvalidParameter
+from didact.inputs import is_whole, reason_of, shown
 from didact.mdp import Demonstration
 from didact.mdp.demonstrations import as_demonstrations
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 
 Strategy = Callable[..., Any]
 Function = TypeVar("Function", bound=Strategy)
@@ -104,7 +105,7 @@ def next_query(
     if isinstance(returned, Demonstration):
         (checked,) = as_demonstrations([returned], situation.mdp)
         return Query(checked[0][0], answer=checked)
-    if isinstance(returned, int | np.integer) and not isinstance(returned, bool):
+    if is_whole(returned):
         return Query(_as_open(name, int(returned), situation))
     return highest(situation, _as_scores(name, returned, situation))
 
@@ -137,8 +138,7 @@ def _returned(
     except DidactError:
         raise
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidParameter(f"strategy {name!r} failed: {reason:.200}") from error
+        raise InvalidParameter(f"strategy {name!r} failed: {reason_of(error)}") from error
 
 
 def _as_open(name: str, state: int, situation: Situation) -> int:

@@ -9,9 +9,10 @@ from typing import Any
 
 from didact.errors import NotMixed
 from didact.files.json import require_writable
+from didact.inputs import plain_document
 from didact.learners import Belief, learn
 from didact.learners.learn import find_learner, option_names
-from didact.learners.summary import plain_settings, plain_value
+from didact.learners.summary import plain_settings
 from didact.mdp import Task, load_demonstrations
 from didact.planning import Evaluation, evaluate
 from didact.worlds.opening import open_task
@@ -29,7 +30,7 @@ class Learned:
         """The same for machines; what does not exist, as R-hat of a point, is null."""
         belief, evaluation = self.belief, self.evaluation
         certificate = belief.certificate
-        found: dict[str, Any] = plain_value(
+        found: dict[str, Any] = plain_document(
             {
                 "task": self.task.name,
                 "learner": belief.learner,

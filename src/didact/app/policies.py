@@ -12,6 +12,7 @@ import numpy as np
 
 from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter
 from didact.files.json import read_json, shown_path
+from didact.inputs import reason_of
 from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.planning import as_policy
@@ -40,8 +41,7 @@ def read_policy(
     except DidactError as error:
         raise InvalidModel(f"{shown_path(text)}: {error}") from None
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidParameter(f"{shown_path(text)} failed: {reason:.200}") from error
+        raise InvalidParameter(f"{shown_path(text)} failed: {reason_of(error)}") from error
 
 
 def _as_array(given: Any) -> Any:
@@ -94,9 +94,8 @@ def _import(module: str, name: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InvalidParameter(
-            f"--policy {module}:{name} cannot be loaded: {reason:.200}"
+            f"--policy {module}:{name} cannot be loaded: {reason_of(error)}"
         ) from None
     return found
 

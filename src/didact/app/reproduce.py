@@ -14,7 +14,7 @@ from typing import Any
 from didact import __version__
 from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.files.json import write_bytes, write_text
-from didact.numerics.exact import shown
+from didact.inputs import reason_of, shown
 from didact.report.figures.svg import figure_svg
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import (
@@ -31,7 +31,7 @@ from didact.studies.registry import BUILT_IN, find_study, study_names
 from didact.studies.settings import settings_document, with_changes
 from didact.studies.store import Store, stored_settings
 from didact.studies.study import Study
-from didact.studies.workers import in_one_line, workers_of
+from didact.studies.workers import workers_of
 
 DONE, INCOMPLETE = 0, 3
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
@@ -172,7 +172,7 @@ def report_of(study: Study, settings: Any, store: Store) -> StudyReport:
     except Exception as error:
         raise NoReport(
             f"{study.name}: its {len(records)} trials are kept, but cannot be summed up: "
-            f"{in_one_line(error)}"
+            f"{reason_of(error, 300)}"
         ) from error
     total = study.n_trials(settings)
     return StudyReport(study, settings, summary, records, seconds, store.runs(), failed, total)

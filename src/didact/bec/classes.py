@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from didact.bec.rows import (
     scope_states,
 )
 from didact.errors import InvalidParameter
+from didact.inputs import choice
 from didact.mdp import Demonstration, Task, as_demonstrations
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -59,10 +60,7 @@ def equivalence_class(
 
     `auto` works in exact arithmetic while that is affordable, else in floats.
     """
-    if arithmetic not in ("auto", "float", "exact"):
-        raise InvalidParameter(
-            f"arithmetic must be 'auto', 'float' or 'exact'; it is {arithmetic!r:.40}"
-        )
+    choice(arithmetic, "arithmetic", get_args(Arithmetic))
     found = solve(task.mdp, task.true_weights, arithmetic=arithmetic) if plan is None else plan
     exact = arithmetic == "exact" or (arithmetic == "auto" and is_affordable(task, found))
     if exact and not found.is_proved:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from didact.bec.widest import (
     widest_point,
 )
 from didact.bec.words import describe_half_space
-from didact.errors import InvalidParameter
+from didact.inputs import choice
 from didact.mdp import MDP
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -130,10 +130,7 @@ def rationalise(
 
     policy: any form that `as_policy` takes. `auto` works exactly while that is affordable.
     """
-    if arithmetic not in ("auto", "float", "exact"):
-        raise InvalidParameter(
-            f"arithmetic must be 'auto', 'float' or 'exact'; it is {arithmetic!r:.40}"
-        )
+    choice(arithmetic, "arithmetic", get_args(Arithmetic))
     taken = as_policy(mdp, policy) > 0
     small = mdp.n_states * mdp.n_features <= EXACT_ENTRIES
     exact = arithmetic == "exact" or (

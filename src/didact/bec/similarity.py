@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from didact.errors import InvalidNumber, InvalidParameter
+from didact.inputs import choice
 from didact.numerics.exact import read_number
 
 Floats = NDArray[np.float64]
@@ -118,8 +119,7 @@ def angular_similarity(
     When n > m the surplus stays unmatched. Without reference normals there is nothing to show and
     the similarity is 1; without normals, and something to show, it is 0.
     """
-    if matching not in get_args(Matching):
-        raise InvalidParameter(f"matching must be 'optimal' or 'greedy'; it is {matching!r}")
+    choice(matching, "matching", get_args(Matching))
     if np.size(reference) == 0:
         return 1.0
     if np.size(normals) == 0:

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from didact.bec.similarity import scaled_rows, unit_normals
 from didact.errors import InvalidParameter
+from didact.inputs import choice
 
 Floats = NDArray[np.float64]
 Region = Literal["box", "sphere"]
@@ -99,8 +100,7 @@ def cone_volume(
 
 
 def _require_settings(region: str, n_samples: int, confidence: float) -> None:
-    if region not in get_args(Region):
-        raise InvalidParameter(f"region must be 'box' or 'sphere'; it is {region!r}")
+    choice(region, "region", get_args(Region))
     if n_samples < 1:
         raise InvalidParameter(f"n_samples must be at least 1; it is {n_samples}")
     if not 0.0 < confidence < 1.0:

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 from didact.bec.similarity import exact_entry
 from didact.errors import InvalidParameter
+from didact.inputs import choice
 
 Kind = Literal["state", "action", "feature"]
 Measure = Literal["worth", "cost"]
@@ -134,8 +135,7 @@ def half_space_words(
     weights: Sequence[Any] | None = None,
 ) -> HalfSpaceWords:
     """The comparison that says normal.w >= 0 (or = 0); it holds for exactly those weights."""
-    if kind not in get_args(Kind):
-        raise InvalidParameter(f"kind must be 'state', 'action' or 'feature'; it is {kind!r}")
+    choice(kind, "kind", get_args(Kind))
     entries = _read_numbers(normal, "normal")
     named = _names_for(entries, names)
     scale = _scale(entries)

@@ -72,11 +72,11 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(arguments, prog_name="didact", standalone_mode=False)
         sys.stdout.flush()
     except DidactError as error:
-        _fail(" ".join(str(error).split()), 2)
+        _fail(str(error), 2)
     except click.ClickException as error:
         context: click.Context | None = getattr(error, "ctx", None)
         hint = "" if context is None else f" Try '{context.command_path} --help'."
-        _fail(" ".join(error.format_message().split()) + hint, 2)
+        _fail(error.format_message() + hint, 2)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except OSError as error:
@@ -91,7 +91,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"didact: {message}", err=True)
+    # Not by didact.inputs: a mistyped option need not wait for NumPy.
+    click.echo(f"didact: {' '.join(message.split())}", err=True)
     sys.exit(code)
 
 

@@ -51,7 +51,7 @@ def command(
     if as_json:
         options.print_json(converted.document())
         return
-    from didact.report.terminal.worlds import counted
+    from didact.inputs import counted
 
     recording = converted.recording
     what = "a lesson" if recording.lesson is not None else "demonstrations"

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile
-from didact.numerics.exact import MAX_DIGITS, shown
+from didact.inputs import shown
+from didact.numerics.exact import MAX_DIGITS
 
 MAX_BYTES = 1_000_000_000
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import choice, in_one_line, shown
 from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 
 if TYPE_CHECKING:
     from didact.learners.certificate import Certificate
@@ -110,8 +111,7 @@ class Belief:
 
     def policy(self, of: Literal["map", "mean"] = "map") -> Floats:
         """Equal probability for all optimal actions of the MAP or mean weights, shape (S, A)."""
-        if of not in ("map", "mean"):
-            raise InvalidParameter(f"of must be 'map' or 'mean'; it is {shown(of)}")
+        choice(of, "of", ("map", "mean"))
         return self._once(f"policy of {of}", lambda: _policy(self, of))
 
     def risk(self, policy: Any = None, *, level: float = 0.95, delta: float = 0.05) -> Risk:
@@ -235,7 +235,7 @@ def _checked(belief: Belief) -> dict[str, Any]:
         "map_log_posterior": float(belief.map_log_posterior),
         "demonstrations": tuple(belief.demonstrations),
         "settings": MappingProxyType(dict(belief.settings)),
-        "notes": tuple(" ".join(str(note).split()) for note in belief.notes),
+        "notes": tuple(in_one_line(note) for note in belief.notes),
     }
 
 

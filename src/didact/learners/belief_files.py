@@ -19,11 +19,12 @@ import numpy as np
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import shown_path, write_bytes
+from didact.inputs import is_number, reason_of, shown
 from didact.learners.belief import Belief
 from didact.learners.certificate import Certificate
 from didact.learners.summary import plain_settings
 from didact.mdp import MDP, Demonstration, as_demonstrations
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 from didact.planning.many_rewards import MOST_BYTES
 
 BELIEF_FORMAT = "didact.belief/1"
@@ -74,8 +75,9 @@ def load_belief(path: str | os.PathLike[str], mdp: MDP) -> Belief:
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
     except _DAMAGED as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidFile(f"{place}: is not a whole {BELIEF_FORMAT} file: {reason:.120}") from None
+        raise InvalidFile(
+            f"{place}: is not a whole {BELIEF_FORMAT} file: {reason_of(error, 120)}"
+        ) from None
     except OSError as error:
         raise InvalidFile(f"{place}: cannot be read: {error.strerror or error}") from None
 
@@ -218,7 +220,7 @@ def _as_text(value: Any) -> str:
 
 
 def _as_number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise ValueError(f"a number is expected, not {shown(value)}")
     if not math.isfinite(value):
         raise ValueError("numbers must be finite; one is not")

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
+from didact.inputs import shown
 from didact.learners.evidence import Evidence, softmax_log_likelihood
-from didact.numerics.exact import shown
 from didact.planning import Plan, solve
 from didact.planning.derived import UNIT
 

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from didact.errors import DidactError, InvalidInput, InvalidParameter, NotMixed
+from didact.inputs import plain, reason_of, shown
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence, as_evidence
 from didact.mdp import MDP
 from didact.mdp.model import as_weights
-from didact.numerics.exact import shown
 from didact.random import Seed, as_generator
 
 Learner = Callable[..., Any]
@@ -143,8 +143,7 @@ def _ask(
     except DidactError:
         raise
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidParameter(f"learner {learner!r} failed: {reason:.200}") from error
+        raise InvalidParameter(f"learner {learner!r} failed: {reason_of(error)}") from error
 
 
 def _as_belief(
@@ -165,11 +164,5 @@ def _as_belief(
             f"learner {learner!r} must return a Belief or weights "
             f"({evidence.mdp.n_features},): {error}"
         ) from None
-    settings = {name: _as_plain(value) for name, value in options.items()}
+    settings = {name: plain(value) for name, value in options.items()}
     return point_belief(evidence.mdp, learner, evidence.demonstrations, weights, settings=settings)
-
-
-def _as_plain(value: Any) -> Any:
-    """An option as a file can hold it."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    return plain if plain is None or isinstance(plain, bool | int | float | str) else shown(plain)

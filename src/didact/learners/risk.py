@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import is_number, is_whole, shown
 from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 from didact.planning import as_policy, float_successor_features
 from didact.planning.derived import UNIT
 from didact.planning.many_rewards import as_weight_rows, require_room, value_blocks, value_reach
@@ -74,8 +75,7 @@ def thinned(belief: Belief, most: int | None) -> Floats:
     """At most so many draws, evenly spaced along each chain: (chains, fewer draws, k)."""
     if most is None:
         return belief.samples
-    whole = isinstance(most, int | np.integer) and not isinstance(most, bool)
-    if not whole or most < belief.n_chains:
+    if not is_whole(most) or most < belief.n_chains:
         raise InvalidParameter(
             f"most must be a whole number from {belief.n_chains}, one draw for each chain; "
             f"it is {shown(most)}"
@@ -204,15 +204,13 @@ def _as_losses(given: Any) -> Floats:
 
 
 def _as_share(given: Any, place: str) -> float:
-    number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
-    if not number or not 0.0 < given < 1.0:
+    if not is_number(given) or not 0.0 < given < 1.0:
         raise InvalidParameter(f"{place} must be between 0 and 1; it is {shown(given)}")
     return float(given)
 
 
 def _as_effective(given: Any, n: int) -> int:
-    number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
-    if not number or not given >= 1:
+    if not is_number(given) or not given >= 1:
         raise InvalidParameter(f"n_effective must be a number from 1; it is {shown(given)}")
     return int(min(given, n))
 

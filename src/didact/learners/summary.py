@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import counted, plain_document
 from didact.learners.belief import Belief
 from didact.mdp import MDP
-from didact.numerics.exact import shown
 
 QUANTILES = {"5%": 0.05, "95%": 0.95}
 MOST_LINES = 12
@@ -64,11 +64,6 @@ def size_in_words(belief: Belief) -> str:
     )
     sure = "" if belief.confidence is None else f", confidence {belief.confidence:g}"
     return f"{belief.learner}: {kept} after {counted(n_pairs, 'pair')}{sure}"
-
-
-def counted(n: int, thing: str) -> str:
-    """'1 draw', '2 draws'."""
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
 def in_words(belief: Belief) -> str:
@@ -150,19 +145,4 @@ def as_datatree(belief: Belief) -> Any:
 
 def plain_settings(belief: Belief) -> dict[str, Any]:
     """The settings as JSON can hold them: NumPy's numbers as plain ones, NaN as null."""
-    return {str(name): plain_value(value) for name, value in belief.settings.items()}
-
-
-def plain_value(value: Any) -> Any:
-    """A value as JSON can hold it; what it cannot hold is named."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [plain_value(entry) for entry in value]
-    if isinstance(value, dict):
-        return {str(name): plain_value(entry) for name, entry in value.items()}
-    return shown(value)
+    return {str(name): plain_document(value) for name, value in belief.settings.items()}

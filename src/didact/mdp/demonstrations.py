@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from didact.errors import InvalidModel
+from didact.inputs import shown
 from didact.mdp.model import MDP
 from didact.mdp.transitions import require_index
-from didact.numerics.exact import shown
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import read_json, shown_path, write_json
+from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
 from didact.mdp.transitions import Transitions, require_index, require_sizes
-from didact.numerics.exact import shown
 
 TASK_FORMAT = "didact.task/1"
 _REQUIRED = ("n_states", "n_actions", "transitions", "features", "weights", "discount")

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidModel, InvalidNumber
+from didact.inputs import is_whole, shown
 from didact.mdp.distributions import SUM_TOLERANCE, divide_by_sums
 from didact.mdp.transitions import Transitions, require_index
-from didact.numerics.exact import Numbers, read_number, shown
+from didact.numerics.exact import Numbers, read_number
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -161,7 +162,7 @@ def _as_items(given: Any, place: str) -> list[Any]:
         return list(np.atleast_1d(given).tolist())
     if isinstance(given, list | tuple | set | frozenset | range):
         return list(given)
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if is_whole(given):
         return [given]
     raise InvalidModel(f"{place} must be a list of whole numbers; it is {shown(given)}")
 
@@ -241,7 +242,7 @@ def _as_start(given: Any, terminal: NDArray[np.bool_]) -> Numbers:
 
 
 def _read_start(given: Any, n_states: int) -> Numbers:
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if is_whole(given):
         given = {given: 1}
     if isinstance(given, Mapping):
         return _read_start_pairs(list(given.items()), n_states)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from didact.errors import InvalidModel
+from didact.inputs import shown, whole_number
 from didact.mdp.model import MDP, as_weights, require_text
 from didact.mdp.showing import show
 from didact.mdp.transitions import MAX_ROWS, require_index
-from didact.numerics.exact import Floats, Numbers, shown
+from didact.numerics.exact import Floats, Numbers
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -71,7 +70,10 @@ def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:
     unknown = set(layout) - {"kind", "rows", "columns", "cells"}
     if unknown:
         raise InvalidModel(f"layout has no entry {shown(min(unknown, key=str))}; remove it")
-    rows, columns = (_as_count(layout.get(name), f"layout.{name}") for name in ("rows", "columns"))
+    rows, columns = (
+        whole_number(layout.get(name), f"layout.{name}", 1, error=InvalidModel)
+        for name in ("rows", "columns")
+    )
     if rows * columns > MAX_ROWS:
         raise InvalidModel(
             f"layout must have at most {MAX_ROWS} cells; it has {shown(rows)} * {shown(columns)}"
@@ -94,9 +96,3 @@ def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:
     if len(set(numbered)) != n_states:
         raise InvalidModel("layout.cells must differ: two states cannot share a cell")
     return MappingProxyType({"kind": "grid", "rows": rows, "columns": columns, "cells": numbered})
-
-
-def _as_count(value: Any, place: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidModel(f"{place} must be a whole number from 1; it is {shown(value)}")
-    return int(value)

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidModel
+from didact.inputs import is_whole, shown, whole_number
 from didact.mdp.distributions import add_repeats, as_distributions, divide_by_sums
-from didact.numerics.exact import Numbers, read_numbers, shown
+from didact.numerics.exact import Numbers, read_numbers
 
 MAX_ROWS = 50_000_000
 
@@ -176,22 +177,21 @@ class Transitions:
 
 def require_sizes(n_states: Any, n_actions: Any) -> tuple[int, int]:
     """Refuse sizes that make no model, or more memory than any model here may take."""
-    for name, value in (("n_states", n_states), ("n_actions", n_actions)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InvalidModel(f"{name} must be a whole number from 1; it is {shown(value)}")
-    if int(n_states) * int(n_actions) > MAX_ROWS:
+    states = whole_number(n_states, "n_states", 1, error=InvalidModel)
+    actions = whole_number(n_actions, "n_actions", 1, error=InvalidModel)
+    if states * actions > MAX_ROWS:
         raise InvalidModel(
             f"n_states * n_actions must be at most {MAX_ROWS}; "
             f"it is {shown(n_states)} * {shown(n_actions)}"
         )
-    return int(n_states), int(n_actions)
+    return states, actions
 
 
 def require_index(value: Any, size: int, place: str) -> int:
     """A whole number from 0 to size - 1."""
     if type(value) is int and 0 <= value < size:
         return value
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not is_whole(value):
         raise InvalidModel(f"{place} must be a whole number; it is {shown(value)}")
     if not 0 <= value < size:
         raise InvalidModel(f"{place} must be from 0 to {size - 1}; it is {shown(value)}")

@@ -9,7 +9,6 @@ rounding, so floats and fractions differ by a relative 2**-53 at most.
 from __future__ import annotations
 
 import re
-import reprlib
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidNumber
+from didact.inputs import shown
 
 Floats = NDArray[np.float64]
 Exact = tuple[list[Fraction], NDArray[np.int64]]
@@ -119,18 +119,6 @@ def as_float(value: Fraction, place: str) -> float:
     if abs(nearest) < _SMALLEST and value != 0:
         raise InvalidNumber(f"{place} must be 0 or at least 2.3e-308; write 0 or rescale it")
     return nearest
-
-
-def shown(value: Any) -> str:
-    """A value in a few characters on one line, for a message."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    try:
-        text = str(value) if isinstance(value, Decimal | Fraction) else reprlib.repr(value)
-    except (ValueError, RecursionError):
-        text = f"a very long {type(value).__name__}"
-    text = " ".join(text.splitlines())
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class Numbers:

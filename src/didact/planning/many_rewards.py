@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidNumber, InvalidParameter
+from didact.inputs import shown
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 from didact.planning.derived import LARGEST, UNIT, longest_row, reward_reach, single_successors
 from didact.planning.direct import iterate_directly
 from didact.planning.floats import MOST_ROUNDS

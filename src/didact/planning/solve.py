@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import InvalidParameter
+from didact.inputs import choice
 from didact.mdp import MDP
 from didact.mdp.model import as_weights
 from didact.numerics.exact import Floats, Numbers
@@ -70,10 +70,7 @@ class Plan:
 def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
     """The optimal plan of an MDP for reward weights (k,)."""
     given = as_weights(weights, mdp.n_features)
-    if arithmetic not in ("auto", "float", "exact"):
-        raise InvalidParameter(
-            f"arithmetic must be 'auto', 'float' or 'exact'; it is {arithmetic!r:.40}"
-        )
+    choice(arithmetic, "arithmetic", get_args(Arithmetic))
     found = plan_in_floats(mdp, *reward_table(mdp, given.floats))
     candidates = _candidates(mdp, found, everything=arithmetic == "exact")
     n_close = int(np.count_nonzero(candidates)) - mdp.n_going

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from didact.inputs import reason_of
 from didact.studies.store import MOST_FAILURES, RunInfo, Store
 from didact.studies.study import Study
-from didact.studies.workers import Attempt, ClusterLost, Workers, in_one_line
+from didact.studies.workers import Attempt, ClusterLost, Workers
 
 LOOK = 5.0
 """Seconds after which a wait looks whether the workers are still there."""
@@ -141,7 +142,7 @@ class _Run:
         if error is None:
             self.write(number, future.result())
         elif not self.workers.is_death(error):
-            self.fail(number, in_one_line(error), repr(error), self.waiting)
+            self.fail(number, reason_of(error, 300), repr(error), self.waiting)
         elif in_company or self.is_forgiven(number, error):
             self.suspects.append(number)
         else:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from didact.errors import DidactWarning, InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import shown
 from didact.studies.study import Record, Study, Trial
 
 ENTRY_POINTS = "didact.studies"

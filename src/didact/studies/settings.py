@@ -13,7 +13,7 @@ from dataclasses import Field, field, fields, is_dataclass, replace
 from typing import Any
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import is_whole, shown
 
 _NOT_GIVEN = object()
 MOST_TRIALS, LARGEST_SEED = 1_000_000, 2**63 - 1
@@ -36,8 +36,7 @@ def require_settings(settings: Any) -> None:
         raise InvalidParameter(f"settings must be an instance of a dataclass; it is {settings!r}")
     for name, least, most in (("trials", 1, MOST_TRIALS), ("seed", 0, LARGEST_SEED)):
         value: Any = getattr(settings, name, None)
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or not least <= value <= most:
+        if not is_whole(value) or not least <= value <= most:
             raise InvalidParameter(
                 f"settings must have {name}, a whole number from {least} to {most:,}; "
                 f"it is {shown(value)}"

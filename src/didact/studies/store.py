@@ -22,6 +22,7 @@ from typing import Any
 from didact import __version__
 from didact.errors import InvalidFile
 from didact.files.json import shown_path
+from didact.inputs import in_one_line
 from didact.studies.settings import fingerprint, restored
 from didact.studies.study import Record, Study
 
@@ -110,8 +111,7 @@ class Store:
         state = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if state != "ok":
             raise InvalidFile(
-                f"{self._place}: is damaged ({' '.join(str(state).split()):.80}); "
-                "move it away and run again"
+                f"{self._place}: is damaged ({in_one_line(state):.80}); move it away and run again"
             )
         for name, what in (("format", "format"), ("study", "study"), ("version", "didact version")):
             if found.get(name) != wanted[name]:
@@ -261,7 +261,7 @@ _MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
 
 def _in_words(error: sqlite3.Error) -> str:
     """An error of SQLite and what to do about it."""
-    text = " ".join(str(error).split())
+    text = in_one_line(error)
     if "full" in text or "disk I/O" in text:
         return f"cannot be written: {text}; free some space and run the same command again"
     if "readonly" in text or "unable to open" in text:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import shown
 from didact.studies.settings import require_settings
 
 Record = Mapping[str, Any]

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from didact import __version__
 from didact.errors import DidactError, InvalidParameter, NotMixed
+from didact.inputs import in_one_line, reason_of, whole_number
 from didact.studies.study import Record, Trial
 
 ONE_THREAD = {
@@ -67,7 +68,7 @@ def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
             record, seconds = _plain(trial(settings, number))
     except Exception as error:
         took = time.perf_counter() - began
-        return Attempt(None, {}, took, in_one_line(error), traceback.format_exc()[-5000:])
+        return Attempt(None, {}, took, reason_of(error, 300), traceback.format_exc()[-5000:])
     return Attempt(record, seconds, time.perf_counter() - began)
 
 
@@ -77,11 +78,6 @@ def attempt_there(version: str, trial: Trial, settings: Any, number: int) -> Att
         reason = f"a worker must have didact {version}; it has {__version__}"
         return Attempt(None, {}, 0.0, reason, reason)
     return attempt(trial, settings, number)
-
-
-def in_one_line(error: BaseException) -> str:
-    """An error's kind and message, short enough for a report."""
-    return f"{' '.join(f'{type(error).__name__}: {error}'.split()):.300}"
 
 
 def _plain(record: Any) -> tuple[Record, dict[str, float]]:
@@ -138,9 +134,7 @@ class LocalWorkers:
     def __init__(self, jobs: int | None = None, most: int | None = None) -> None:
         from joblib import cpu_count
 
-        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-            raise InvalidParameter(f"jobs must be a whole number from 1; it is {jobs!r:.40}")
-        wanted = int(cpu_count()) if jobs is None else jobs
+        wanted = int(cpu_count()) if jobs is None else whole_number(jobs, "jobs", 1)
         self._jobs = wanted if most is None else min(wanted, most)
         self._executor: Any = None
         self._out_of_memory = _n_out_of_memory()
@@ -237,7 +231,7 @@ class ClusterWorkers:
             connect: Any = distributed.Client
             self._client: Any = connect(address, timeout=ANSWER, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = in_one_line(error) or type(error).__name__
             raise InvalidParameter(
                 f"no Dask scheduler answers at {address} ({reason:.100}); start one with "
                 "`dask scheduler`, and workers with `dask worker ADDRESS --nthreads 1`"
@@ -265,7 +259,7 @@ class ClusterWorkers:
             if version != __version__:
                 raise InvalidParameter(
                     f"the worker at {worker} must have didact {__version__}; it has "
-                    f"{' '.join(str(version).split()):.100}"
+                    f"{in_one_line(version):.100}"
                 )
 
     def size(self) -> int:

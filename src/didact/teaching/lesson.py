@@ -11,10 +11,11 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import read_json, write_json
+from didact.inputs import is_whole, shown
 from didact.mdp import Demonstration, Task
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
-from didact.numerics.exact import read_number, shown, whole_if_whole
+from didact.numerics.exact import read_number, whole_if_whole
 
 LESSON_FORMAT = "didact.lesson/1"
 
@@ -92,8 +93,7 @@ class Lesson:
 
     def why(self, number: int) -> str:
         """In words: what demonstration `number` rules out that those before it did not."""
-        whole = isinstance(number, int) and not isinstance(number, bool)
-        if not whole or not 0 <= number < len(self.demonstrations):
+        if not is_whole(number) or not 0 <= number < len(self.demonstrations):
             there_are = f"0 to {len(self.demonstrations) - 1}" if self.demonstrations else "none"
             raise InvalidParameter(
                 f"the demonstrations of this lesson are {there_are}; there is no {shown(number)}"

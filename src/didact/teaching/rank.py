@@ -20,8 +20,8 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import scope_states
 from didact.errors import DidactError, InvalidParameter
+from didact.inputs import in_one_line, shown
 from didact.mdp import Task
-from didact.numerics.exact import shown
 from didact.planning.solve import Arithmetic
 from didact.teaching.covers.bounds import fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -231,7 +231,7 @@ def _difficulty(
         fewest = None if not whole.is_complete else _fewest_demonstrations(known, time_limit)
         return _row(name, known, whole, single, fewest, time.perf_counter() - began)
     except (DidactError, MemoryError) as error:
-        reason = " ".join(str(error).split()) or "there is not enough memory for it"
+        reason = in_one_line(error) or "there is not enough memory for it"
         return Difficulty(name, seconds=time.perf_counter() - began, error=reason)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
+from didact.inputs import shown, whole_number
 from didact.mdp import Demonstration, Task, as_demonstrations
-from didact.numerics.exact import shown
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, WrongPair, check
-from didact.teaching.covers.candidates import MOST_PAIRS, Candidates, as_count
+from didact.teaching.covers.candidates import MOST_PAIRS, Candidates
 from didact.teaching.covers.problem import Problem, cover_elements
 from didact.teaching.lesson import Missing
 from didact.teaching.methods.exact import exact_minimum
@@ -126,7 +126,7 @@ def select(
     numbers = _as_numbers(episodes, len(recorded))
     _require_choice(method, METHODS, "method")
     _require_choice(cost, ("demonstrations", "pairs"), "cost")
-    most = None if budget is None else as_count(budget, "budget")
+    most = None if budget is None else whole_number(budget, "budget", 1)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     _require_in_scope(known, recorded, numbers)

@@ -20,8 +20,9 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.proofs import prove
 from didact.bec.rows import Scope, scope_states
 from didact.errors import DidactError, InvalidParameter
+from didact.inputs import is_whole, plain, reason_of, shown, whole_number
 from didact.mdp import Demonstration, Task
-from didact.numerics.exact import shown, whole_if_whole
+from didact.numerics.exact import whole_if_whole
 from didact.planning import evaluate
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
@@ -29,7 +30,6 @@ from didact.teaching.closure import close, is_closed
 from didact.teaching.covers.candidates import (
     Candidates,
     aimed_demonstrations,
-    as_count,
     as_horizon,
     as_starts,
     candidate_demonstrations,
@@ -108,7 +108,7 @@ def teach(
     hand; it then decides scope and arithmetic. options go to the teacher.
     """
     method = _find_teacher(teacher, options)
-    most = None if budget is None else as_count(budget, "budget")
+    most = None if budget is None else whole_number(budget, "budget", 1)
     steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
@@ -135,7 +135,7 @@ def teach(
         "budget": most,
         "closed": closed,
         "seed": int(seed) if isinstance(seed, int | np.integer) else None,
-        **{name: _as_plain(value) for name, value in options.items()},
+        **{name: plain(value) for name, value in options.items()},
     }
     added: list[Demonstration] = []
     shown_first = [problem.candidates[number] for number in picks.numbers]
@@ -152,12 +152,6 @@ def _require_in_scope(known: EquivalenceClass, starts: Any) -> None:
             f"starts must be in scope {known.scope!r}; state {outside[0]} cannot be reached from "
             "the task's own start. Use scope='all'"
         )
-
-
-def _as_plain(value: Any) -> Any:
-    """An option as a lesson file can hold it."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    return plain if plain is None or isinstance(plain, bool | int | float | str) else shown(plain)
 
 
 def _find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
@@ -185,8 +179,7 @@ def _ask(method: Teacher, problem: Problem, rng: np.random.Generator, teacher: s
     except DidactError:
         raise
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidParameter(f"teacher {teacher!r} failed: {reason:.200}") from error
+        raise InvalidParameter(f"teacher {teacher!r} failed: {reason_of(error)}") from error
 
 
 def _with_aimed(
@@ -219,8 +212,7 @@ def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
             f"teacher {teacher!r} must return candidate numbers; it returned {shown(returned)}"
         )
     for i, number in enumerate(numbers):
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not whole or not 0 <= number < len(problem.candidates):
+        if not is_whole(number) or not 0 <= number < len(problem.candidates):
             raise InvalidParameter(
                 f"teacher {teacher!r} must return candidate numbers from 0 to "
                 f"{len(problem.candidates) - 1}; pick {i} is {shown(number)}"

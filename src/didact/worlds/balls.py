@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import whole_number
 from didact.mdp import Task
 from didact.random import Seed, as_generator
 from didact.worlds.grids import grid_task, one_hot
-from didact.worlds.parameters import as_whole_number
 from didact.worlds.registry import register_world
 from didact.worlds.weights import draw_unit_weights
 
@@ -35,7 +35,7 @@ def ball_sorting(
     and the appendix, and 25 in the text. Without `weights` they are drawn by `seed`, uniform on the
     signed L1 unit sphere.
     """
-    size = as_whole_number(size, "size", 3, 3000)
+    size = whole_number(size, "size", 3, 3000)
     per_side = _starts_per_side(size, starts)
     active = np.zeros((size, size), dtype=np.int64)
     active[0, 0], active[0, -1], active[-1, 0], active[-1, -1] = 1, 2, 3, 4
@@ -60,7 +60,7 @@ def ball_sorting(
 def _starts_per_side(size: int, starts: int | None) -> int:
     if starts is None:
         return size
-    starts = as_whole_number(starts, "starts", 9, size * size)
+    starts = whole_number(starts, "starts", 9, size * size)
     root = math.isqrt(starts)
     if root * root != starts:
         raise InvalidParameter(

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from didact.inputs import whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.numerics.exact import Numbers
 from didact.worlds.grids import grid_layout, grid_task, gridworld, neighbours, one_hot
-from didact.worlds.parameters import as_choice, as_whole_number
+from didact.worlds.parameters import as_choice
 from didact.worlds.registry import register_world
 
 TERMINAL_CONVENTIONS = ("once", "self-loop", "silent")
@@ -88,7 +89,7 @@ def chain(length: int = 5, weights: Any = (1, -1, 1), discount: Any = "0.95") ->
     (the paper's policy A) and the middle of an odd chain may move either way. A move off the chain
     stays. The paper gives neither the number of states nor the discount: both are parameters.
     """
-    length = as_whole_number(length, "length", 3, 1_000_000)
+    length = whole_number(length, "length", 3, 1_000_000)
     free = np.ones((1, length), dtype=np.bool_)
     moves = neighbours(free)[:, 2:]
     active = np.ones(length, dtype=np.int64)

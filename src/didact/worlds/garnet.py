@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
+from didact.inputs import whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.transitions import MAX_ROWS
 from didact.numerics.exact import Numbers
 from didact.random import Seed, as_generator
 from didact.worlds.grids import one_hot
-from didact.worlds.parameters import MAX_FEATURE_ENTRIES, as_choice, as_whole_number
+from didact.worlds.parameters import MAX_FEATURE_ENTRIES, as_choice
 from didact.worlds.registry import register_world
 from didact.worlds.weights import draw_unit_weights
 
@@ -43,11 +44,11 @@ def garnet(
     `terminals` random states end; `starts` random others begin (None: all of them). Weights are
     uniform on the signed L1 unit sphere.
     """
-    n_states = as_whole_number(n_states, "n_states", 2, MAX_ROWS)
-    n_actions = as_whole_number(n_actions, "n_actions", 1, MAX_ROWS // n_states)
-    branching = as_whole_number(branching, "branching", 1, min(n_states, PARTS))
-    n_features = as_whole_number(n_features, "n_features", 1, MAX_FEATURE_ENTRIES // n_states)
-    n_terminals = as_whole_number(terminals, "terminals", 0, n_states - 1)
+    n_states = whole_number(n_states, "n_states", 2, MAX_ROWS)
+    n_actions = whole_number(n_actions, "n_actions", 1, MAX_ROWS // n_states)
+    branching = whole_number(branching, "branching", 1, min(n_states, PARTS))
+    n_features = whole_number(n_features, "n_features", 1, MAX_FEATURE_ENTRIES // n_states)
+    n_terminals = whole_number(terminals, "terminals", 0, n_states - 1)
     if n_states * n_actions * branching > 4 * MAX_ROWS:
         raise InvalidParameter(
             f"n_states * n_actions * branching must be at most {4 * MAX_ROWS}; make one smaller"
@@ -124,5 +125,5 @@ def _transitions(
 def _start(others: NDArray[np.int64], starts: int | None) -> Any:
     if starts is None:
         return "uniform"
-    count = as_whole_number(starts, "starts", 1, others.size)
+    count = whole_number(starts, "starts", 1, others.size)
     return [(state, Fraction(1, count)) for state in sorted(others[:count].tolist())]

@@ -16,18 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
+from didact.inputs import nearest_spelling, shown, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.transitions import MAX_ROWS
-from didact.numerics.exact import Exact, Numbers, read_number, shown
+from didact.numerics.exact import Exact, Numbers, read_number
 from didact.random import Seed, as_generator
-from didact.worlds.parameters import (
-    MAX_FEATURE_ENTRIES,
-    as_letter_table,
-    as_probability,
-    as_sides,
-    as_whole_number,
-    nearest_spelling,
-)
+from didact.worlds.parameters import MAX_FEATURE_ENTRIES, as_letter_table, as_probability, as_sides
 from didact.worlds.registry import register_world
 from didact.worlds.walls import draw_free_cells
 from didact.worlds.weights import draw_unit_weights
@@ -145,7 +139,7 @@ def random_grid(
     """
     rows, columns = as_sides(size)
     n_cells = rows * columns
-    n_features = as_whole_number(n_features, "n_features", 1)
+    n_features = whole_number(n_features, "n_features", 1)
     if n_cells * 4 > MAX_ROWS or n_cells * n_features > MAX_FEATURE_ENTRIES:
         raise InvalidParameter(
             f"size must be at most {MAX_ROWS // 4} cells and {MAX_FEATURE_ENTRIES} features in all "
@@ -157,7 +151,7 @@ def random_grid(
     active = rng.integers(n_features, size=n_cells)
     free = draw_free_cells(rows, columns, walls, rng)
     n_states = int(free.sum())
-    n_terminals = as_whole_number(terminals, "terminals", 0, n_states - 1)
+    n_terminals = whole_number(terminals, "terminals", 0, n_states - 1)
     terminal = np.zeros(n_states, dtype=np.bool_)
     terminal[rng.choice(n_states, size=n_terminals, replace=False)] = True
     return grid_task(

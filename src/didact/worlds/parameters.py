@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.numerics.exact import read_number, shown
+from didact.inputs import nearest_spelling, shown, whole_number
+from didact.numerics.exact import read_number
 
 MAX_FEATURE_ENTRIES = 500_000_000
 """How many numbers the features of a made world may have: 4 GB, refused before they are taken."""
-
-
-def nearest_spelling(word: Any, known: Iterable[str]) -> str:
-    """ " (did you mean 'size'?)" when a known word is near, else nothing."""
-    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.5)
-    return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-def as_whole_number(value: Any, place: str, low: int, high: int | None = None) -> int:
-    """A whole number from low to high."""
-    allowed = f"from {low}" if high is None else f"from {low} to {high}"
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < low or (high is not None and value > high):
-        raise InvalidParameter(f"{place} must be a whole number {allowed}; it is {shown(value)}")
-    return int(value)
 
 
 def as_choice(value: Any, place: str, choices: Sequence[str]) -> str:
@@ -60,7 +43,7 @@ def as_sides(size: Any, place: str = "size") -> tuple[int, int]:
         raise InvalidParameter(
             f"{place} must be a whole number or a pair (rows, columns); it is {shown(size)}"
         )
-    rows, columns = (as_whole_number(side, place, 1, 1_000_000) for side in pair)
+    rows, columns = (whole_number(side, place, 1, 1_000_000) for side in pair)
     return rows, columns
 
 

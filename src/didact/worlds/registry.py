@@ -17,9 +17,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from didact.errors import DidactWarning, InvalidModel, InvalidParameter
+from didact.inputs import nearest_spelling, shown
 from didact.mdp import Task
-from didact.numerics.exact import shown
-from didact.worlds.parameters import nearest_spelling
 
 ENTRY_POINTS = "didact.worlds"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

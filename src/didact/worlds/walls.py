@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.numerics.exact import read_number, shown
+from didact.inputs import shown
+from didact.numerics.exact import read_number
 
 
 def draw_free_cells(

@@ -16,12 +16,12 @@ import numpy as np
 
 from didact.bec.rows import Scope
 from didact.bec.similarity import Matching
-from didact.errors import InvalidParameter
+from didact.inputs import finite_number
 from didact.learners.belief import Belief
 from didact.learners.chains.birl import sample_posterior
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.evidence import Evidence
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 
 Extra = Callable[[Floats, Floats], float]
 
@@ -77,9 +77,7 @@ def bio_irl(
 
 def tempered_by(gap: InformationGap, *, trust: float) -> Extra | None:
     """What BIO-IRL adds to BIRL's log likelihood: -trust * infoGap; nothing when trust is 0."""
-    number = isinstance(trust, int | float | np.number) and not isinstance(trust, bool)
-    if not number or not np.isfinite(trust) or trust < 0:
-        raise InvalidParameter(f"trust must be a finite number from 0; it is {shown(trust)}")
+    finite_number(trust, "trust", 0)
     if trust == 0:
         return None
     return lambda weights, action_values: -float(trust) * gap(weights, action_values)

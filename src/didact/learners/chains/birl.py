@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import is_number, shown, whole_number
 from didact.learners.belief import Belief
 from didact.learners.certificate import as_confidence, certify
 from didact.learners.chains.metropolis import Chain, Extra, Target, is_worth_compiling
@@ -23,7 +24,7 @@ from didact.learners.chains.priors import as_prior, as_proposal
 from didact.learners.chains.starts import STUCK, find_start
 from didact.learners.chains.threads import as_threads, run_all, told
 from didact.learners.evidence import Evidence
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 
 SEARCH = 0.75
 """The share of burn-in that is spent on finding a start where none is given."""
@@ -246,22 +247,12 @@ def stuck_notes(best: list[float], rival: float) -> tuple[str, ...]:
 
 def as_lengths(n_steps: Any, n_chains: Any, burn_in: Any, thin: Any, k: int) -> Lengths:
     """Steps, chains, burn-in and thinning that leave at least one draw, and not too many."""
-    for name, value, least in (
-        ("n_steps", n_steps, 1),
-        ("n_chains", n_chains, 1),
-        ("thin", thin, 1),
-        ("burn_in", 0 if burn_in is None else burn_in, 0),
-    ):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise InvalidParameter(
-                f"{name} must be a whole number from {least}; it is {shown(value)}"
-            )
+    steps = whole_number(n_steps, "n_steps", 1)
     lengths = Lengths(
-        int(n_steps),
-        int(n_chains),
-        int(n_steps) // 5 if burn_in is None else int(burn_in),
-        int(thin),
+        steps,
+        whole_number(n_chains, "n_chains", 1),
+        steps // 5 if burn_in is None else whole_number(burn_in, "burn_in", 0),
+        whole_number(thin, "thin", 1),
     )
     if lengths.burn_in >= lengths.n_steps:
         raise InvalidParameter(
@@ -283,8 +274,7 @@ def as_lengths(n_steps: Any, n_chains: Any, burn_in: Any, thin: Any, k: int) -> 
 
 def as_step_size(given: Any) -> float:
     """A positive finite number."""
-    number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
-    if not number or not math.isfinite(given) or not given > 0:
+    if not is_number(given) or not math.isfinite(given) or not given > 0:
         raise InvalidParameter(f"step_size must be a finite number above 0; it is {shown(given)}")
     return float(given)
 

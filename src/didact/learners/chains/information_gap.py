@@ -11,7 +11,7 @@ of optimal actions met.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from didact.bec.directions import TOLERANCE, label_units
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import Scope, scope_states
 from didact.bec.similarity import Matching, angular_similarity
-from didact.errors import InvalidParameter
+from didact.inputs import choice
 from didact.learners.evidence import Evidence
 from didact.mdp import Task
 from didact.numerics.exact import Floats
@@ -52,10 +52,7 @@ class InformationGap:
     _known: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if self.matching not in ("optimal", "greedy"):
-            raise InvalidParameter(
-                f"matching must be 'optimal' or 'greedy'; it is {self.matching!r:.40}"
-            )
+        choice(self.matching, "matching", get_args(Matching))
         longest = max((len(d) for d in self.evidence.demonstrations), default=1)
         given = longest if self.horizon is None else self.horizon
         object.__setattr__(self, "horizon", as_horizon(self.evidence.mdp, given))

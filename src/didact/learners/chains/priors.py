@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import shown
 from didact.learners.chains import steps as moves
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 
 Density = Callable[[Floats], float]
 

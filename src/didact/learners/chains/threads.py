@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import shown, whole_number
 
 Progress = Callable[[int, int], object]
 Run = Iterator[int]
@@ -70,9 +70,7 @@ def as_threads(given: Any, n_chains: int) -> int:
     if given is None:
         free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return max(1, min(n_chains, free or 1))
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidParameter(f"threads must be a whole number from 1; it is {shown(given)}")
-    return min(given, n_chains)
+    return min(whole_number(given, "threads", 1), n_chains)
 
 
 @contextmanager

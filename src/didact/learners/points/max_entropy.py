@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidParameter, NotConverged
+from didact.errors import NotConverged
+from didact.inputs import finite_number
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence
 from didact.learners.points.bfgs import Ascent, ascend
 from didact.mdp import MDP
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 from didact.planning.derived import UNIT, reward_table
 from didact.planning.linear import discounted_sums
 
@@ -136,8 +137,8 @@ def max_entropy(
     one, and then the best weights of that length are returned, with a note.
     The search starts from w = 0, the uniform policy, and draws no random numbers that matter.
     """
-    penalty = _as_number(penalty, "penalty", least=0.0)
-    most_norm = _as_number(most_norm, "most_norm", least=1e-6)
+    penalty = finite_number(penalty, "penalty", 0.0)
+    most_norm = finite_number(most_norm, "most_norm", 1e-6)
     dual = Dual(evidence, penalty)
     found, bounded = _highest(dual, rng, most_norm)
     certain = (
@@ -192,18 +193,6 @@ def _stopped_outside(dual: Dual, most_norm: float) -> Any:
         return value, np.zeros(weights.size)
 
     return inside
-
-
-def _as_number(given: Any, place: str, *, least: float) -> float:
-    """A finite number from `least`."""
-    number = math.nan
-    if isinstance(given, int | float | np.number) and not isinstance(given, bool):
-        number = float(given)
-    if not (math.isfinite(number) and number >= least):
-        raise InvalidParameter(
-            f"{place} must be a finite number from {least:g}; it is {shown(given)}"
-        )
-    return number
 
 
 def _notes(evidence: Evidence, found: Ascent, bounded: bool, most_norm: float) -> tuple[str, ...]:

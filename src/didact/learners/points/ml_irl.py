@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from didact.inputs import whole_number
 from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import Certificate, as_confidence, certify
 from didact.learners.evidence import Evidence
@@ -30,7 +31,6 @@ from didact.learners.points.multistart import (
 )
 from didact.learners.points.ties import exactly_tied
 from didact.numerics.exact import Floats
-from didact.teaching.covers.candidates import as_count
 
 SOFTER = 0.1
 """Climbs begin at this share of the confidence, where far more of the sphere leads upwards."""
@@ -68,7 +68,7 @@ def ml_irl(
     raise_confidence: multiply the confidence by ten until the weights make every shown action
     optimal and every other one worse.
     """
-    confidence, n_starts = as_confidence(confidence), as_count(n_starts, "n_starts")
+    confidence, n_starts = as_confidence(confidence), whole_number(n_starts, "n_starts", 1)
     norm, raising = as_norm(norm), as_switch(raise_confidence, "raise_confidence")
     features = ShownFeatures(evidence)
     margins = _margins(evidence, features, rng)

@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import shown
 from didact.learners.evidence import Evidence
 from didact.learners.points.bfgs import Ascent, Function, ascend
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 
 Norm = Literal["l2-sphere", "l1-sphere"]
 ORDERS: dict[str, Literal[1, 2]] = {"l2-sphere": 2, "l1-sphere": 1}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from didact.inputs import whole_number
 from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import as_confidence, certify
 from didact.learners.evidence import Evidence
@@ -26,7 +27,6 @@ from didact.learners.points.multistart import (
     search,
 )
 from didact.numerics.exact import Floats
-from didact.teaching.covers.candidates import as_count
 
 SOFTER = 0.1
 """Climbs begin on the likelihood at this share of the confidence, then at the whole of it."""
@@ -73,7 +73,7 @@ def policy_matching(
     """
     confidence, n_starts, norm = (
         as_confidence(confidence),
-        as_count(n_starts, "n_starts"),
+        whole_number(n_starts, "n_starts", 1),
         as_norm(norm),
     )
     features = ShownFeatures(evidence)

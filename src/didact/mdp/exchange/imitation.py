@@ -18,6 +18,7 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
 from didact.files.json import read_json, shown_path, write_json
+from didact.inputs import in_one_line, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import (
     Recording,
@@ -28,7 +29,6 @@ from didact.mdp.exchange.recordings import (
     steps_of,
 )
 from didact.mdp.files import load_task, save_task
-from didact.numerics.exact import shown
 
 DATA, INFO, STATE = "data-00000-of-00001.arrow", "dataset_info.json", "state.json"
 TASK, LESSON = "didact-task.json", "didact-lesson.json"
@@ -83,8 +83,9 @@ def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | Non
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             if isinstance(error, InvalidInput):
                 raise
-            reason = " ".join(str(error).split())
-            raise InvalidFile(f"{place}: {name} cannot be read: {reason:.200}") from None
+            raise InvalidFile(
+                f"{place}: {name} cannot be read: {in_one_line(error):.200}"
+            ) from None
 
 
 def _data_files(path: Path, place: str) -> list[str]:

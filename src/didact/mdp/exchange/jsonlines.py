@@ -21,6 +21,7 @@ from didact.files.json import (
     shown_path,
     write_text,
 )
+from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import (
     DEMONSTRATIONS_FORMAT,
@@ -30,7 +31,6 @@ from didact.mdp.exchange.recordings import (
     require_size,
 )
 from didact.mdp.files import task_from_document
-from didact.numerics.exact import shown
 
 
 def read_jsonlines(path: Path) -> Recording:

@@ -18,6 +18,7 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
 from didact.files.json import read_json, shown_path
+from didact.inputs import reason_of, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import (
     VERSIONED,
@@ -29,7 +30,6 @@ from didact.mdp.exchange.recordings import (
     steps_of,
 )
 from didact.mdp.files import task_document, task_from_document
-from didact.numerics.exact import shown
 
 START = "start_state"
 """The name of the start state among an episode's options."""
@@ -159,8 +159,7 @@ def _episodes(
     except InvalidInput:
         raise
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidFile(f"{place}: Minari cannot read it: {reason:.200}") from None
+        raise InvalidFile(f"{place}: Minari cannot read it: {reason_of(error)}") from None
 
 
 def _require_hdf5_size(file: Path, place: str) -> None:

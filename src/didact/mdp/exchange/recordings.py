@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.folders import require_free
 from didact.files.json import read_json, shown_path, write_json
+from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
-from didact.numerics.exact import Floats, shown
+from didact.numerics.exact import Floats
 
 DEMONSTRATIONS_FORMAT = "didact.demonstrations/1"
 LESSON_FORMAT = "didact.lesson/1"

@@ -19,8 +19,8 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass
 from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidParameter
+from didact.inputs import shown as shown_value
 from didact.mdp import Demonstration
-from didact.numerics.exact import shown as shown_value
 from didact.report.page.svg import amount, number, picture, points, text
 
 SIZE, MARGIN = 320.0, 46.0

@@ -11,6 +11,7 @@ from typing import Any
 from didact import __version__
 from didact.bec.classes import EquivalenceClass
 from didact.files.json import write_text
+from didact.inputs import counted, shown_name
 from didact.mdp import Task
 from didact.report.page.curve import coverage_chart
 from didact.report.page.facts import Belief, Facts, gather
@@ -39,7 +40,6 @@ from didact.report.page.words import (
     why_words,
 )
 from didact.report.page.world import astray_picture, legend, world_box, world_picture
-from didact.report.terminal.worlds import counted, shown_name
 from didact.teaching import Lesson
 
 MOST_DEMONSTRATIONS, MOST_DIFFERENCES, MOST_PAIRS = 30, 8, 10

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from didact.bec.nearest_reward import NearestReward
 from didact.bec.rationalise import Comparison, Rationalisation
+from didact.inputs import counted, shown_name
 from didact.mdp import MDP
 from didact.report.page.scene import Scene
 from didact.report.page.strips import state_in_words
 from didact.report.page.svg import amount
 from didact.report.page.words import weights_words
-from didact.report.terminal.worlds import counted, shown_name
 
 MOST_COMPARISONS = 4
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from didact.inputs import counted
 from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.layout import ARROW_OF
 from didact.report.page.scene import CELL, WIDEST_CELL, Box, Place, Scene, view_of
 from didact.report.page.svg import number, picture, safe
-from didact.report.terminal.worlds import counted
 
 MOST_STEPS = 300
 WHOLE, MOST_CELLS = 12, 44

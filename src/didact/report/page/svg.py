@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from didact.report.terminal.worlds import shown_name
+from didact.inputs import shown_name
 
 LONGEST_TEXT = 400
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from didact.inputs import counted, shown_name
 from didact.mdp import MDP
 from didact.report.page.facts import Belief, Facts
 from didact.report.page.scene import Scene
 from didact.report.page.strips import state_in_words
 from didact.report.page.svg import amount
-from didact.report.terminal.worlds import counted, shown_name
 from didact.teaching import Lesson
 
 REASONS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from didact.inputs import counted
 from didact.mdp import Task
 from didact.mdp.layout import active_feature, feature_letters
 from didact.planning import Plan
@@ -13,7 +14,6 @@ from didact.report.page.grid import N_COLOURS
 from didact.report.page.scene import WIDEST_CELL, Box, Scene, view_of
 from didact.report.page.strips import stub
 from didact.report.page.svg import amount, picture, safe
-from didact.report.terminal.worlds import counted
 
 WHOLE, MOST_CELLS = 30, 30
 POLICY_UP_TO = 30

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from didact.report.terminal.worlds import counted
+from didact.inputs import counted
 from didact.studies.figure import Figure
 from didact.studies.paper.published import SECONDS, printed
 from didact.studies.registry import BUILT_IN

@@ -12,16 +12,15 @@ from rich.text import Text
 
 from didact.active import Comparison, Run, Situation, Step
 from didact.active.run import ENDINGS
+from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
 from didact.mdp.layout import active_feature, feature_letters
 from didact.report.terminal.worlds import (
     INDENT,
     MOST_ROWS,
     action_arrows,
-    counted,
     draw_grid,
     indented,
-    shown_name,
 )
 
 SURE = 0.95

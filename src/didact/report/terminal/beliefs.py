@@ -15,11 +15,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from didact.inputs import counted, shown_name
 from didact.learners import Belief
 from didact.learners.summary import size_in_words
 from didact.mdp import Task
 from didact.planning import Evaluation
-from didact.report.terminal.worlds import GAP, INDENT, MOST_FEATURES, counted, indented, shown_name
+from didact.report.terminal.worlds import GAP, INDENT, MOST_FEATURES, indented
 
 NARROWEST_BAR, WIDEST_BAR = 9, 61
 NARROWEST_NAME, LONGEST_FEATURE = len("feature"), 24

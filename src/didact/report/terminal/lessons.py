@@ -9,8 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from didact.bec.rows import demonstrated_pairs
+from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Task
-from didact.report.terminal.worlds import action_arrows, counted, draw_grid, indented, shown_name
+from didact.report.terminal.worlds import action_arrows, draw_grid, indented
 from didact.teaching import Lesson, Verdict
 
 MOST_DRAWN, MOST_STEPS, MOST_WORDS = 6, 30, 40

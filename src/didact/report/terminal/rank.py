@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from didact.report.terminal.worlds import INDENT, indented, shown_name
+from didact.inputs import shown_name
+from didact.report.terminal.worlds import INDENT, indented
 from didact.teaching.rank import Difficulty
 
 COLUMNS = ("states", "k", "facets", "equal", "demos", "pairs", "shows", "time")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.report.terminal.worlds import counted, shown_name
 from didact.teaching.select import Contradiction, Selection
 
 MOST_LISTED, MOST_NUMBERS = 12, 20

@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
 from didact.mdp.layout import (
     ARROW_OF,
@@ -30,7 +31,7 @@ ASCII = str.maketrans("↑↓←→·◎•█…", "^v<>.O*#~")
 """What stands for the signs of a drawing where the output cannot carry them."""
 
 INDENT, GAP = 2, 2
-MOST_ROWS, MOST_STATES, MOST_FEATURES, LONGEST_NAME = 60, 25, 24, 40
+MOST_ROWS, MOST_STATES, MOST_FEATURES = 60, 25, 24
 COLOURS = (
     "grey93", "grey62", "light_pink3", "dark_sea_green3", "sky_blue3", "khaki3",
     "plum3", "dark_orange3", "turquoise4", "rosy_brown", "yellow4", "slate_blue3",
@@ -65,17 +66,6 @@ def action_arrows(mdp: MDP) -> tuple[str, ...] | None:
         return ("↑", "↓", "←", "→") if mdp.n_actions == 4 else None
     arrows = [ARROW_OF.get(name.lower(), "") for name in mdp.action_names]
     return tuple(arrows) if "" not in arrows and len(set(arrows)) == len(arrows) else None
-
-
-def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name on one line of printable signs, cut where it is too long."""
-    printable = "".join(sign if sign.isprintable() else " " for sign in name)
-    return printable if len(printable) <= longest else printable[: longest - 1] + "…"
-
-
-def counted(n: int, thing: str) -> str:
-    """'1 state', '2 states'."""
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
 def indented(text: str | Text) -> Padding:

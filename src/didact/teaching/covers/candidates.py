@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
+from didact.inputs import shown, whole_number
 from didact.mdp import MDP, Demonstration
 from didact.mdp.transitions import require_index
-from didact.numerics.exact import shown
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
 from didact.random import Seed, as_generator
@@ -75,14 +75,6 @@ def as_starts(mdp: MDP, starts: Iterable[int] | None) -> Indices:
     return np.array(chosen, dtype=np.int64)
 
 
-def as_count(value: Any, name: str) -> int:
-    """A whole number from 1."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < 1:
-        raise InvalidParameter(f"{name} must be a whole number from 1; it is {shown(value)}")
-    return int(value)
-
-
 def as_horizon(mdp: MDP, horizon: int | None) -> int:
     """The given number of steps; else the end of the episode, or 1 / (1 - discount) steps.
 
@@ -92,7 +84,7 @@ def as_horizon(mdp: MDP, horizon: int | None) -> int:
     if horizon is None:
         effective = effective_horizon(mdp)
         return max(mdp.n_states, 10 * effective) if mdp.terminal.any() else effective
-    return as_count(horizon, "horizon")
+    return whole_number(horizon, "horizon", 1)
 
 
 def effective_horizon(mdp: MDP) -> int:
@@ -110,7 +102,7 @@ def candidate_demonstrations(
     seed: Seed,
 ) -> Candidates:
     """All single pairs, one trajectory from each start, or `rollouts` samples from each."""
-    each = ROLLOUTS if rollouts is None else as_count(rollouts, "rollouts")
+    each = ROLLOUTS if rollouts is None else whole_number(rollouts, "rollouts", 1)
     if rollouts is None and horizon == 1:
         chosen = np.argwhere(plan.optimal[starts])
         pairs = starts[chosen[:, 0]] * mdp.n_actions + chosen[:, 1]

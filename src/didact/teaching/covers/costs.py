@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidParameter
+from didact.inputs import shown
 from didact.mdp import Demonstration
-from didact.numerics.exact import read_number, shown, whole_if_whole
+from didact.numerics.exact import read_number, whole_if_whole
 from didact.teaching.covers.candidates import Candidates
 
 Price = int | float | Fraction

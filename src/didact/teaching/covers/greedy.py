@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import shown
 
 Rank = Callable[[int], Any]
 Closure = Callable[[int], int]

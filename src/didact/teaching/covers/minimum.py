@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import shown
 from didact.teaching.covers.costs import Price, whole_costs
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.reductions import Cut, Uncoverable, bits_of, hits_of, reduced

@@ -20,7 +20,8 @@ from didact.bec.farkas import Inside, decide
 from didact.bec.linear import dot
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown, whole_if_whole
+from didact.inputs import is_number, shown
+from didact.numerics.exact import whole_if_whole
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.covers.reductions import Uncoverable
@@ -35,8 +36,7 @@ def exact_minimum(
     What no candidate covers is left out of the demand. With a budget, or after the time limit, it
     is the best lesson known, with a certified lower bound.
     """
-    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (is_number and time_limit > 0):
+    if time_limit is not None and not (is_number(time_limit) and time_limit > 0):
         raise InvalidParameter(f"time_limit must be positive seconds; it is {shown(time_limit)}")
     masks, n = problem.masks, len(problem.candidates)
     offered = problem.covered_by(masks)

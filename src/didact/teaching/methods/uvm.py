@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import is_number, shown
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.methods.volume_greedy import minimise_volume
 
@@ -25,7 +25,7 @@ def minimise_uncertainty(
     region: Literal["box", "sphere"] = "box",
 ) -> Picks:
     """The appendix's algorithm with n_samples points of the box [-1,1]^k or of the sphere."""
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+    if not is_number(threshold):
         raise InvalidParameter(f"threshold must be a number; it is {shown(threshold)}")
     offsets, members = problem.stated
     found = minimise_volume(

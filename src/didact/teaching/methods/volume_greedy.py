@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from didact.bec.volume import Region
 from didact.errors import InvalidParameter
+from didact.inputs import choice, is_whole, shown
 from didact.numerics.compiled import kernel
-from didact.numerics.exact import shown
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -431,19 +431,14 @@ def _without_overflow(rows: Floats) -> Floats:
 
 
 def _require_settings(region: str, n_samples: int, threshold: float, budget: int | None) -> None:
-    if region not in get_args(Region):
-        raise InvalidParameter(f"region must be 'box' or 'sphere'; it is {shown(region)}")
-    if not _is_whole(n_samples) or n_samples < 1:
+    choice(region, "region", get_args(Region))
+    if not is_whole(n_samples) or n_samples < 1:
         raise InvalidParameter(
             f"n_samples must be a whole number, at least 1; it is {shown(n_samples)}"
         )
     if not 0.0 <= threshold <= 1.0:
         raise InvalidParameter(f"threshold must lie between 0 and 1; it is {shown(threshold)}")
-    if budget is not None and (not _is_whole(budget) or budget < 0):
+    if budget is not None and (not is_whole(budget) or budget < 0):
         raise InvalidParameter(
             f"budget must be None or a whole number, at least 0; it is {shown(budget)}"
         )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.numerics.exact import shown
-from didact.worlds.parameters import nearest_spelling
+from didact.inputs import nearest_spelling, reason_of, shown
 
 _SAME_TABLE = {
     "Taxi-v3": "Taxi-v4",
@@ -85,8 +84,7 @@ def _make(id: str, make_kwargs: Mapping[str, Any]) -> Any:
     try:
         return gymnasium.make(id, **make_kwargs).unwrapped
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidParameter(f"gymnasium.make({id!r}) failed: {reason:.300}") from None
+        raise InvalidParameter(f"gymnasium.make({id!r}) failed: {reason_of(error, 300)}") from None
 
 
 def _refuse_changing_wrappers(env: Any) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.numerics.exact import Numbers, read_number, shown
+from didact.inputs import shown
+from didact.numerics.exact import Numbers, read_number
 
 if TYPE_CHECKING:
     from didact.worlds.gym.tables import Model, Node, Outcome

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidInput, InvalidModel, InvalidParameter
+from didact.inputs import is_whole, shown
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.distributions import SUM_TOLERANCE
 from didact.mdp.transitions import require_index
-from didact.numerics.exact import read_number, shown
+from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import describe, open_environment, require_table
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
 from didact.worlds.registry import register_world
@@ -210,7 +211,7 @@ def _read_start(opened: Any, start: Any, n_states: int) -> dict[int, Fraction]:
 
 
 def _start_pairs(given: Any, n_states: int) -> list[tuple[Any, Any]]:
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if is_whole(given):
         return [(given, 1)]
     if isinstance(given, Mapping):
         return list(given.items())

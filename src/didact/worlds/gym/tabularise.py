@@ -19,12 +19,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.inputs import reason_of, shown, whole_number
 from didact.mdp import MDP, Task, Transitions
-from didact.numerics.exact import read_number, shown
+from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import open_environment
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
 from didact.worlds.gym.tables import Model, Node, Outcome
-from didact.worlds.parameters import as_whole_number
 
 LIMIT = 50_000
 """States that a walk may find before it gives up."""
@@ -112,7 +112,7 @@ def from_environment(
 
 def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Walk:
     """All states that any actions reach from the resets, in the order of their discovery."""
-    most = as_whole_number(limit, "limit", 1)
+    most = whole_number(limit, "limit", 1)
     numbers: dict[Hashable, int] = {}
     found: dict[Node, None] = {}
     waiting: deque[tuple[int, Any]] = deque()
@@ -263,7 +263,7 @@ def as_seeds(seed: Any) -> list[int]:
     listed = list(seed) if isinstance(seed, list | tuple | range | np.ndarray) else [seed]
     if not listed:
         raise InvalidParameter("seed must be a whole number or several; there is none")
-    return [as_whole_number(_read_whole(entry), "seed", 0, 2**32 - 1) for entry in listed]
+    return [whole_number(_read_whole(entry), "seed", 0, 2**32 - 1) for entry in listed]
 
 
 def _read_whole(entry: Any) -> Any:
@@ -327,10 +327,9 @@ class _CopyWalker:
         try:
             return copy.deepcopy(env, {id(part): part for part in kept if part is not None})
         except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise Unsupported(
                 f"{self.name} cannot be copied, and the walk must come back to every state: "
-                f"{reason:.200}"
+                f"{reason_of(error)}"
             ) from None
 
     def _key_of(self, env: Any, observation: Any) -> Hashable:

@@ -1,0 +1,136 @@
+"""What a caller gives: checked once, shown in a message, kept in a file.
+
+A check returns the value in its own type or raises one line that names the rule, the place, the
+value and the remedy. Values in messages are short and on one line, whatever was given.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import reprlib
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from didact.errors import InvalidInput, InvalidParameter
+
+LONGEST_NAME = 40
+"""How many signs of a name that others chose are shown."""
+
+
+def shown(value: Any) -> str:
+    """A value in a few characters on one line, for a message."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    try:
+        text = str(value) if isinstance(value, Decimal | Fraction) else reprlib.repr(value)
+    except (ValueError, RecursionError):
+        text = f"a very long {type(value).__name__}"
+    text = " ".join(text.splitlines())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """A name on one line of printable signs, cut where it is too long."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in name)
+    return printable if len(printable) <= longest else printable[: longest - 1] + "…"
+
+
+def in_one_line(text: object) -> str:
+    """A text, or the message of an error, with single spaces instead of breaks and tabs."""
+    return " ".join(str(text).split())
+
+
+def reason_of(error: BaseException, longest: int = 200) -> str:
+    """An error of somebody else's code in one line: 'ValueError: what it says', cut if too long."""
+    return in_one_line(f"{type(error).__name__}: {error}")[:longest]
+
+
+def counted(n: int, thing: str) -> str:
+    """'1 state', '2 states'."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
+def nearest_spelling(word: Any, known: Iterable[str]) -> str:
+    """ " (did you mean 'size'?)" when a known word is near, else nothing."""
+    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.5)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether this is a whole number of Python or NumPy; truth values are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether this is a real number of Python or NumPy, NaN and infinities too; no truth value."""
+    return is_whole(value) or isinstance(value, float | np.floating)
+
+
+def whole_number(
+    value: Any,
+    place: str,
+    lowest: int,
+    highest: int | None = None,
+    *,
+    error: type[InvalidInput] = InvalidParameter,
+) -> int:
+    """A whole number from lowest to highest, both allowed; what else was given raises `error`."""
+    if is_whole(value) and lowest <= value and (highest is None or value <= highest):
+        return int(value)
+    allowed = f"from {lowest}" if highest is None else f"from {lowest} to {highest}"
+    raise error(f"{place} must be a whole number {allowed}; it is {shown(value)}")
+
+
+def finite_number(value: Any, place: str, lowest: float) -> float:
+    """A finite number from lowest, as a float."""
+    number = as_float(value)
+    if not (math.isfinite(number) and number >= lowest):
+        raise InvalidParameter(
+            f"{place} must be a finite number from {lowest:g}; it is {shown(value)}"
+        )
+    return number
+
+
+def as_float(value: Any) -> float:
+    """A number as a float, infinite where it is too large for one; NaN for all else."""
+    if not is_number(value):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def choice(value: Any, place: str, choices: Sequence[str]) -> str:
+    """One of the named choices."""
+    if isinstance(value, str) and value in choices:
+        return value
+    *others, last = (repr(name) for name in choices)
+    listed = f"{', '.join(others)} or {last}" if others else last
+    raise InvalidParameter(
+        f"{place} must be {listed}; it is {shown(value)}{nearest_spelling(value, choices)}"
+    )
+
+
+def plain(value: Any) -> Any:
+    """A number, text, truth value or None as a file can hold it; all else as a message shows it."""
+    scalar = value.item() if isinstance(value, np.generic) else value
+    is_plain = scalar is None or isinstance(scalar, bool | int | float | str)
+    return scalar if is_plain else shown(scalar)
+
+
+def plain_document(value: Any) -> Any:
+    """Nested values as JSON can hold them: arrays as lists, NaN and infinities as null."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain_document(entry) for entry in value]
+    if isinstance(value, dict):
+        return {str(name): plain_document(entry) for name, entry in value.items()}
+    scalar = plain(value)
+    return None if isinstance(scalar, float) and not math.isfinite(scalar) else scalar
