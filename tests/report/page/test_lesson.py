@@ -3,7 +3,6 @@
 import re
 from fractions import Fraction
 from html.parser import HTMLParser
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -14,9 +13,10 @@ from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidModel, InvalidParameter
 from didact.report.page.facts import gather
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment, write_page
+from didact.report.page.player import frames
 from didact.report.page.scene import scene_of
-from didact.report.page.strips import frames
-from didact.report.page.svg import amount, number, safe
+from didact.report.page.svg import amount, number
+from didact.report.page.templates import static_text
 from didact.report.page.words import verdict_words
 from didact.teaching import load_lesson
 from tests.models import tasks
@@ -101,7 +101,7 @@ def test_pages_hold_together_and_tell_every_step(name, budget):
     n_chips = sum(len(frames(task, d, scene)) for d in lesson.demonstrations)
     assert sum(1 for text in spoken if text) == n_chips
     assert "<img" not in page
-    assert page.count("<script>") == 1
+    assert page.count("<script") == 1
 
 
 @given(tasks())
@@ -306,16 +306,11 @@ def test_coordinates_are_short():
     assert [number(x) for x in (1.0, 0.125, -3.999, 2.10)] == ["1", "0.12", "-4", "2.1"]
 
 
-def test_texts_are_one_safe_line():
-    assert safe("a\n<b>\x00'\"") == "a &lt;b&gt; &#x27;&quot;"
-    assert len(safe("x" * 1000)) == 400
-
-
 # Colours
 
 
 def variables(scheme: str) -> dict[str, str]:
-    css = files("didact.report.page").joinpath("page.css").read_text()
+    css = static_text("page.css")
     light, dark = re.findall(r":root \{(.*?)\}", css, re.S)
     found = dict(re.findall(r"--([\w-]+): (#\w{6})", light))
     return (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,24 @@ from didact.mdp.layout import (
     states_by_cell,
 )
 from didact.report.page.scene import CELL, Box, Scene, Token
-from didact.report.page.svg import number, safe
+from didact.report.page.svg import number
 
 N_COLOURS = 12
 LETTERS_UP_TO = 30
 """No letters in the cells of pictures that are wider than this."""
 
-AGENT = '<circle r="5.6" class="agent"/><circle r="2" class="agent-eye"/>'
+Ring = tuple[float, float, float, str]
+"""Middle, radius and class of a circle."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The ground of a grid: a path for each class of cells, lines, letters by row, rings."""
+
+    areas: tuple[tuple[str, str], ...]
+    lines: str
+    letters: tuple[tuple[str, float, str], ...]
+    rings: tuple[Ring, ...]
 
 
 def grid_scene(task: Task) -> Scene:
@@ -45,7 +57,7 @@ def grid_scene(task: Task) -> Scene:
         ground=lambda boxes: _ground(task, boxes, rows, columns),
         cell=cell,
         in_words=lambda state: _in_words(task.mdp, state, cell),
-        tokens=(Token("agent", AGENT, centre),),
+        tokens=(Token("agent", "walker", centre),),
         arrows=action_directions(task.mdp),
     )
 
@@ -57,52 +69,64 @@ def _in_words(mdp: MDP, state: int, cell: Callable[[int], tuple[int, int]]) -> s
     return place if feature is None else f"{place}, on {mdp.feature_name(feature)}"
 
 
-def _ground(task: Task, boxes: Sequence[Box], rows: int, columns: int) -> str:
+def _ground(task: Task, boxes: Sequence[Box], rows: int, columns: int) -> Cells:
     """The cells in the boxes: a path for each colour, one line of letters for each row."""
     state_at = states_by_cell(task)
     wanted = np.zeros((rows, columns), dtype=np.bool_)
     for row, column, height, width in boxes:
         wanted[row : row + height, column : column + width] = True
+    places = np.argwhere(wanted).tolist()
     colour = np.full((rows, columns), "", dtype=object)
     letter = np.full((rows, columns), "", dtype=object)
     letters = feature_letters(task.mdp)
-    marks = []
-    starts = marked_starts(task.mdp) & ~task.mdp.terminal
-    for row, column in np.argwhere(wanted).tolist():
-        state = int(state_at[row, column])
+    for row, column in places:
+        look = _look(task.mdp, int(state_at[row, column]), letters)
+        colour[row, column], letter[row, column] = look
+    lettered = max(max(height, width) for _, _, height, width in boxes) <= LETTERS_UP_TO
+    return Cells(
+        areas=tuple((name, _runs(colour == name)) for name in sorted(set(colour[wanted].tolist()))),
+        lines=grid_lines(boxes),
+        letters=tuple(_letters(letter)) if lettered else (),
+        rings=tuple(_rings(task.mdp, state_at, places)),
+    )
+
+
+def _look(mdp: MDP, state: int, letters: Sequence[str]) -> tuple[str, str]:
+    """The class of a state's cell and its letter; -1 is no state."""
+    if state < 0:
+        return "wall", ""
+    feature = active_feature(mdp, state)
+    return ("plain", "") if feature is None else (f"f{feature % N_COLOURS}", letters[feature])
+
+
+def _rings(mdp: MDP, state_at: Any, places: Iterable[Sequence[int]]) -> Iterator[Ring]:
+    """Two rings where an episode ends, a dotted one where it may start."""
+    starts = marked_starts(mdp) & ~mdp.terminal
+    for row, column in places:
+        state, x, y = int(state_at[row, column]), (column + 0.5) * CELL, (row + 0.5) * CELL
         if state < 0:
-            colour[row, column] = "wall"
             continue
-        feature = active_feature(task.mdp, state)
-        colour[row, column] = "plain" if feature is None else f"f{feature % N_COLOURS}"
-        letter[row, column] = "" if feature is None else letters[feature]
-        x, y = number((column + 0.5) * CELL), number((row + 0.5) * CELL)
-        if task.mdp.terminal[state]:
-            marks.append(f'<circle cx="{x}" cy="{y}" r="6.5" class="end"/>')
-            marks.append(f'<circle cx="{x}" cy="{y}" r="3.2" class="end"/>')
+        if mdp.terminal[state]:
+            yield x, y, 6.5, "end"
+            yield x, y, 3.2, "end"
         if starts[state]:
-            marks.append(f'<circle cx="{x}" cy="{y}" r="8" class="start"/>')
-    parts = [_runs(colour, name) for name in sorted(set(colour[wanted].tolist()))]
-    parts.append(grid_lines(boxes))
-    if max(max(height, width) for _, _, height, width in boxes) <= LETTERS_UP_TO:
-        parts += _letters(letter)
-    return "".join([*parts, *marks])
+            yield x, y, 8, "start"
 
 
-def _runs(colour: Any, name: str) -> str:
+def _runs(cells: Any) -> str:
     """All cells of one colour as one path, neighbours in a row joined."""
     parts = []
-    for row, line in enumerate((colour == name).astype(np.int8)):
+    for row, line in enumerate(cells.astype(np.int8)):
         edges = np.flatnonzero(np.diff(np.concatenate(([0], line, [0]))))
         for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             width = number((last - first) * CELL)
             x, y = number(first * CELL), number(row * CELL)
             parts.append(f"M{x} {y}h{width}v{number(CELL)}h-{width}z")
-    return f'<path class="{name}" d="{"".join(parts)}"/>'
+    return "".join(parts)
 
 
 def grid_lines(boxes: Sequence[Box]) -> str:
-    """The lines between the cells of the boxes."""
+    """The lines between the cells of the boxes, as one path."""
     parts = []
     for row, column, height, width in sorted(set(boxes)):
         for i in range(height + 1):
@@ -111,14 +135,13 @@ def grid_lines(boxes: Sequence[Box]) -> str:
         for i in range(width + 1):
             x = number((column + i) * CELL)
             parts.append(f"M{x} {number(row * CELL)}v{number(height * CELL)}")
-    return f'<path class="lines" d="{"".join(parts)}"/>'
+    return "".join(parts)
 
 
-def _letters(letter: Any) -> Iterator[str]:
+def _letters(letter: Any) -> Iterator[tuple[str, float, str]]:
+    """Row by row: the places of its letters, their height, the letters."""
     for row, line in enumerate(letter.tolist()):
         columns = [column for column, sign in enumerate(line) if sign]
         if columns:
             xs = " ".join(number(column * CELL + 2.2) for column in columns)
-            signs = safe("".join(line[column] for column in columns), len(columns))
-            y = number(row * CELL + 7)
-            yield f'<text class="letter" x="{xs}" y="{y}">{signs}</text>'
+            yield xs, row * CELL + 7, "".join(line[column] for column in columns)

@@ -8,8 +8,7 @@ from didact.bec.nearest_reward import NearestReward
 from didact.bec.rationalise import Comparison, Rationalisation
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP
-from didact.report.page.scene import Scene
-from didact.report.page.strips import state_in_words
+from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
 from didact.report.page.words import weights_words
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from didact.mdp import Task
+from didact.mdp import MDP, Task
+from didact.report.page.svg import View
 
 CELL = 20.0
 """Units of a picture that one cell is wide."""
@@ -25,7 +27,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Token:
-    """Something that moves: its name, its drawing around (0, 0), and where it is in each state."""
+    """Something that moves: its name, the macro that draws it, and where it is in each state."""
 
     name: str
     drawing: str
@@ -36,7 +38,8 @@ class Token:
 class Scene:
     """The ground of a world and what moves on it; sizes in cells.
 
-    ground(boxes): SVG of the cells in any of the boxes. cell(state): row and column.
+    kind: names the macro that draws the ground. ground(boxes): what that draws, of the cells in any
+    of the boxes. cell(state): row and column.
     in_words(state): where it is, for people who do not see the picture.
     arrows: the direction (dx, dy) of each action, or None where it is no move.
     """
@@ -44,11 +47,16 @@ class Scene:
     kind: str
     rows: int
     columns: int
-    ground: Callable[[Sequence[Box]], str]
+    ground: Callable[[Sequence[Box]], Any]
     cell: Callable[[int], tuple[int, int]]
     in_words: Callable[[int], str]
     tokens: tuple[Token, ...]
     arrows: tuple[tuple[int, int] | None, ...]
+
+    @property
+    def size(self) -> Place:
+        """Width and height of the world, in units of the picture."""
+        return self.columns * CELL, self.rows * CELL
 
     def centre(self, state: int) -> Place:
         """The middle of the state's cell, in units of the picture."""
@@ -76,7 +84,7 @@ def _span(places: Sequence[int], size: int, whole: int, most: int) -> tuple[int,
     return max(0, min(low, size - length)), length
 
 
-def view_of(box: Box) -> tuple[float, float, float, float]:
+def view_of(box: Box) -> View:
     """The view box of a picture of these cells, with a little air."""
     row, column, rows, columns = box
     return column * CELL - 1, row * CELL - 1, columns * CELL + 2, rows * CELL + 2
@@ -90,3 +98,19 @@ def scene_of(task: Task) -> Scene | None:
     if task.layout is not None:
         return grid_scene(task)
     return taxi_scene(task)
+
+
+def state_in_words(mdp: MDP, state: int, scene: Scene | None) -> str:
+    """Where one is: by the picture, unless the state has a name that says more than a number."""
+    name = mdp.state_name(state)
+    if name.removesuffix(" (end)").isdigit():
+        return f"state {name}" if scene is None else scene.in_words(state)
+    return scene.in_words(state) if scene is not None and scene.kind == "taxi" else name
+
+
+def only_successor(mdp: MDP, state: int, action: int) -> int | None:
+    """Where an action leads when there is only one outcome."""
+    moves = mdp.transitions
+    row = state * mdp.n_actions + action
+    low, high = int(moves.offsets[row]), int(moves.offsets[row + 1])
+    return int(moves.successors[low]) if high == low + 1 else None

@@ -8,17 +8,10 @@ from typing import Any
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP
 from didact.report.page.facts import Belief, Facts
-from didact.report.page.scene import Scene
-from didact.report.page.strips import state_in_words
+from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
 from didact.teaching import Lesson
 
-REASONS = {
-    "budget": "a demonstration could show it, but not within the budget",
-    "left out": "a demonstration could show it, but the teacher left it out",
-    "not sampled": "a demonstration could show it, but none of those that were sampled does",
-    "not reachable": "no optimal demonstration from these starts can show it",
-}
 MOST_WEIGHTS = 6
 SMALL_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
@@ -65,6 +58,43 @@ def proof_words(facts: Facts, verified: str | None) -> tuple[str, str]:
         "Numerical, not proved",
         "Computed in floating point with error bounds; there is no exact proof. "
         "Exact arithmetic gives one.",
+    )
+
+
+def bound_words(lesson: Lesson) -> str:
+    """How much cheaper a complete lesson could be, as far as that is proved; else empty."""
+    if not lesson.is_complete or lesson.lower_bound is None or not lesson.demonstrations:
+        return ""
+    cost, least = float(lesson.cost), float(lesson.lower_bound)
+    if least >= cost:
+        return "No lesson made of such demonstrations is cheaper."
+    return (
+        f"It costs {amount(cost)}; no lesson of such demonstrations costs less than "
+        f"{amount(least)}."
+    )
+
+
+def half_space_words(facts: Facts) -> str:
+    """How to read the pictures of the rewards that still fit."""
+    two = facts.task.mdp.n_features == 2
+    lead = (
+        "With two features this is the whole truth: a reward is a direction. "
+        if two
+        else "A slice: two weights vary, the others keep their true values. "
+    )
+    cross = " The dashed line with the cross is the wrong reward above."
+    return (
+        f"{lead}Every demonstration cuts away rewards; the darker, the more demonstrations a "
+        "reward fits. The outline holds all rewards with the same behaviour. ★ is the true one."
+        f"{cross if two and facts.witness is not None else ''}"
+    )
+
+
+def task_words(mdp: MDP) -> str:
+    """The sizes of a model in one line."""
+    return (
+        f"{counted(mdp.n_states, 'state')}, {counted(mdp.n_actions, 'action')}, "
+        f"{counted(mdp.n_features, 'feature')}, discount {float(mdp.exact_discount):g}"
     )
 
 
@@ -133,17 +163,17 @@ def _choice(mdp: MDP, belief: Belief, state: int) -> str:
     return "choose " + " or ".join(shown_name(mdp.action_name(a)) for a in wrong[:3])
 
 
-def differences(facts: Facts, belief: Belief, scene: Scene | None, most: int) -> list[list[str]]:
+def differences(
+    facts: Facts, belief: Belief, scene: Scene | None, most: int
+) -> Iterator[tuple[str, str, str]]:
     """State, what the teacher does, what the believer would do; at most so many rows."""
     mdp, plan = facts.task.mdp, facts.known.plan
-    found = []
     for state in belief.astray[:most]:
         right = ", ".join(shown_name(mdp.action_name(a)) for a in plan.optimal_actions(state))
         wrong = ", ".join(
             shown_name(mdp.action_name(a)) for a in range(mdp.n_actions) if belief.wrong[state, a]
         )
-        found.append([shown_name(state_in_words(mdp, state, scene), 90), right, wrong])
-    return found
+        yield shown_name(state_in_words(mdp, state, scene), 90), right, wrong
 
 
 def assumptions(facts: Facts) -> Iterator[str]:

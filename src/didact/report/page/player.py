@@ -1,0 +1,204 @@
+"""A demonstration that can be played: the world with its path, controls, and the steps in a strip.
+
+Without scripts the whole path and every step are still there to read; the script only moves the
+tokens, marks the current step and says it aloud.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from didact.inputs import counted
+from didact.mdp import Demonstration, Task
+from didact.mdp.layout import ARROW_OF
+from didact.report.page.arrows import stub, way
+from didact.report.page.scene import (
+    WIDEST_CELL,
+    Box,
+    Place,
+    Scene,
+    only_successor,
+    state_in_words,
+    view_of,
+)
+from didact.report.page.svg import Picture, points
+
+MOST_STEPS = 300
+WHOLE, MOST_CELLS = 12, 44
+"""Worlds are drawn whole up to 12 cells a side, else the cells around the path, 44 at most."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One moment: the state, the action taken in it, where that led, all in words too.
+
+    leads: where the action led, where that was left to chance. first, last: its steps; a pair that
+    is repeated at once is one moment.
+    """
+
+    state: int
+    action: int | None
+    after: int | None
+    where: str
+    does: str
+    leads: str = ""
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A moment in the strip: its steps, the sign of its action, what is said, where tokens are."""
+
+    frame: Frame
+    numbers: str
+    sign: str
+    say: str
+    places: tuple[tuple[str, str], ...]
+    tells: bool
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The picture of a demonstration: an arrow for each step, as a path or a dot, and the tokens.
+
+    tokens: name, drawing and first place of each.
+    """
+
+    frame: Picture
+    arrows: tuple[str | Place, ...]
+    tokens: tuple[tuple[str, str, Place], ...]
+
+
+@dataclass(frozen=True)
+class Player:
+    """All that the figure of a demonstration shows; n_more: steps that are left out."""
+
+    name: str
+    label: str
+    kind: str
+    drawing: Drawing | None
+    chips: tuple[Chip, ...]
+    now: str
+    n_more: int
+
+
+def frames(task: Task, demonstration: Demonstration, scene: Scene | None) -> list[Frame]:
+    """The moments of a demonstration, and where it ends when that is certain."""
+    mdp, whole = task.mdp, demonstration.pairs
+    pairs = whole[:MOST_STEPS]
+    found = []
+    for (state, action), run in groupby(range(len(pairs)), key=lambda i: pairs[i]):
+        steps = list(run)
+        at_end = steps[-1] + 1 == len(whole)
+        after = only_successor(mdp, state, action) if at_end else whole[steps[-1] + 1][0]
+        place = state_in_words(mdp, state, scene)
+        does = mdp.action_name(action)
+        chance = after is not None and only_successor(mdp, state, action) is None
+        leads = state_in_words(mdp, after, scene) if chance and after is not None else ""
+        found.append(Frame(state, action, after, place, does, leads, steps[0], steps[-1]))
+    end = found[-1].after
+    if end is not None and len(pairs) == len(whole):
+        verb = "the end" if mdp.terminal[end] else "where it stops"
+        found.append(Frame(end, None, None, state_in_words(mdp, end, scene), verb))
+    return found
+
+
+def frame_of(shown: Sequence[Frame], step: int) -> int:
+    """The moment that a step belongs to."""
+    return next((i for i, f in enumerate(shown) if f.first <= step <= f.last), len(shown) - 1)
+
+
+def box_of(shown: Sequence[Frame], scene: Scene) -> Box:
+    """The cells that a demonstration's picture shows."""
+    states = [frame.state for frame in shown]
+    return scene.box_around(states, whole=WHOLE, most=MOST_CELLS)
+
+
+def player(
+    shown: Sequence[Frame], scene: Scene | None, *, number: int, n_steps: int, telling: set[int]
+) -> Player:
+    """The figure of a demonstration; number: its place; telling: steps that show something new."""
+    name, label = f"demo{number}", f"Demonstration {number}, {counted(n_steps, 'step')}"
+    kind, drawing = "boxes", None
+    if scene is not None:
+        box = box_of(shown, scene)
+        kind = "with-picture wide" if box[3] >= 2 * box[2] else "with-picture"
+        drawing = _drawing(shown, scene, box, name, label)
+    return Player(
+        name=name,
+        label=label,
+        kind=kind,
+        drawing=drawing,
+        chips=tuple(_chips(shown, scene, n_steps, telling)),
+        now=_spoken(shown[0], n_steps),
+        n_more=max(n_steps - MOST_STEPS, 0),
+    )
+
+
+def _chips(
+    shown: Sequence[Frame], scene: Scene | None, n_steps: int, telling: set[int]
+) -> Iterator[Chip]:
+    starred = {frame_of(shown, step) for step in telling}
+    for i, frame in enumerate(shown):
+        tells = i in starred
+        yield Chip(
+            frame=frame,
+            numbers=_numbers(frame),
+            sign=ARROW_OF.get(frame.does.lower(), ""),
+            say=_spoken(frame, n_steps) + (" Shows something new." if tells else ""),
+            places=() if scene is None else tuple(_places(frame, scene)),
+            tells=tells,
+        )
+
+
+def _spoken(frame: Frame, n_steps: int) -> str:
+    if frame.action is None:
+        return f"{frame.does.capitalize()}: {frame.where}."
+    leads = f" It leads to {frame.leads}." if frame.leads else ""
+    return f"Step {_numbers(frame)} of {n_steps}: {frame.where}. Action: {frame.does}.{leads}"
+
+
+def _numbers(frame: Frame) -> str:
+    first, last = frame.first + 1, frame.last + 1
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def _places(frame: Frame, scene: Scene) -> Iterator[tuple[str, str]]:
+    """Where each token is, for the script."""
+    for token in scene.tokens:
+        place = token.place(frame.state)
+        if place is not None:
+            yield token.name, points([place])
+
+
+def _drawing(shown: Sequence[Frame], scene: Scene, box: Box, name: str, label: str) -> Drawing:
+    part = "" if (box[2], box[3]) == (scene.rows, scene.columns) else " Part of the world."
+    told = f"From {shown[0].where} to {shown[-1].where}. The steps are listed below.{part}"
+    return Drawing(
+        frame=Picture(name, view_of(box), label, told, "scene", box[3] * WIDEST_CELL),
+        arrows=tuple(_arrows(shown, scene)),
+        tokens=tuple(
+            (token.name, token.drawing, place)
+            for token in scene.tokens
+            if (place := token.place(shown[0].state)) is not None
+        ),
+    )
+
+
+def _arrows(shown: Sequence[Frame], scene: Scene) -> Iterator[str | Place]:
+    """For each step the way it went, a hook where it stayed, a stub or a dot where unknown."""
+    for frame in shown:
+        if frame.action is None:
+            continue
+        here = scene.centre(frame.state)
+        there = None if frame.after is None else scene.centre(frame.after)
+        direction = scene.arrows[frame.action]
+        if there is not None and there != here:
+            yield way(here, there)
+        elif direction is not None:
+            yield stub(here, direction, 7.0, hooked=there == here)
+        else:
+            yield here

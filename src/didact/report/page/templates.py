@@ -1,0 +1,70 @@
+"""Pages from templates: Python gathers facts, the templates beside this file lay them out.
+
+Every template escapes what it is given (autoescape) and refuses what it was not given
+(StrictUndefined). Only the package's own style and script stand in a page as they are. Jinja is
+imported with the first page, so that nothing else waits for it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from didact.inputs import counted, shown_name
+from didact.report.page.modules import inlined
+from didact.report.page.svg import LONGEST_TEXT, amount, number, points
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+PACKAGE = "didact.report.page"
+
+
+def render(name: str, **facts: Any) -> str:
+    """The page or the piece of a page that a template makes of facts."""
+    page = environment().get_template(name).render(facts)
+    return page.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
+
+
+@cache
+def environment() -> Environment:
+    """Where templates come from and what they may use."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader(PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {"amount": amount, "line": _line, "number": number, "points": points}
+    made.globals |= {"counted": counted, "script": _script, "style": _style}
+    return made
+
+
+def _line(text: Any, longest: int = LONGEST_TEXT) -> str:
+    """One line of printable signs, cut where it is too long."""
+    return shown_name(str(text), longest)
+
+
+def static_text(name: str) -> str:
+    """A style sheet or a module of the package."""
+    return files(PACKAGE).joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _style(name: str) -> Any:
+    """A style sheet, as it is."""
+    from markupsafe import Markup
+
+    return Markup(static_text(name))
+
+
+def _script(name: str) -> Any:
+    """A module and all that it imports as one script, as it is."""
+    from markupsafe import Markup
+
+    return Markup(inlined(name, static_text))

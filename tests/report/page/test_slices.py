@@ -1,0 +1,73 @@
+"""Slices against membership: a point is in a region exactly when it fits."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from didact import equivalence_class, make, teach
+from didact.bec.rows import demonstrated_pairs
+from didact.errors import InvalidParameter
+from didact.report.page.slices import cut_polygon, likely_pairs, slice_of
+
+entries = st.integers(-4, 4)
+square = [(Fraction(x), Fraction(y)) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+cuts = st.lists(st.tuples(entries, entries, st.integers(0, 3)), max_size=5)
+
+
+@given(cuts, st.integers(-7, 7), st.integers(-7, 7))
+def test_a_cut_polygon_holds_exactly_the_points_that_fit(given_cuts, x, y):
+    """Cuts that keep the middle, as those of a slice through the true weights do."""
+    corners = list(square)
+    for a, b, c in given_cuts:
+        corners = cut_polygon(corners, (Fraction(a), Fraction(b), Fraction(c)))
+    assert corners
+    for px, py in corners:
+        assert all(a * px + b * py + c >= 0 for a, b, c in given_cuts)
+    point = Fraction(x, 7), Fraction(y, 7)
+    fits = all(a * point[0] + b * point[1] + c >= 0 for a, b, c in given_cuts)
+    assert in_hull(point, corners) == fits
+
+
+def in_hull(point, corners) -> bool:
+    """Whether a point is in the convex polygon, segment or point of these corners."""
+    if len(corners) == 1:
+        return point == corners[0]
+    sides = []
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+        sides.append((x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0))
+    if all(side == 0 for side in sides):
+        xs, ys = zip(*corners, strict=True)
+        return min(xs) <= point[0] <= max(xs) and min(ys) <= point[1] <= max(ys)
+    return all(side >= 0 for side in sides) or all(side <= 0 for side in sides)
+
+
+@pytest.mark.parametrize("name", ["uvm-failure", "chain", "ball-sorting", "garnet"])
+def test_regions_hold_exactly_the_rewards_that_fit(name):
+    task = make(name)
+    known = equivalence_class(task)
+    lesson = teach(task, known=known)
+    weights = task.true_weights.fractions()
+    shown = lesson.demonstrations
+    for pair in likely_pairs(known, 4):
+        cut = slice_of(known, shown, pair)
+        assert len(cut.regions) == len(shown) + 1
+        for n, region in enumerate(cut.regions):
+            stated = known.rows.stated_by(demonstrated_pairs(task.mdp, shown[:n]))
+            for a in range(-3, 4):
+                for b in range(-3, 4):
+                    offset = cut.reach * Fraction(a, 4), cut.reach * Fraction(b, 4)
+                    other = list(weights)
+                    other[pair[0]] += offset[0]
+                    other[pair[1]] += offset[1]
+                    rows = [known.rows.exact[row] for row in stated]
+                    fits = all(sum(n * w for n, w in zip(r, other, strict=True)) >= 0 for r in rows)
+                    assert in_hull(offset, list(region)) == fits
+        assert sorted(set(cut.regions[-1])) == sorted(set(cut.goal)), "a complete lesson cuts all"
+
+
+@pytest.mark.parametrize("pair", [(0, 0), (0, 3), (-1, 1)])
+def test_a_wrong_pair_is_refused(pair):
+    with pytest.raises(InvalidParameter, match="pair must be two different features from 0 to 2"):
+        slice_of(equivalence_class(make("chain")), [], pair)
