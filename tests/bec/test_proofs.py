@@ -1,4 +1,4 @@
-"""Proofs of what demonstrations teach; test_proofcheck.py attacks the checker itself."""
+"""Proofs of what demonstrations teach; tests/test_proofcheck.py attacks the checker itself."""
 
 import json
 from fractions import Fraction
