@@ -53,15 +53,43 @@ def ask(
 ) -> Run:
     """Learn a task by asking what to do in one state after another.
 
-    strategy: who picks the states. horizon: steps of an answer, as in `teach`. answer: a function
-    of a `Question` that returns an action, (state, action) pairs or None to stop; by default the
-    task's optimal policy answers. demonstrations: known before the first question. states: where
-    to ask; by default wherever the start can lead, never in terminal states. repeat: ask a state
-    again; by default each is asked once. loss_below: stop when the bound on the 0.95 value at risk
-    is below it. sure: stop when in every state at least this share of the draws holds the learned
-    policy's action optimal. truth: whether the task's own weights are what is to be learned; False
-    measures nothing against them. on_step: called with each step and its situation. known: the
-    task's class, when it is at hand. Further options go to the learner.
+    task: what is to be learned; its optimal policy answers by default.
+    strategy: who picks the states: 'random', 'max-entropy', 'max-infogain', 'max-var', 'scot',
+        'exact', or one of your own.
+    n_queries: ask at most so many questions.
+    horizon: steps of an answer, as in `teach`.
+    seed: None, a whole number, or a generator.
+    answer: a function of a `Question` that returns an action, (state, action) pairs or None to
+        stop; by default the task's optimal policy answers.
+    demonstrations: known before the first question.
+    states: where to ask; by default wherever the start can lead, never in terminal states.
+    repeat: ask a state again; by default each is asked once.
+    loss_below: stop when the bound on the 0.95 value at risk is below it.
+    sure: stop when in every state at least this share of the draws holds the learned policy's
+        action optimal.
+    truth: whether the task's own weights are what is to be learned; False measures nothing against
+        them.
+    learner: who learns from the answers, as in `learn`.
+    warm: let the chains begin with draws of the belief before the answer; False begins anew.
+    n_samples: how many draws of the belief strategies look at.
+    strategy_options: of the strategy, as follows.
+    known: the task's class, when it is at hand.
+    on_step: called with each step and its situation.
+    learner_options: of the learner, as in `learn`.
+
+    Options of random, scot and exact: none.
+
+    Options of max-entropy, where the belief about the action is most spread:
+
+    n_bins: of the histogram of action probabilities; 10 by default.
+
+    Options of max-infogain, where the answer is expected to change the belief most:
+
+    n_rollouts: trajectories from each state, where answers are longer than a step; 10 by default.
+
+    Options of max-var, where the learned policy may lose most:
+
+    level: of the value at risk; 0.95 by default.
     """
     options = dict(strategy_options or {})
     find_strategy(strategy, options)

@@ -57,7 +57,12 @@ class Query:
 
 
 def register_strategy(name: str) -> Callable[[Function], Function]:
-    """Make the decorated function the strategy `name`; it stays an ordinary function."""
+    """Make the decorated function the strategy `name`; it stays an ordinary function.
+
+    name: by which `ask` and the command line know it. The function takes a situation and a
+        generator and returns scores, a state or None; its further parameters become
+        `strategy_options`.
+    """
     if not isinstance(name, str) or not name:
         raise InvalidParameter(f"a strategy's name must be text; it is {shown(name)}")
 

@@ -34,7 +34,15 @@ EXACT_ENTRIES = 100_000
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClass:
-    """The class of the optimal policy: its plan, all its rows, their cone, and exact counts."""
+    """The class of the optimal policy: all rewards under which the same actions are optimal.
+
+    task: whose class it is.
+    plan: what is optimal.
+    rows: every half-space, mu(s, a) - mu(s, b), with who states it.
+    cone: the class itself: equalities and facets, as row numbers.
+    scope: 'reachable' or 'all': whose states' rows these are.
+    counts: exact successor features of the policy; None in floats.
+    """
 
     task: Task
     plan: Plan
@@ -58,7 +66,10 @@ def equivalence_class(
 ) -> EquivalenceClass:
     """BEC(pi*) of a task (Theorem 1), over the states in scope.
 
-    `auto` works in exact arithmetic while that is affordable, else in floats.
+    task: whose optimal behaviour makes the class.
+    scope: 'reachable', the states that the start can lead to, or 'all'.
+    arithmetic: 'exact', 'float', or 'auto': exact while that is affordable, else floats.
+    plan: the task's own solution, when it is at hand already.
     """
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     found = solve(task.mdp, task.true_weights, arithmetic=arithmetic) if plan is None else plan

@@ -16,9 +16,12 @@ from didact.bec.words import Kind, describe_half_space
 def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "state") -> list[str]:
     """What the class says of the rewards of features: equalities first, then facets.
 
-    names: of the features, such as `mdp.feature_names`; numbers by default. kind: what a feature
-    counts, as for `describe_half_space`. Equalities that follow from others are left out. Where
-    several rows state the same, the one with the fewest features speaks.
+    cone: of a class, `known.cone`.
+    names: of the features, such as `mdp.feature_names`; numbers by default.
+    kind: what a feature counts: 'state' (steps on it), 'action' (uses of it) or 'feature' (units).
+
+    Equalities that follow from others are left out. Where several rows state the same, the one
+    with the fewest features speaks.
     """
     weights = cone.true_weights.fractions()
     return [

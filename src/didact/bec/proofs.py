@@ -38,7 +38,11 @@ class Proof:
 
 
 def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
-    """Decide exactly whether demonstrations pin the class down, with the proof of either answer."""
+    """Decide exactly whether demonstrations pin the class down, with the proof of either answer.
+
+    known: the class, in exact arithmetic.
+    demonstrations: lists of (state, action) pairs, all of them optimal and in scope.
+    """
     if known.rows.exact is None or known.counts is None:
         raise Unsupported(
             "a proof needs exact arithmetic, and this class was computed in floats; "

@@ -29,15 +29,23 @@ FEWEST_EFFECTIVE = 100
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Weights that a learner holds likely, from one or several chains.
+    """Weights that a learner holds likely, from one or several chains; arrays are read-only.
 
-    samples: (chains, draws, k), for point learners (1, 1, k). log_posterior: (chains, draws), log
-    likelihood + log prior density of each sample up to one constant; all NaN where the learner
-    has no density. map_weights: (k,), the densest weights seen anywhere, burn-in included.
-    best_by_chain: (chains,), the best log density that each chain saw. acceptance: (chains,), the
-    accepted share of proposals after burn-in; NaN for point learners. confidence: what the
-    likelihood multiplies Q by; None where there is no such number. notes: one line each.
-    Arrays are read-only.
+    mdp: the model that it is about.
+    learner: who believes it.
+    demonstrations: what was seen.
+    samples: (chains, draws, k), for point learners (1, 1, k).
+    log_posterior: (chains, draws), log likelihood + log prior density of each sample up to one
+        constant; all NaN where the learner has no density.
+    map_weights: (k,), the densest weights seen anywhere, burn-in included.
+    map_log_posterior: their log density.
+    best_by_chain: (chains,), the best log density that each chain saw.
+    acceptance: (chains,), the accepted share of proposals after burn-in; NaN for point learners.
+    confidence: what the likelihood multiplies Q by; None where there is no such number.
+    certificate: whether the weights make exactly the shown actions optimal; None where the learner
+        gives none.
+    settings: what the learner was given.
+    notes: what the learner has to say, one line each.
     """
 
     mdp: MDP
@@ -110,15 +118,19 @@ class Belief:
         return (*self.notes, *_mixing_problems(self))
 
     def policy(self, of: Literal["map", "mean"] = "map") -> Floats:
-        """Equal probability for all optimal actions of the MAP or mean weights, shape (S, A)."""
+        """Equal probability for all optimal actions of the MAP or mean weights, shape (S, A).
+
+        of: 'map' for the most likely weights, 'mean' for the posterior mean.
+        """
         choice(of, "of", ("map", "mean"))
         return self._once(f"policy of {of}", lambda: _policy(self, of))
 
     def risk(self, policy: Any = None, *, level: float = 0.95, delta: float = 0.05) -> Risk:
-        """How much a policy may lose under this belief; by default the MAP weights' own policy.
+        """How much a policy may lose under this belief.
 
-        The value at risk is the `level` quantile of the loss over the draws, with a bound that
-        holds with probability 1 - delta where there are enough effective draws.
+        policy: in any form that `evaluate` takes; by default the MAP weights' own.
+        level: the value at risk is this quantile of the loss over the draws.
+        delta: its bound holds with probability 1 - delta where there are enough effective draws.
         """
         from didact.learners.risk import risk_of
 
@@ -137,7 +149,10 @@ class Belief:
         return as_arviz(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a `didact.belief/1` file (.npz, no pickle); `load_belief(path, mdp)` reads it."""
+        """Write a `didact.belief/1` file (.npz, no pickle); `load_belief(path, mdp)` reads it.
+
+        path: of the file.
+        """
         from didact.learners.belief_files import save_belief
 
         save_belief(self, path)

@@ -65,7 +65,11 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
 
 
 def load_belief(path: str | os.PathLike[str], mdp: MDP) -> Belief:
-    """The belief in a `didact.belief/1` file about this MDP."""
+    """The belief in a `didact.belief/1` file about this MDP.
+
+    path: of the file.
+    mdp: the model that the belief is about.
+    """
     place = shown_path(path)
     try:
         with open(path, "rb") as file:

@@ -40,7 +40,12 @@ BUILT_IN = frozenset(_learners)
 
 
 def register_learner(name: str) -> Callable[[Function], Function]:
-    """Make the decorated function the learner `name`; it stays an ordinary function."""
+    """Make the decorated function the learner `name`; it stays an ordinary function.
+
+    name: by which `learn` and the command line know it. The function takes evidence and a
+        generator and returns a `Belief` or weights; its further parameters become options of
+        `learn`.
+    """
     if not isinstance(name, str) or not name:
         raise InvalidParameter(f"a learner's name must be text; it is {shown(name)}")
 
@@ -69,9 +74,56 @@ def learn(
 ) -> Belief:
     """What a learner believes about the reward after seeing demonstrations of this MDP.
 
+    mdp: the model without its reward, such as `task.mdp`.
     demonstrations: lists of (state, action) pairs, as those of a lesson; repeated pairs count each
-    time, and there may be none. options go to the learner. Each of `belief.warnings` is also
-    issued as a `NotMixed` warning.
+        time, and there may be none.
+    learner: 'birl', 'bio-irl', 'ml-irl', 'policy-matching', 'max-entropy', or one of your own.
+    seed: None, a whole number, or a generator; the same seed gives the same draws.
+    options: of the learner, as follows.
+
+    Each of `belief.warnings` is also issued as a `NotMixed` warning.
+
+    Options of birl, draws from the posterior:
+
+    confidence: what values are multiplied by, from 0 (the prior) on; 100 by default.
+    n_steps: steps of each chain, burn-in included; 10000 by default.
+    step_size: of the proposals; by default adapted during burn-in, then frozen.
+    n_chains: how many chains; 4 by default.
+    burn_in: steps of each chain that are thrown away; a fifth of them by default.
+    thin: keep every thin-th step after burn-in; 1 by default.
+    prior: 'l2-sphere' (the default), 'l1-sphere', 'box', 'gaussian', or a log density on R^k.
+    proposal: a move that fits the prior; by default the prior's first.
+    log_prior: a function of weights (k,) that tilts a named prior.
+    start: weights (k,) or (n_chains, k); by default each chain looks for a start.
+    threads: how many chains run at once, by default one for each processor; the draws do not
+        depend on it.
+    progress: True, or a function (done, total).
+
+    Options of bio-irl, the same for a learner that knows it is being taught; those of birl, and:
+
+    trust: how much it trusts its teacher to choose well (lambda); 0 is birl, 100 the default.
+    matching: of half-spaces: 'optimal' (the default), or 'greedy' as in the paper.
+    horizon: steps of a demonstration in the lesson to compare with; by default the longest shown.
+    scope: 'reachable' (the default) or 'all': whose states' half-spaces are compared.
+
+    Options of ml-irl, the most likely weights:
+
+    confidence: what values are multiplied by; 100 by default.
+    n_starts: how many spread directions the search climbs from; 8 by default.
+    norm: what has length 1: 'l2-sphere' (the default) or 'l1-sphere'.
+    raise_confidence: multiply the confidence by ten until the weights make every shown action
+        optimal and every other one worse; False by default.
+
+    Options of policy-matching, the weights whose policy acts as often as was shown:
+
+    confidence: what values are multiplied by; 100 by default.
+    n_starts: how many spread directions the search climbs from; 8 by default.
+    norm: what has length 1: 'l2-sphere' (the default) or 'l1-sphere'.
+
+    Options of max-entropy, the weights of the maximum causal entropy policy:
+
+    penalty: of F(w) - penalty/2 |w|^2, a Gaussian prior of variance 1/penalty; 0 by default.
+    most_norm: the largest |w| allowed; 100 by default.
     """
     if not isinstance(mdp, MDP):
         raise InvalidParameter(f"mdp must be an MDP, such as task.mdp; it is {shown(mdp)}")

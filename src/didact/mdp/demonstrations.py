@@ -16,7 +16,10 @@ from didact.mdp.transitions import require_index
 
 @dataclass(frozen=True)
 class Demonstration:
-    """A tuple of (state, action) pairs in the order shown; hashable, plain ints."""
+    """A tuple of (state, action) pairs in the order shown; hashable, plain ints.
+
+    pairs: at least one [state, action], in the order shown.
+    """
 
     pairs: tuple[tuple[int, int], ...]
 

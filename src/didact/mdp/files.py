@@ -28,7 +28,10 @@ _OPTIONAL = (
 
 
 def load_task(path: str | os.PathLike[str]) -> Task:
-    """The task in a `didact.task/1` file, every number exactly as written."""
+    """The task in a `didact.task/1` file, every number exactly as written.
+
+    path: of the file.
+    """
     document = read_json(path)
     try:
         return task_from_document(document)
@@ -37,7 +40,11 @@ def load_task(path: str | os.PathLike[str]) -> Task:
 
 
 def save_task(task: Task, path: str | os.PathLike[str]) -> None:
-    """Write a `didact.task/1` file; reading it back gives the same task exactly."""
+    """Write a `didact.task/1` file; reading it back gives the same task exactly.
+
+    task: what to write.
+    path: of the file; one that is there is replaced.
+    """
     write_json(task_document(task), path)
 
 

@@ -31,6 +31,9 @@ class MDP:
     start: "uniform" (over all states), a state, {state: probability}, pairs
         [state, probability], or an array (S,).
     terminal: states that pay once and end, as numbers or as a mask (S,) of booleans.
+    state_names: a name for each state; numbers by default.
+    action_names: a name for each action; numbers by default.
+    feature_names: a name for each feature, used where rewards are put into words.
     """
 
     transitions: Transitions
@@ -114,15 +117,24 @@ class MDP:
         return bool(self._derived["deterministic"])
 
     def state_name(self, state: int) -> str:
-        """The state's name, or its number."""
+        """The state's name, or its number.
+
+        state: the state's number.
+        """
         return self.state_names[state] if self.state_names else str(state)
 
     def action_name(self, action: int) -> str:
-        """The action's name, or its number."""
+        """The action's name, or its number.
+
+        action: the action's number.
+        """
         return self.action_names[action] if self.action_names else str(action)
 
     def feature_name(self, feature: int) -> str:
-        """The feature's name, or 'feature 3'."""
+        """The feature's name, or 'feature 3'.
+
+        feature: the feature's number.
+        """
         return self.feature_names[feature] if self.feature_names else f"feature {feature}"
 
     def __repr__(self) -> str:

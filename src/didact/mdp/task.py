@@ -19,8 +19,11 @@ from didact.numerics.exact import Floats, Numbers
 class Task:
     """What is to be taught: the reward w.phi of an MDP, with weights kept exactly as given.
 
+    mdp: the MDP whose behaviour is to be taught.
+    weights: the true weights (k,), as `true_weights`; `task.weights` are the same as floats.
+    name: what reports call the task.
     layout: None, or {"kind": "grid", "rows": r, "columns": c} with an optional "cells" that names
-    the grid cell (row * columns + column) of every state when not all cells are states.
+        the grid cell (row * columns + column) of every state when not all cells are states.
     """
 
     mdp: MDP

@@ -26,7 +26,14 @@ MAX_ROWS = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Sparse rows of next-state probabilities; use the `from_...` constructors."""
+    """Sparse rows of next-state probabilities; use the `from_...` constructors.
+
+    n_states: S.
+    n_actions: A.
+    offsets: (S*A + 1,), where each row s*A + a begins in the arrays below.
+    successors: the next states of all rows, one row after another.
+    probabilities: the probability of each of them, exactly as given.
+    """
 
     n_states: int
     n_actions: int
@@ -44,7 +51,14 @@ class Transitions:
         successors: NDArray[Any],
         probabilities: Any,
     ) -> Transitions:
-        """Transitions from CSR arrays in any entry order; zeros and repeats are put in order."""
+        """Transitions from CSR arrays in any entry order; zeros and repeats are put in order.
+
+        n_states: S.
+        n_actions: A.
+        offsets: (S*A + 1,), where each row s*A + a begins.
+        successors: the next states of all rows.
+        probabilities: the probability of each of them.
+        """
         n_states, n_actions = require_sizes(n_states, n_actions)
         numbers = Numbers.read(probabilities, "probabilities")
         bounds = _whole_numbers(offsets, "offsets").astype(np.int64)
@@ -70,7 +84,10 @@ class Transitions:
 
     @classmethod
     def from_dense(cls, array: Any) -> Transitions:
-        """Transitions from an array (S, A, S) of probabilities."""
+        """Transitions from an array (S, A, S) of probabilities.
+
+        array: array[s, a, t] is the probability of t after a in s.
+        """
         numbers = Numbers.read(array, "transitions")
         shape = numbers.floats.shape
         if len(shape) != 3 or shape[0] != shape[2]:
@@ -85,7 +102,10 @@ class Transitions:
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Transitions:
-        """Transitions from a SciPy sparse matrix (S*A, S), row s*A + a."""
+        """Transitions from a SciPy sparse matrix (S*A, S), row s*A + a.
+
+        matrix: any SciPy sparse matrix or array.
+        """
         shape = matrix.shape
         if len(shape) != 2 or shape[1] == 0 or shape[0] % shape[1]:
             raise InvalidModel(
@@ -99,7 +119,12 @@ class Transitions:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[Any]], n_states: int, n_actions: int) -> Transitions:
-        """Transitions from rows [state, action, next state, probability]; repeats add up."""
+        """Transitions from rows [state, action, next state, probability]; repeats add up.
+
+        rows: lists or tuples of four.
+        n_states: S.
+        n_actions: A.
+        """
         n_states, n_actions = require_sizes(n_states, n_actions)
         index, successors, given = [], [], []
         for i, row in enumerate(rows):
@@ -129,7 +154,11 @@ class Transitions:
     def from_table(
         cls, table: Mapping[int, Mapping[int, Iterable[Sequence[Any]]]], n_states: int
     ) -> Transitions:
-        """Transitions from a table P[state][action] = [(probability, next state, ...), ...]."""
+        """Transitions from a table P[state][action] = [(probability, next state, ...), ...].
+
+        table: as Gymnasium's environments have it in `env.unwrapped.P`.
+        n_states: S.
+        """
         rows = []
         for state, actions in _table_items(table, "P"):
             for action, outcomes in _table_items(actions, f"P[{shown(state)}]"):

@@ -29,7 +29,9 @@ class Evaluation:
     worst_policy_loss: the same when ties are broken as badly as possible.
     wrong_actions: share of non-terminal states' action probability that is not optimal.
     worst_wrong_actions: share of non-terminal states where some chosen action is not optimal.
-    loss_by_state, worst_loss_by_state, wrong_by_state: (S,).
+    loss_by_state: (S,), the loss from each state.
+    worst_loss_by_state: (S,), the same when ties are broken as badly as possible.
+    wrong_by_state: (S,), the probability of actions that are not optimal.
     error_bound: how far worst_policy_loss can be from the true one.
     """
 
@@ -44,8 +46,11 @@ class Evaluation:
 
 
 def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation:
-    """How a policy, in any form that `as_policy` takes, fares on a task.
+    """How a policy fares on a task.
 
+    task: whose true weights judge it.
+    policy: weights (k,), a Plan, actions (S,) as ints, probabilities (S, A), a function of a
+        state, or an object with `predict`.
     plan: the task's own solution, when it is at hand already.
     """
     mdp = task.mdp

@@ -16,7 +16,8 @@ Mask = NDArray[np.bool_]
 def reachable_states(mdp: MDP, allowed: Mask | None = None) -> Mask:
     """States (S,) reachable from the start distribution.
 
-    allowed (S, A): the actions that may be taken, e.g. `plan.optimal`; None for any action.
+    mdp: the model.
+    allowed: (S, A), the actions that may be taken, e.g. `plan.optimal`; None for any action.
     """
     starts = mdp.start.floats > 0
     return _closure(mdp, starts, allowed, None)
@@ -27,7 +28,10 @@ def reachable_pairs(
 ) -> Mask:
     """Pairs (S, A) that come up within `horizon` steps when only allowed actions are taken.
 
-    The pair shown at step t counts for t < horizon; None means any number of steps.
+    mdp: the model.
+    allowed: (S, A), the actions that may be taken.
+    horizon: the pair shown at step t counts for t < horizon; None means any number of steps.
+    starts: (S,), where walks begin; by default where the start distribution is positive.
     """
     if horizon is not None and horizon < 1:
         raise InvalidParameter(f"horizon must be at least 1; it is {horizon}")

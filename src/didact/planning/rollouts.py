@@ -22,7 +22,14 @@ def rollout(
     rng: np.random.Generator,
     start: int | None = None,
 ) -> Demonstration:
-    """The (state, action) pairs of at most `horizon` steps, from `start` or a sampled start."""
+    """The (state, action) pairs of at most `horizon` steps, from `start` or a sampled start.
+
+    mdp: the model to walk in.
+    policy: in any form that `evaluate` takes.
+    horizon: the most steps; a terminal state ends the walk before.
+    rng: the generator that draws actions and next states.
+    start: the first state; None draws it from the start distribution.
+    """
     return rollouts(mdp, policy, horizon=horizon, rng=rng, starts=[start])[0]
 
 

@@ -34,8 +34,12 @@ EXACT_COMPONENT = 150
 class Plan:
     """What is optimal, and how that was found out.
 
+    values: (S,), of the states.
     action_values: (S, A); within `error_bound` of the true ones (nearest floats if exact).
     optimal: (S, A), which actions are optimal; all False in terminal states.
+    error_bound: how far action values can be from the true ones.
+    arithmetic: 'exact' or 'float'.
+    method: the solver that found it.
     n_close: comparisons with the best action that the float bound left open.
     n_settled: how many of those were settled in exact arithmetic.
     exact_values: rational values of the states, where they were computed exactly.
@@ -63,12 +67,21 @@ class Plan:
         return np.asarray(self.optimal / counts)
 
     def optimal_actions(self, state: int) -> list[int]:
-        """The optimal actions of a state; none where it is terminal."""
+        """The optimal actions of a state; none where it is terminal.
+
+        state: the state's number.
+        """
         return [int(a) for a in np.flatnonzero(self.optimal[state])]
 
 
 def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
-    """The optimal plan of an MDP for reward weights (k,)."""
+    """The optimal plan of an MDP for reward weights (k,).
+
+    mdp: the model.
+    weights: one number for each feature, read exactly.
+    arithmetic: 'float' gives values with a proved error bound; 'exact' settles in fractions what
+        the bound leaves open; 'auto' does so while that is affordable.
+    """
     given = as_weights(weights, mdp.n_features)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     found = plan_in_floats(mdp, *reward_table(mdp, given.floats))

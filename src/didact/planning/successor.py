@@ -41,9 +41,12 @@ class ExactSuccessorFeatures:
 def successor_features(
     mdp: MDP, policy: Any, *, arithmetic: Literal["float", "exact"] = "float"
 ) -> SuccessorFeatures | ExactSuccessorFeatures:
-    """Successor features of a policy, given in any form that `as_policy` takes.
+    """Successor features of a policy: expected discounted counts of features from each state.
 
-    Exact ones need a policy that is uniform over some actions of each state, such as a Plan.
+    mdp: the model.
+    policy: in any form that `evaluate` takes.
+    arithmetic: 'float', or 'exact' for fractions; these need a policy that is uniform over some
+        actions of each state, such as a Plan.
     """
     if arithmetic == "exact":
         return exact_successor_features(mdp, policy)

@@ -38,10 +38,13 @@ def register_study(
 ) -> Study:
     """Make a study of these settings and this trial function, and register it.
 
+    name: lower-case words joined by '-', by which the command line knows it.
     settings: an instance of a frozen dataclass with `trials` and `seed`; or the class itself, when
-    every field has a default. trial(settings, number) gives a plain record. quick: smaller
-    settings. summarise: by default the means of all numbers in the records. options: the other
-    fields of `Study`, as title.
+        every field has a default.
+    trial: trial(settings, number) gives a plain record.
+    quick: smaller settings, for `--quick`.
+    summarise: what the records come to; by default the means of all numbers in them.
+    options: the other fields of `Study`, as title.
     """
     from didact.studies.summary import means_of
 

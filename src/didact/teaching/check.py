@@ -44,10 +44,18 @@ class WrongPair:
 class Verdict:
     """Whether demonstrations teach a task.
 
-    teaches: they show optimal actions only and pin the class down. wrong: the actions shown that
-    are not optimal. witness, loss, missing: weights that fit what was shown rightly and are wrong,
-    the worst loss of a learner that takes them, and a statement (state, action, other) that is
-    open. closed: claims about learners that plan for themselves hold too. proof: None in floats.
+    teaches: they show optimal actions only and pin the class down.
+    wrong: the actions shown that are not optimal.
+    witness: weights that fit what was shown rightly and are wrong; None where it teaches.
+    loss: the worst loss of a learner that takes the witness.
+    missing: a statement (state, action, other action) that is open.
+    missing_words: the same in words.
+    closed: whether claims about learners that plan for themselves hold too.
+    n_open: how many facets and equalities are open.
+    n_facets: of the task's class.
+    n_equalities: of the task's class.
+    arithmetic: 'exact' or 'float'.
+    proof: the `didact.proof/1` object; None in floats.
     """
 
     teaches: bool
@@ -74,8 +82,12 @@ def check(
 ) -> Verdict:
     """Decide whether demonstrations teach the task, with a proof or a witness.
 
-    Demonstrations that show an action that is not optimal cannot teach it; the verdict names the
-    pairs, and judges the rest.
+    task: what they should teach.
+    demonstrations: lists of (state, action) pairs. Those that show an action that is not optimal
+        cannot teach it; the verdict names the pairs, and judges the rest.
+    scope: 'reachable', what is best where the start can lead, or 'all' states.
+    arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
+    known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     shown = as_demonstrations(demonstrations, task.mdp)
     if known is None:

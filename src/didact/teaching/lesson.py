@@ -40,11 +40,20 @@ class Missing:
 class Lesson:
     """Demonstrations that teach a task, or as much of it as they can.
 
-    status: 'complete' when they pin the class down, else 'partial'. gains: how many facets (and
-    equality rows) each newly covers. closed: whether claims about learners that plan for
-    themselves hold too. uncovered, witness, loss: for a partial lesson what is open, weights that
-    fit every demonstration and are wrong, and the worst loss of a learner that takes them.
+    task_name: of the task that is taught.
+    status: 'complete' when they pin the class down, else 'partial'.
+    demonstrations: in the order to show them.
+    gains: how many facets (and equality rows) each newly covers.
+    cost: of all of them, in the cost that was asked for.
+    closed: whether claims about learners that plan for themselves hold too.
+    n_facets: of the task's class.
+    n_equalities: of the task's class.
+    uncovered: for a partial lesson what is open, and why.
+    witness: for a partial lesson weights that fit every demonstration and are wrong.
+    loss: the worst loss of a learner that takes the witness; None where there is none.
     proof: the `didact.proof/1` object, or None in float arithmetic: numerical, not proved.
+    settings: what `teach` was given.
+    volumes: what the teacher 'uvm' thought was left after each pick; None for others.
     """
 
     task_name: str
@@ -92,7 +101,10 @@ class Lesson:
         return found
 
     def why(self, number: int) -> str:
-        """In words: what demonstration `number` rules out that those before it did not."""
+        """In words: what demonstration `number` rules out that those before it did not.
+
+        number: of the demonstration, from 0.
+        """
         if not is_whole(number) or not 0 <= number < len(self.demonstrations):
             there_are = f"0 to {len(self.demonstrations) - 1}" if self.demonstrations else "none"
             raise InvalidParameter(
@@ -145,7 +157,9 @@ class Lesson:
     ) -> None:
         """Write the lesson as a page to look at: one file that opens offline.
 
-        task: needed only for a lesson from a file. command: how to make the page again.
+        path: of the page, such as 'lesson.html'.
+        task: needed only for a lesson from a file.
+        command: how to make the page again, to be shown on it.
         """
         known = self._later.get("known")
         if task is None:
@@ -165,12 +179,18 @@ class Lesson:
         return html
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a `didact.lesson/1` file; with the task's file it is all the checker needs."""
+        """Write a `didact.lesson/1` file; with the task's file it is all the checker needs.
+
+        path: of the file.
+        """
         write_json(self.document(), path)
 
 
 def load_lesson(path: str | os.PathLike[str]) -> Lesson:
-    """The lesson in a `didact.lesson/1` file."""
+    """The lesson in a `didact.lesson/1` file.
+
+    path: of the file.
+    """
     document = read_json(path)
     place = os.fspath(path)
     if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:

@@ -85,12 +85,24 @@ def benchmarks() -> tuple[Benchmark, ...]:
 class Difficulty:
     """How hard one task is to teach; numbers are None where `error` says why there are none.
 
-    status: 'complete' when whole episodes from the task's starts can teach it, else 'partial';
-    share: of facets and equalities that they can show. n_demonstrations, n_pairs: of the smallest
-    lessons found. fewest_demonstrations, fewest_pairs: proved bounds, no lesson has fewer; the
-    same number means a proved minimum, None that no bound is known (for what can be shown at all).
-    longest: steps of the longest demonstration. loss: what a learner may still lose after a
-    partial lesson. arithmetic: 'exact' or 'float'.
+    name: of the task.
+    n_states: how many states it has.
+    n_actions: how many actions.
+    n_features: how many features.
+    n_facets: how many half-spaces a lesson has to show.
+    n_equalities: how many ties it has to show.
+    status: 'complete' when whole episodes from the task's starts can teach it, else 'partial'.
+    share: of facets and equalities that they can show.
+    n_demonstrations: of the lesson with the fewest demonstrations that was found.
+    fewest_demonstrations: a proved bound, no lesson has fewer; the same number means a proved
+        minimum, None that no bound is known (for what can be shown at all).
+    n_pairs: of the lesson with the fewest pairs that was found.
+    fewest_pairs: a proved bound, as for demonstrations.
+    longest: steps of the longest demonstration.
+    loss: what a learner may still lose after a partial lesson.
+    arithmetic: 'exact' or 'float'.
+    seconds: how long the row took.
+    error: why there are no numbers; None where there are.
     """
 
     name: str
@@ -128,9 +140,14 @@ def rank(
     """The teaching difficulty of tasks, the hardest first; of the built-in list by default.
 
     tasks: tasks, names of worlds or of Gymnasium environments, or functions that make a task; a
-    mapping gives them names. What cannot be opened or taught is a row with the reason, at the end.
-    exact: search the smallest lessons, for at most `time_limit` seconds each; else SCOT's are
-    reported with their bounds. progress: called with the name of each task before its turn.
+        mapping gives them names. What cannot be opened or taught is a row with the reason, at the
+        end.
+    exact: search the smallest lessons; else SCOT's are reported with their bounds.
+    arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
+    time_limit: seconds for each search of a smallest lesson.
+    seed: a whole number, for tasks whose trajectories are sampled.
+    progress: called with the name of each task before its turn.
+
     A small task goes first, unseen, so that no row pays for what is loaded once.
     """
     if not isinstance(time_limit, int | float) or not time_limit > 0:

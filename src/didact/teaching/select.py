@@ -55,12 +55,20 @@ class Contradiction:
 class Selection:
     """Which episodes teach a task; all lists hold episode numbers.
 
-    chosen: in the order to show them; gains: how many facets and equalities each newly covers, 0
-    where it only narrows what stays open. left_out: would add something, but the budget is spent.
+    task_name: of the task.
+    n_episodes: how many there were to choose from.
+    chosen: in the order to show them.
+    gains: how many facets and equalities each newly covers, 0 where it only narrows what stays
+        open.
+    left_out: would add something, but the budget is spent.
     redundant: all that they say follows from the chosen.
-    contradicting: show an action that is not optimal. missing: what the chosen leave open, with
-    the reason 'budget' (a left-out episode shows it) or 'not recorded'. verdict: what `check` says
-    of the chosen. n_covered of n_elements facets and equalities are covered.
+    contradicting: show an action that is not optimal.
+    missing: what the chosen leave open, with the reason 'budget' (a left-out episode shows it) or
+        'not recorded'.
+    n_covered: how many facets and equalities the chosen cover.
+    n_elements: how many there are.
+    verdict: what `check` says of the chosen.
+    demonstrations: the chosen ones themselves.
     """
 
     task_name: str
@@ -117,10 +125,16 @@ def select(
 ) -> Selection:
     """Which of the recorded demonstrations teach the task, and what is wrong with the others.
 
-    budget: at most so many. method: 'greedy' (covers at least 1 - 1/e of the best within a budget)
-    or 'exact' (the fewest, or shortest, that cover all that was recorded). cost: 'demonstrations'
-    or 'pairs'. episodes: their numbers, 0, 1, 2, ... by default. Demonstrations outside the scope
-    are refused.
+    task: what they should teach.
+    demonstrations: lists of (state, action) pairs; those outside the scope are refused.
+    budget: choose at most so many.
+    method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
+        or shortest, that cover all that was recorded).
+    cost: what is to be small: 'demonstrations' or 'pairs'.
+    episodes: the numbers of the demonstrations; 0, 1, 2, ... by default.
+    scope: 'reachable', what is best where the start can lead, or 'all' states.
+    arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
+    known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     recorded = as_demonstrations(demonstrations, task.mdp)
     numbers = _as_numbers(episodes, len(recorded))

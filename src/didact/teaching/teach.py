@@ -62,7 +62,11 @@ BUILT_IN = frozenset(_teachers)
 
 
 def register_teacher(name: str) -> Callable[[Function], Function]:
-    """Make the decorated function the teacher `name`; it stays an ordinary function."""
+    """Make the decorated function the teacher `name`; it stays an ordinary function.
+
+    name: by which `teach` and the command line know it. The function takes a problem and a
+        generator and returns candidate numbers; its further parameters become options of `teach`.
+    """
     if not isinstance(name, str) or not name:
         raise InvalidParameter(f"a teacher's name must be text; it is {shown(name)}")
 
@@ -101,11 +105,37 @@ def teach(
 ) -> Lesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
 
+    task: what is to be taught.
+    teacher: who picks: 'scot', 'exact', 'scot-redundant', 'uvm', 'random', or one of your own.
     horizon: steps of a demonstration; by default to the end of the episode where the task has
-    terminal states, else 1 / (1 - discount). cost: 'demonstrations', 'pairs', a function or a
-    table by start. rollouts: sample so many trajectories from each start. budget: at most so many
-    demonstrations. closed: extend the lesson to closure. known: the task's class, when it is at
-    hand; it then decides scope and arithmetic. options go to the teacher.
+        terminal states, else 1 / (1 - discount).
+    cost: what is to be small: 'demonstrations', 'pairs', a function of a demonstration, or a table
+        {start: cost}.
+    scope: 'reachable', to teach what is best where the start can lead, or 'all' states.
+    arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
+    rollouts: sample so many trajectories from each start, instead of listing all there are.
+    starts: the states where demonstrations may begin; by default those of the task.
+    budget: at most so many demonstrations.
+    closed: extend the lesson so that learners who plan for themselves learn it too.
+    seed: of sampling and of teachers that draw: None, a whole number, or a generator.
+    known: the task's class, when it is at hand; it then decides scope and arithmetic.
+    options: of the teacher, as follows.
+
+    Options of scot and scot-redundant: none.
+
+    Options of exact, the proved smallest lesson:
+
+    time_limit: seconds; after them the best lesson known, with a certified lower bound.
+
+    Options of uvm, the older algorithm that counts random points:
+
+    n_samples: how many points; 100000 by default.
+    threshold: stop when the share of points that is left is not above it; 0 by default.
+    region: where the points lie: 'box' (the default) or 'sphere'.
+
+    Options of random, demonstrations by chance:
+
+    n: how many are drawn, with replacement; 20 by default.
     """
     method = _find_teacher(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)

@@ -183,8 +183,13 @@ def gridworld(
 
     rows: strings of equal length, or one text with '/' or line ends between the rows.
     weights: the weight of each letter; features come in this order.
-    terminal, walls, start: the letters of such cells; start None is every cell that does not end.
+    terminal: the letters of cells that end the episode.
+    walls: the letters of cells that cannot be entered.
+    discount: in [0, 1), exactly as given.
+    slip: the probability that a step goes to one of the two sides instead.
+    start: the letters of cells to start in; None for every cell that does not end.
     names: names of features; letters with one name are one feature, and must weigh the same.
+    name: of the task.
 
     >>> gridworld(["..#", "S.G"], {".": -1, "S": -1, "G": 10}, terminal="G").mdp.n_states
     5

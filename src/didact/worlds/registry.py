@@ -59,8 +59,8 @@ _packages_seen: list[str] = []
 def register_world(name: str) -> Callable[[Maker], Maker]:
     """Make the decorated function the maker of the world `name`; it stays an ordinary function.
 
-    A name belongs to one function; defining that function again (a notebook cell run twice)
-    replaces it.
+    name: by which `make` and the command line know it. A name belongs to one function; defining
+        that function again (a notebook cell run twice) replaces it.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidParameter(
@@ -82,7 +82,12 @@ def register_world(name: str) -> Callable[[Maker], Maker]:
 
 
 def make(name: str, /, **parameters: Any) -> Task:
-    """The task that the named world makes from these parameters; `worlds()` lists both."""
+    """The task that the named world makes from these parameters.
+
+    name: of a built-in world, one that was registered, or one of an installed package;
+        `didact worlds` lists them.
+    parameters: of that world, as `didact worlds` shows them with their defaults.
+    """
     info = _find(name)
     if not info.open_ended:
         for parameter in parameters:

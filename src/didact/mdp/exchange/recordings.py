@@ -48,10 +48,12 @@ class Environment:
 class Recording:
     """Demonstrations, and what is known of them.
 
+    demonstrations: in the order of the file.
     episodes: the number of each in its file; Minari's `filter_episodes` knows the same numbers.
-    task: whose states and actions they are, or None. lesson: the `didact.lesson/1` object they
-    are, or None. foreign: whether others recorded them, so that states are numbers of their own
-    environment; environment: which one that was, where it is known.
+    task: whose states and actions they are, or None.
+    lesson: the `didact.lesson/1` object they are, or None.
+    foreign: whether others recorded them, so that states are numbers of their own environment.
+    environment: which one that was, where it is known.
     """
 
     demonstrations: tuple[Demonstration, ...]
@@ -79,7 +81,10 @@ class Recording:
         return sum(map(len, self.demonstrations))
 
     def part(self, episodes: Iterable[int]) -> Recording:
-        """The named episodes alone, in the order named."""
+        """The named episodes alone, in the order named.
+
+        episodes: numbers as in `recording.episodes`.
+        """
         place = {number: i for i, number in enumerate(self.episodes)}
         chosen = tuple(episodes)
         for number in chosen:
@@ -92,7 +97,11 @@ class Recording:
         )
 
     def of_task(self, task: Task, number_of: Mapping[int, int] | None = None) -> Recording:
-        """The same as demonstrations of a task; number_of: its state for each recorded number."""
+        """The same as demonstrations of a task.
+
+        task: whose states and actions they show.
+        number_of: the task's state for each recorded number; the same numbers by default.
+        """
         if number_of is None:
             return replace(self, task=task, foreign=False, environment=None)
         renumbered = []
@@ -163,8 +172,8 @@ def _ends(suffix: str) -> Callable[[Path], bool]:
 def load_recording(source: str | os.PathLike[str], *, format: str | None = None) -> Recording:
     """The demonstrations in a file, a folder, or the Minari dataset of that name on this machine.
 
+    source: a path or a name. Nothing is ever fetched from elsewhere.
     format: 'json', 'jsonl', 'minari' or 'imitation'; by default what the source looks like.
-    Nothing is ever fetched from elsewhere.
     """
     from didact.mdp.exchange.minari import local_folder
 
@@ -196,9 +205,12 @@ def save_recording(
 ) -> Path:
     """Write demonstrations, whole or not at all; the path they have then.
 
+    recording: what to write.
+    target: a path or a name. A Minari dataset goes where Minari keeps its datasets, unless the
+        target begins with '.', '/' or '~'.
     format: by default JSON for names in .json, JSON lines for .jsonl, a Minari dataset for names
-    such as lesson-v0, else a folder for imitation. A Minari dataset goes where Minari keeps its
-    datasets, unless the target begins with '.', '/' or '~'. replace: give up what is there.
+        such as lesson-v0, else a folder for imitation.
+    replace: give up what is there.
     """
     from didact.mdp.exchange.minari import target_folder
 

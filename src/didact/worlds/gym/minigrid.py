@@ -59,10 +59,15 @@ def from_minigrid(
 ) -> Task:
     """The task of a MiniGrid environment, given as an id or as the environment itself.
 
+    env_or_id: a MiniGrid environment or its id.
     seed: fixes the layout and where the agent starts; several seeds are several starts.
-    limit: how many states there may be. start: None for the environment's own, or 'uniform'.
+    limit: how many states there may be.
     features: None for one indicator for each distinct reward; else a function of a `GridKey`, or
-        of (key, action, next key, reward), with weights for it.
+        of (key, action, next key, reward).
+    weights: needed with features of your own.
+    discount: in [0, 1), exactly as given.
+    start: None for the environment's own; 'uniform' for every state that goes on.
+    name: of the task; by default the environment's.
     make_kwargs: handed to `gymnasium.make` with an id.
     """
     require_minigrid()

@@ -61,12 +61,15 @@ def from_gymnasium(
 ) -> Task:
     """The task of a Gymnasium environment, given as an id or as the environment itself.
 
+    env_or_id: an environment with a table `P`, or its id.
     features: None for one indicator for each distinct reward, with the rewards as weights; else an
         array (S, k) by the environment's state numbers, a function state -> vector, or a function
         (state, action, next state, reward) -> vector, whose expectation is taken. State features
         are paid on being in the state, also once in the state that ends.
     weights: needed with features of your own.
+    discount: in [0, 1), exactly as given.
     start: None for the environment's own; else a state, {state: probability} or an array (S,).
+    name: of the task; by default the environment's.
     make_kwargs: handed to `gymnasium.make` with an id.
 
     States are named by the environment's numbers (Taxi: in words). A state that is also entered

@@ -93,8 +93,11 @@ def from_environment(
     limit: how many states there may be.
     seed: of the reset; several seeds are several starts, each as likely.
     features: None for one indicator for each distinct reward, with the rewards as weights; else a
-        function of a key, or of (key, action, next key, reward), and `weights` to go with it.
+        function of a key, or of (key, action, next key, reward).
+    weights: needed with features of your own.
+    discount: in [0, 1), exactly as given.
     start: None for the state after the reset; 'uniform' for every state that goes on.
+    name: of the task; by default the environment's.
     """
     opened = open_environment(env, {})
     walker = _CopyWalker(opened, key)
