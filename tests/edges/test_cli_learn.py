@@ -14,7 +14,7 @@ from didact.learners import Belief, learn, load_belief, register_learner
 from didact.learners.certificate import certify
 from didact.mdp import MDP, Task, save_task
 from didact.planning import evaluate
-from didact.report.terminal.beliefs import belief_fragment
+from didact.report.page.belief import belief_fragment
 from didact.worlds import make
 from tests.command_line import Terminal, in_own_process, refused
 

@@ -1,0 +1,65 @@
+"""A belief in words and numbers, for terminals and pages: its weights, one scale, what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.inputs import counted, shown_name
+from didact.learners import Belief
+from didact.planning import Evaluation
+
+LONGEST_FEATURE = 24
+
+
+def told_lines(belief: Belief, evaluation: Evaluation | None) -> list[str]:
+    """The certificate, and how the policy of the most likely weights fares, in words."""
+    lines = [] if belief.certificate is None else [str(belief.certificate)]
+    return lines if evaluation is None else [*lines, evaluation_line(evaluation)]
+
+
+def evaluation_line(evaluation: Evaluation) -> str:
+    """How far the learned policy is from the true one."""
+    if evaluation.worst_policy_loss == 0 and evaluation.worst_wrong_actions == 0:
+        return "The learned policy is optimal in every state: it loses nothing."
+    n_states = int(np.count_nonzero(evaluation.wrong_by_state))
+    wrong = f"{100 * evaluation.wrong_actions:.3g}% of its actions are wrong"
+    where = f", in {counted(n_states, 'state')}" if n_states else ""
+    loss, worst = f"{evaluation.policy_loss:.3g}", f"{evaluation.worst_policy_loss:.3g}"
+    ties = "" if loss == worst else f", with ties broken badly {worst}"
+    return f"The learned policy loses {loss}{ties}; {wrong}{where}."
+
+
+def weight_cells(belief: Belief, row: dict[str, Any]) -> dict[str, str]:
+    """A feature in the table: its name and numbers by column; diagnostics where there are draws."""
+    name = shown_name(row["name"], LONGEST_FEATURE)
+    if belief.is_point:
+        return {"feature": name, "weight": f"{row['map']:.3f}"}
+    return {
+        "feature": name,
+        "MAP": f"{row['map']:.3f}",
+        "mean": f"{row['mean']:.3f}",
+        "R-hat": "-" if np.isnan(row["r_hat"]) else f"{row['r_hat']:.2f}",
+        "ESS": "-" if np.isnan(row["ess_bulk"]) else f"{row['ess_bulk']:.0f}",
+    }
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where numbers lie on a line that shows them all, and zero."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, rows: Sequence[dict[str, Any]]) -> Scale:
+        """The scale of the rows of a summary: their weights and intervals."""
+        numbers = [0.0] + [row[name] for row in rows for name in ("map", "5%", "95%")]
+        return cls(float(np.nanmin(numbers)), float(np.nanmax(numbers)))
+
+    def place(self, value: float, length: float) -> float:
+        """How far along a line of some length a number lies."""
+        return length * (value - self.low) / ((self.high - self.low) or 1.0)
