@@ -1,5 +1,6 @@
 """Templates: every one escapes what it is given and refuses what it was not given."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,17 @@ def test_only_the_packages_own_style_and_script_stand_as_they_are():
     assert environment().from_string('{{ style("page.css") }}').render().startswith(":root {")
     script = environment().from_string('{{ script("lesson.js") }}').render()
     assert "=>" in script
+
+
+def test_nothing_else_is_called_markup():
+    """One place in the package takes text out of the escaping, and who asks it is known."""
+    package = Path(page.__file__).parents[2]
+    users = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r"\bMarkup\(|\bas_it_is\(", path.read_text(encoding="utf-8"))
+    }
+    assert users == {"report/page/templates.py", "report/studies/page.py"}
 
 
 def test_what_is_missing_is_refused():

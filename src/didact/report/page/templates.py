@@ -1,8 +1,8 @@
 """Pages from templates: Python gathers facts, the templates beside this file lay them out.
 
 Every template escapes what it is given (autoescape) and refuses what it was not given
-(StrictUndefined). Only the package's own style and script stand in a page as they are. Jinja is
-imported with the first page, so that nothing else waits for it.
+(StrictUndefined). Only what the package itself made stands in a page as it is: style, script,
+figures. Jinja is imported with the first page, so that nothing else waits for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PACKAGE = "didact.report.page"
 def render(name: str, **facts: Any) -> str:
     """The page or the piece of a page that a template makes of facts."""
     page = environment().get_template(name).render(facts)
-    return page.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
+    return page.lstrip().replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
 
 
 @cache
@@ -56,15 +56,19 @@ def static_text(name: str) -> str:
     return files(PACKAGE).joinpath("static", name).read_text(encoding="utf-8")
 
 
+def as_it_is(markup: str) -> Any:
+    """Markup that the package itself made, style or script: it stands in a page unescaped."""
+    from markupsafe import Markup
+
+    return Markup(markup)
+
+
+@cache
 def _style(name: str) -> Any:
-    """A style sheet, as it is."""
-    from markupsafe import Markup
-
-    return Markup(static_text(name))
+    return as_it_is(static_text(name))
 
 
+@cache
 def _script(name: str) -> Any:
-    """A module and all that it imports as one script, as it is."""
-    from markupsafe import Markup
-
-    return Markup(inlined(name, static_text))
+    """A module and all that it imports as one script."""
+    return as_it_is(inlined(name, static_text))
