@@ -100,6 +100,7 @@ class Checked:
             "missing_words": verdict.missing_words,
             "closed": verdict.closed,
             "n_open": verdict.n_open,
+            "n_close_calls": verdict.n_close_calls,
             "n_facets": verdict.n_facets,
             "n_equalities": verdict.n_equalities,
             "arithmetic": verdict.arithmetic,

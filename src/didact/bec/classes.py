@@ -13,6 +13,7 @@ from didact.bec.rows import (
     Rows,
     Scope,
     demonstrated_pairs,
+    feature_scales,
     rows_from_counts,
     scope_states,
 )
@@ -56,6 +57,23 @@ class EquivalenceClass:
         """'exact' or 'float'."""
         return self.rows.arithmetic
 
+    @property
+    def n_close_calls(self) -> int:
+        """How many decisions floats could not make; 0 in exact arithmetic.
+
+        Actions too close to be told from ties, unless they count the same; rows too short to be
+        told from none; facets and equalities within the tolerance of not being any.
+        """
+        if self.rows.exact is not None:
+            return 0
+        return self.rows.n_lost + self.cone.n_close + (0 if self.plan.is_proved else self._n_tied())
+
+    def _n_tied(self) -> int:
+        """Pairs of actions with different counts that were taken for ties."""
+        state, _, other = self.rows.statements.T
+        tied = self.plan.optimal[state, other] & (self.rows.number >= 0)
+        return -(-int(np.count_nonzero(tied)) // 2)
+
 
 def equivalence_class(
     task: Task,
@@ -81,10 +99,12 @@ def equivalence_class(
         )
     shown = found.optimal & scope_states(task.mdp, scope)[:, None]
     counts = exact_successor_features(task.mdp, found) if exact else None
-    rows = rows_from_counts(counts or float_successor_features(task.mdp, found.policy), shown)
+    rows = rows_from_counts(
+        counts or float_successor_features(task.mdp, found.policy), shown, feature_scales(task.mdp)
+    )
     cone = cone_of(rows, task.true_weights)
     position = cone.contains(task.true_weights)
-    assert position == "inside" or (position == "boundary" and not cone.is_proved), (
+    assert position == "inside" or not cone.is_proved, (
         f"the true weights must lie inside their own class; they lie {position}"
     )
     return EquivalenceClass(task, found, rows, cone, scope, counts)

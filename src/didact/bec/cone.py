@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.certificates import exact_cone
-from didact.bec.clarkson import IS_EQUALITY, find_facets
+from didact.bec.clarkson import IS_EQUALITY, IS_REDUNDANT, find_facets
 from didact.bec.directions import TOLERANCE
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
@@ -37,6 +37,9 @@ class Cone:
     unidentifiable: basis of the directions of w that no row can fix.
     multipliers, opposites, witnesses: the evidence of `exact_cone`; empty in float arithmetic.
     margin, largest_residual, n_unknown: of `find_facets`; margin is None in exact arithmetic.
+    n_close: decisions that floats could not make: undecided facets, rows that should hold with room
+    to spare and do not within the tolerance, rows that the true weights seem to break; and one more
+    where rounding may have turned some row by the whole margin.
     """
 
     rows: Rows
@@ -53,6 +56,7 @@ class Cone:
     margin: float | None = None
     largest_residual: float = 0.0
     n_unknown: int = 0
+    n_close: int = 0
 
     @property
     def arithmetic(self) -> str:
@@ -98,8 +102,7 @@ class Cone:
         return "boundary" if 0 in slacks else "inside"
 
     def _contains_float(self, point: Floats) -> Position:
-        scaled = point / (float(np.abs(point).max()) or 1.0)
-        slacks = self.rows.normals @ (scaled / (float(np.linalg.norm(scaled)) or 1.0))
+        slacks = _slacks(self.rows, point)
         if (np.abs(slacks[list(self.equalities)]) > TOLERANCE).any():
             return "outside"
         smallest = min((float(slacks[row]) for row in self.facet_rows()), default=1.0)
@@ -182,25 +185,49 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     k = true_weights.floats.size
     if not rows.n_rows:
         return Cone(rows, true_weights, (), (), np.zeros((0, k)), 0, np.eye(k), margin=np.inf)
-    found = find_facets(rows.normals, true_weights.floats)
+    slacks = _slacks(rows, true_weights.floats)
+    sure = np.flatnonzero(slacks >= -TOLERANCE)
+    found = find_facets(rows.balanced[sure], rows.balanced_weights(true_weights.floats))
+    facet_of = np.full(rows.n_rows, IS_REDUNDANT)
+    facet_of[sure] = found.facet_of
     members: list[list[int]] = [[] for _ in found.facets]
-    for row in np.flatnonzero(found.facet_of >= 0).tolist():
-        members[found.facet_of[row]].append(row)
-    spanning = np.vstack([found.lineality, rows.normals[found.facets]])
+    for row in np.flatnonzero(facet_of >= 0).tolist():
+        members[facet_of[row]].append(row)
+    spanning = np.vstack([found.lineality, rows.balanced[sure[found.facets]]])
     _, singular, directions = np.linalg.svd(np.linalg.qr(spanning, mode="r"))
     rank = int((singular > TOLERANCE * singular[0]).sum())
+    strict = np.zeros(rows.n_rows, dtype=np.bool_) if rows.strict is None else rows.strict
+    n_tied = int(np.count_nonzero(strict[sure] & (slacks[sure] <= TOLERANCE)))
+    n_turned = int(found.margin <= rows.error_bound)
     return Cone(
         rows,
         true_weights,
-        tuple(np.flatnonzero(found.facet_of == IS_EQUALITY).tolist()),
+        tuple(np.flatnonzero(facet_of == IS_EQUALITY).tolist()),
         tuple(tuple(m) for m in members),
-        found.lineality,
+        _unscaled(found.lineality, rows.scales),
         rank,
-        directions[rank:],
+        _unscaled(directions[rank:], None if rows.scales is None else 1.0 / rows.scales),
         margin=found.margin,
         largest_residual=found.largest_residual,
         n_unknown=found.n_unknown,
+        n_close=found.n_unknown + n_tied + n_turned + rows.n_rows - sure.size,
     )
+
+
+def _slacks(rows: Rows, weights: Floats) -> Floats:
+    """The sine of the angle by which weights are inside each row, shape (m,)."""
+    point = rows.balanced_weights(weights)
+    scaled = point / (float(np.abs(point).max()) or 1.0)
+    return np.asarray(rows.balanced @ (scaled / (float(np.linalg.norm(scaled)) or 1.0)))
+
+
+def _unscaled(basis: Floats, scales: Floats | None) -> Floats:
+    """An orthonormal basis of the space whose vectors, divided by the scales, this one spans."""
+    if scales is None or not len(basis):
+        return basis
+    spanned = basis * scales
+    spanned /= np.linalg.norm(spanned, axis=1, keepdims=True)
+    return np.asarray(np.linalg.qr(spanned.T)[0].T)
 
 
 def _matrix(rows: Sequence[Row], k: int) -> NDArray[Any]:

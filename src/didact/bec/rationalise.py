@@ -139,7 +139,8 @@ def rationalise(
     equal = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
     counts = exact_successor_features(mdp, equal) if exact else None
     rows = rows_from_counts(
-        counts or float_successor_features(mdp, equal), taken & scope_states(mdp, scope)[:, None]
+        counts or float_successor_features(mdp, equal),
+        taken & scope_states(mdp, scope)[:, None],
     )
     answer = _Answer(mdp, taken, rows, counts, scope)
     if not rows.n_rows:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,13 @@ from didact.planning import (
     SuccessorFeatures,
     reachable_states,
 )
+from didact.planning.derived import feature_sizes
+
+SHORTEST = 1e-9
+"""Shorter rows, as a share of the longest, are lost."""
+
+MUCH = 64.0
+"""Features whose sizes differ by a larger factor are balanced."""
 
 Scope = Literal["reachable", "all"]
 Indices = NDArray[np.int64]
@@ -40,7 +48,11 @@ class Rows:
     number: (n,) the row of each statement, -1 where its normal is zero.
     error_bound: the angle by which rounding may have turned a normal; 0 in exact arithmetic.
     spread: the largest angle between normals that were taken for one row.
-    n_lost: statements against actions that are worse, whose normals floats cannot tell from zero.
+    n_lost: statements whose normals floats take for zero though they may not be.
+    strict: (m,) rows that speak against a worse action, so that the true weights satisfy them with
+    room to spare; None in exact arithmetic.
+    scales: (k,) sizes of the features, powers of two; None where they are all alike. Angles are
+    measured between `balanced` rows, so that no choice of units hides a feature.
     """
 
     normals: Floats
@@ -50,6 +62,24 @@ class Rows:
     error_bound: float = 0.0
     spread: float = 0.0
     n_lost: int = 0
+    strict: NDArray[np.bool_] | None = None
+    scales: Floats | None = None
+
+    @cached_property
+    def balanced(self) -> Floats:
+        """Unit rows (m, k) of features that are scaled to size one; weights then times `scales`."""
+        if self.scales is None:
+            return self.normals
+        rows = self.normals / self.scales
+        return np.asarray(rows / _lengths(rows)[:, None])
+
+    def balanced_weights(self, weights: Floats) -> Floats:
+        """The weights that say of balanced rows what these say of normals."""
+        return weights if self.scales is None else np.asarray(weights * self.scales)
+
+    def unbalanced_weights(self, weights: Floats) -> Floats:
+        """The weights whose `balanced_weights` these are."""
+        return weights if self.scales is None else np.asarray(weights / self.scales)
 
     @property
     def arithmetic(self) -> str:
@@ -86,6 +116,8 @@ class Rows:
             self.error_bound,
             self.spread,
             self.n_lost,
+            None if self.strict is None else self.strict[kept],
+            self.scales,
         )
 
 
@@ -99,15 +131,18 @@ def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
 
 
 def rows_from_counts(
-    counts: ExactSuccessorFeatures | SuccessorFeatures, shown: NDArray[np.bool_]
+    counts: ExactSuccessorFeatures | SuccessorFeatures,
+    shown: NDArray[np.bool_],
+    scales: Floats | None = None,
 ) -> Rows:
     """Rows of the shown pairs (S, A) from successor features of pairs (S, A, k).
 
-    shown: all optimal actions of every state that counts.
+    shown: all optimal actions of every state that counts. scales: those of `feature_scales`; only
+    floats need them.
     """
     statements = _statements(shown)
     if isinstance(counts, SuccessorFeatures):
-        return _float_rows(counts, statements, shown)
+        return _float_rows(counts, statements, shown, scales)
     number_of: dict[Row, int] = {}
     number = np.empty(len(statements), dtype=np.int64)
     for i, (state, action, other) in enumerate(statements.tolist()):
@@ -128,33 +163,59 @@ def _statements(shown: NDArray[np.bool_]) -> Indices:
     return np.asarray(statements[statements[:, 1] != statements[:, 2]])
 
 
-def _float_rows(counts: SuccessorFeatures, statements: Indices, shown: NDArray[np.bool_]) -> Rows:
+def feature_scales(mdp: MDP) -> Floats | None:
+    """The size of each feature as a power of two, (k,); None where all sizes are alike."""
+    sizes = feature_sizes(mdp)
+    largest = float(sizes.max(initial=0.0))
+    sizes = np.where(sizes > 0.0, sizes, largest)
+    if not sizes.min(initial=largest) * MUCH < largest:
+        return None
+    return np.asarray(np.ldexp(1.0, np.frexp(sizes)[1]))
+
+
+def _float_rows(
+    counts: SuccessorFeatures,
+    statements: Indices,
+    shown: NDArray[np.bool_],
+    scales: Floats | None,
+) -> Rows:
     """Differences that the error bound cannot tell from zero are zero rows.
 
-    An action that is not shown is worse, so its row is not zero: if it looks so, it is lost.
+    An action that is not shown is worse, so its row is not zero: if it looks so, it is lost. So is
+    a difference that is no rounding beside the longest row, but within the bound on its own errors.
     """
     states, actions, others = statements.T
     pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
     raw = pairs.take(states * shown.shape[1] + actions, axis=0)
     raw -= pairs.take(states * shown.shape[1] + others, axis=0)
-    length = _lengths(raw)
-    doubt = 2 * counts.error_bound * np.sqrt(raw.shape[1])
-    firm = np.flatnonzero(length > max(4 * doubt, 1e-9 * float(length.max(initial=0.0))))
+    doubts = 2 * counts.error_bounds
+    if scales is not None:
+        raw, doubts = raw / scales, doubts / scales
+    length, doubt = _lengths(raw), float(np.linalg.norm(doubts))
+    longest = float(length.max(initial=0.0))
+    firm = np.flatnonzero((length > 4 * doubt) & (length > SHORTEST * longest))
     units = raw[firm]
     units /= length[firm, None]
     labels, first = label_units(units)
     number = np.full(len(statements), -1, dtype=np.int64)
     number[firm] = labels
-    normals = units[first]
-    units -= normals[labels]
+    distinct = units[first]
+    units -= distinct[labels]
+    normals = distinct if scales is None else distinct * scales
+    worse = ~shown[states, others]
+    strict = np.zeros(len(first), dtype=np.bool_)
+    strict[number[worse & (number >= 0)]] = True
+    lost = (number < 0) & (worse | (length > SHORTEST * longest))
     return Rows(
-        normals,
+        normals if scales is None else normals / _lengths(normals)[:, None],
         None,
         statements,
         number,
         error_bound=float(doubt / length[firm].min(initial=np.inf)),
         spread=float(_lengths(units).max(initial=0.0)),
-        n_lost=int((~shown[states, others] & (number < 0)).sum()),
+        n_lost=int(np.count_nonzero(lost)),
+        strict=strict,
+        scales=scales,
     )
 
 

@@ -5,6 +5,8 @@ What depends on the model alone is kept with it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,13 +37,21 @@ def reward_reach(mdp: MDP, weights: Floats) -> Floats:
     The lesser of two: the longest row of features times the largest weight, and the largest entry
     of each feature times its weight, which no rescaling of features against weights changes.
     """
-    if "feature_reach" not in mdp._derived:
-        sizes = np.abs(mdp.features.floats).reshape(-1, mdp.n_features)
-        mdp._derived["feature_reach"] = (sizes.sum(axis=1).max(), sizes.max(axis=0))
-    longest, largest = mdp._derived["feature_reach"]
+    if "longest_features" not in mdp._derived:
+        mdp._derived["longest_features"] = np.abs(mdp.features.floats).sum(axis=-1).max()
     absolute = np.abs(weights)
     with np.errstate(over="ignore"):
-        return np.asarray(np.minimum(longest * absolute.max(axis=-1), absolute @ largest))
+        by_row = mdp._derived["longest_features"] * absolute.max(axis=-1)
+        return np.asarray(np.minimum(by_row, absolute @ feature_sizes(mdp)))
+
+
+def feature_sizes(mdp: MDP) -> Floats:
+    """The largest |phi_j| of each feature, shape (k,)."""
+    if "feature_sizes" not in mdp._derived:
+        features = mdp.features.floats.reshape(-1, mdp.n_features)
+        mdp._derived["feature_sizes"] = np.maximum(features.max(axis=0), -features.min(axis=0))
+    found: Floats = mdp._derived["feature_sizes"]
+    return found
 
 
 def single_successors(mdp: MDP) -> NDArray[np.uint32]:
@@ -63,7 +73,7 @@ def longest_row(mdp: MDP) -> int:
     return int(mdp._derived["longest_row"])
 
 
-def rounding_of_backup(mdp: MDP, scale: float, reach: float, longest: int) -> float:
+def rounding_of_backup(mdp: MDP, scale: Any, reach: Any, longest: int) -> Any:
     """How far a computed R + discount * sum(p V) can be from the one in exact numbers.
 
     Stored features, weights, discount and probabilities are within rounding of the exact ones

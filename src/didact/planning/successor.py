@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning.derived import UNIT, contraction_gap, longest_row, rounding_of_backup
+from didact.planning.derived import (
+    UNIT,
+    contraction_gap,
+    feature_sizes,
+    longest_row,
+    rounding_of_backup,
+)
 from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
 from didact.planning.solve import Plan
@@ -23,11 +29,16 @@ from didact.planning.solve import Plan
 
 @dataclass(frozen=True, eq=False)
 class SuccessorFeatures:
-    """Counts of states (S, k) and pairs (S, A, k); `error_bound` holds for every entry."""
+    """Counts of states (S, k) and pairs (S, A, k), and (k,) bounds on the errors of columns."""
 
     states: Floats
     pairs: Floats
-    error_bound: float
+    error_bounds: Floats
+
+    @property
+    def error_bound(self) -> float:
+        """A bound that holds for every entry."""
+        return float(self.error_bounds.max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +71,7 @@ def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
     payments = _policy_payments(mdp, policy)
     states = discounted_sums(mdp, policy, payments)
     pairs = pair_counts(mdp, states)
-    return SuccessorFeatures(states, pairs, _bound(mdp, policy, payments, states, pairs))
+    return SuccessorFeatures(states, pairs, _bounds(mdp, policy, payments, states, pairs))
 
 
 def pair_counts(mdp: MDP, states: Floats) -> Floats:
@@ -82,15 +93,15 @@ def _policy_payments(mdp: MDP, policy: Floats) -> Floats:
     return np.asarray(payments)
 
 
-def _bound(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: Floats) -> float:
+def _bounds(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: Floats) -> Floats:
     """(residual + rounding) / (1 - discount) for the states, one backup more for the pairs."""
     expected = np.einsum("sa,sak->sk", policy, pairs)
     expected[mdp.terminal] = payments[mdp.terminal]
-    residual = float(np.abs(expected - states).max())
+    residual = np.abs(expected - states).max(axis=0)
     longest = longest_row(mdp) + mdp.n_actions
-    scale = float(np.abs(mdp.features.floats).max())
-    rounding = rounding_of_backup(mdp, scale, float(np.abs(states).max()), longest)
-    return (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding
+    reach = np.maximum(states.max(axis=0), -states.min(axis=0))
+    rounding = rounding_of_backup(mdp, feature_sizes(mdp), reach, longest)
+    return np.asarray((residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding)
 
 
 def exact_successor_features(mdp: MDP, policy: Any) -> ExactSuccessorFeatures:

@@ -56,6 +56,7 @@ class Verdict:
     n_equalities: of the task's class.
     arithmetic: 'exact' or 'float'.
     proof: the `didact.proof/1` object; None in floats.
+    n_close_calls: decisions that floats could not make; `teaches` is False while there are any.
     """
 
     teaches: bool
@@ -70,6 +71,7 @@ class Verdict:
     n_equalities: int
     arithmetic: str
     proof: Mapping[str, Any] | None
+    n_close_calls: int = 0
 
 
 def check(
@@ -103,7 +105,7 @@ def check(
     witness = None if pinned else witness_of(problem, right, covered, proof)
     missing = None if pinned else problem.open_row(covered)
     return Verdict(
-        teaches=pinned and not wrong,
+        teaches=pinned and not wrong and not known.n_close_calls,
         wrong=wrong,
         witness=witness,
         loss=None
@@ -117,6 +119,7 @@ def check(
         n_equalities=len(known.cone.equalities),
         arithmetic=known.arithmetic,
         proof=None if proof is None or wrong else proof.document,
+        n_close_calls=known.n_close_calls,
     )
 
 

@@ -41,7 +41,8 @@ class Lesson:
     """Demonstrations that teach a task, or as much of it as they can.
 
     task_name: of the task that is taught.
-    status: 'complete' when they pin the class down, else 'partial'.
+    status: 'complete' when they pin the class down, 'undecided' when they do unless one of the
+    close calls goes the other way, else 'partial'.
     demonstrations: in the order to show them.
     gains: how many facets (and equality rows) each newly covers.
     cost: of all of them, in the cost that was asked for.
@@ -54,6 +55,7 @@ class Lesson:
     proof: the `didact.proof/1` object, or None in float arithmetic: numerical, not proved.
     settings: what `teach` was given.
     volumes: what the teacher 'uvm' thought was left after each pick; None for others.
+    n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
     """
 
     task_name: str
@@ -70,6 +72,7 @@ class Lesson:
     proof: Mapping[str, Any] | None
     settings: Mapping[str, Any]
     volumes: tuple[float, ...] | None = None
+    n_close_calls: int = 0
     _later: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -146,7 +149,7 @@ class Lesson:
             "volumes": None if self.volumes is None else list(self.volumes),
             "settings": dict(self.settings),
             "proof": None if self.proof is None else dict(self.proof),
-        }
+        } | ({"n_close_calls": self.n_close_calls} if self.n_close_calls else {})
 
     def report(
         self,
@@ -220,6 +223,7 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         proof=None if document["proof"] is None else _floats(_as_object(document["proof"])),
         settings=_floats(dict(document["settings"])),
         volumes=None if volumes is None else tuple(float(volume) for volume in volumes),
+        n_close_calls=int(document.get("n_close_calls", 0)),
         _later={
             "lower_bound": _read(document["lower_bound"]),
             "guarantee": _read(document["guarantee"]),
@@ -258,8 +262,10 @@ def _floats(value: Any) -> Any:
 
 
 def _as_status(status: Any) -> str:
-    if status not in ("complete", "partial"):
-        raise ValueError(f"status must be 'complete' or 'partial', not {shown(status)}")
+    if status not in ("complete", "undecided", "partial"):
+        raise ValueError(
+            f"status must be 'complete', 'undecided' or 'partial', not {shown(status)}"
+        )
     return str(status)
 
 

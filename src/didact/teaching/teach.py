@@ -289,7 +289,7 @@ def _lesson(
     total = sum((problem.costs[n] for n in picks.numbers), 0) + _cost_of(extra, cost, problem)
     return Lesson(
         task_name=task.name,
-        status="complete" if complete else "partial",
+        status="partial" if not complete else "undecided" if known.n_close_calls else "complete",
         demonstrations=tuple(demonstrations),
         gains=gains,
         cost=total,
@@ -302,6 +302,7 @@ def _lesson(
         proof=None if proof is None else proof.document,
         settings=settings,
         volumes=picks.volumes,
+        n_close_calls=known.n_close_calls,
         _later={
             "known": known,
             "lower_bound": lambda: _lower_bound(problem, picks),

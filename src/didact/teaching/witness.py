@@ -31,8 +31,9 @@ def witness_of(
         return tuple(Fraction(x, largest) for x in proof.witness)
     rows = problem.known.rows
     stated = rows.stated_by(demonstrated_pairs(problem.known.task.mdp, demonstrations))
-    nearest = nearest_in_cone(rows.normals[stated], rows.normals[problem.open_row(covered)])
-    away = -nearest.residual / np.abs(nearest.residual).max()
+    nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[problem.open_row(covered)])
+    away = -rows.unbalanced_weights(nearest.residual)
+    away /= np.abs(away).max()
     return tuple(Fraction(repr(float(x))) for x in away)
 
 

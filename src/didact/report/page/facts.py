@@ -192,11 +192,12 @@ def _against(
             return None
         largest = max(map(abs, verdict.witness))
         return tuple(Fraction(w, largest) for w in verdict.witness)
-    residual = nearest_in_cone(rows.normals[stated], rows.normals[row]).residual
+    residual = nearest_in_cone(rows.balanced[stated], rows.balanced[row]).residual
     largest_float = float(np.abs(residual).max())
     if largest_float <= 1e-9:
         return None
-    return tuple(Fraction(repr(float(-x))) for x in residual / largest_float)
+    away = -rows.unbalanced_weights(residual)
+    return tuple(Fraction(repr(float(x))) for x in away / np.abs(away).max())
 
 
 def _belief(known: EquivalenceClass, weights: Sequence[Fraction]) -> Belief:

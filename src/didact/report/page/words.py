@@ -29,6 +29,10 @@ def verdict_words(facts: Facts) -> str:
         return "Nothing needs to be shown: every reward leads to the same behaviour."
     if lesson.is_complete:
         return f"{named}{size} {'is' if n == 1 else 'are'} enough."
+    if lesson.status == "undecided":
+        up_to = counted(lesson.n_close_calls, "close call")
+        is_enough = f"{named}{size} {'is' if n == 1 else 'are'} enough"
+        return f"{is_enough}, up to {up_to} that floating point cannot decide."
     left = f"{n_open(facts)} of {counted(len(facts.said), 'constraint')}"
     if n == 0:
         return f"Not taught: no demonstration helps, {left} {_stay(n_open(facts))} open."

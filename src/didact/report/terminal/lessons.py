@@ -32,12 +32,23 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
         return f"{where}: nothing needs to be shown.{end}"
     if lesson.is_complete:
         number = "ONE" if n == 1 else str(n)
-        verb = "is" if n == 1 else "are"
-        return f"{where}: {number} {_kind(lesson)} {verb} enough.{end}"
+        return f"{where}: {number} {_kind(lesson)} {_are(n)} enough.{end}"
+    if lesson.status == "undecided":
+        shown = "nothing needs to be shown" if n == 0 else f"{n} {_kind(lesson)} {_are(n)} enough"
+        return f"{where}: {shown} {close_calls(lesson.n_close_calls)}.{end}"
     total = lesson.n_facets + lesson.n_equalities
     what = "no demonstration helps:" if n == 0 else f"{n} {_kind(lesson)} {_left(n)}"
     left = f"{len(lesson.uncovered)} of {counted(total, 'constraint')}"
     return f"{where}: NOT taught: {what} {left} open.{end}"
+
+
+def close_calls(n: int) -> str:
+    """What stands between a lesson in floats and a complete one."""
+    return f"up to {counted(n, 'close call')} that floats cannot decide"
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _left(n: int) -> str:
@@ -119,6 +130,8 @@ def _size(lesson: Lesson) -> Iterator[str]:
         if bound is not None and bound >= lesson.cost:
             least = "; no lesson of such demonstrations costs less"
         yield f"cost {_shown_bound(lesson.cost)}{least}"
+    if lesson.n_close_calls:
+        yield "exact arithmetic decides what floats cannot: arithmetic='exact'"
     if lesson.is_complete:
         yield _closed(lesson.closed)
     if lesson.volumes is not None:
@@ -187,6 +200,9 @@ def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) ->
     if verdict.teaches:
         lines = [f"{name} {'teaches' if n == 1 else 'teach'} it.{end}"]
         return [*lines, _closed(verdict.closed)]
+    if verdict.n_close_calls and not verdict.wrong and verdict.missing is None:
+        up_to = close_calls(verdict.n_close_calls)
+        return [f"{name} {'teaches' if n == 1 else 'teach'} it {up_to}.{end}"]
     lines = [f"{name} {'does' if n == 1 else 'do'} NOT teach it.{end}"]
     for pair in verdict.wrong:
         lines.append(

@@ -110,7 +110,7 @@ class Problem:
         rows = self.known.rows
         if rows.exact is not None:
             return isinstance(decide([rows.exact[g] for g in given], rows.exact[row]), Inside)
-        nearest = nearest_in_cone(rows.normals[given], rows.normals[row])
+        nearest = nearest_in_cone(rows.balanced[given], rows.balanced[row])
         return bool(nearest.converged and nearest.distance <= TOLERANCE)
 
     def covered_by(self, chosen: Iterable[int]) -> int:

@@ -97,8 +97,8 @@ def _contradicting(problem: Problem, chosen: Sequence[int], element: int) -> int
         assert not isinstance(verdict, Inside)
         exact, witness = rows.exact, verdict.witness
         return sum(1 << bit for bit, row in row_of.items() if dot(exact[row], witness) < 0)
-    away = -nearest_in_cone(rows.normals[given], rows.normals[row_of[element]]).residual
-    slacks = rows.normals @ (away / float(np.linalg.norm(away)))
+    away = -nearest_in_cone(rows.balanced[given], rows.balanced[row_of[element]]).residual
+    slacks = rows.balanced @ (away / float(np.linalg.norm(away)))
     return sum(1 << bit for bit, row in row_of.items() if slacks[row] < -TOLERANCE)
 
 

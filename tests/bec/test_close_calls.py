@@ -1,0 +1,72 @@
+"""Float mode says what it cannot decide, and no choice of units hides a feature from it."""
+
+import numpy as np
+import pytest
+
+from didact import MDP, Task, check, equivalence_class, load_lesson, teach
+
+BANDIT = [
+    [["0", "0", "1/10000000", "0"], ["0", "0", "0", "0"], ["0", "1/500", "1/500000", "0"],
+     ["2000000", "0", "1/1000000", "-3/10"]]
+]  # fmt: skip
+"""One state, four actions; features of sizes 1e-7 to 2e6, action values apart by 0.2 and more."""
+
+RING = [
+    [["1/1000000", "0"], ["0", "500"]],
+    [["1/1000000", "0"], ["1/1000000", "100"]],
+    [["1/1000000", "1000"], ["-3/10000000", "-2000"]],
+    [["1/2000000", "0"], ["1/500000", "2000"]],
+]
+RING_MOVES = [[2, 0], [3, 2], [1, 0], [2, 3]]
+
+
+def ring() -> Task:
+    moves = [[[int(t == s) for t in range(4)] for s in pair] for pair in RING_MOVES]
+    return Task(MDP(moves, RING, "0.99", start=3), ["1000000", "1/500"])
+
+
+def test_features_of_very_different_sizes_are_balanced():
+    mdp = MDP([[[1]] * 4], BANDIT, "0.99")
+    task = Task(mdp, ["-1/1000000", "7000007/10000", "-2000000", "7/10"])
+    known = equivalence_class(task, arithmetic="float", scope="all")
+    assert known.n_close_calls == 0
+    exact = equivalence_class(task, arithmetic="exact", scope="all")
+    assert known.cone.facets == exact.cone.facets
+    for facet in known.cone.facet_rows():
+        np.testing.assert_allclose(known.rows.normals[facet], exact.rows.normals[facet], rtol=1e-9)
+    lesson = teach(task, arithmetic="float", horizon=1, scope="all")
+    assert lesson.status == "complete"
+
+
+def test_a_float_lesson_is_never_called_complete_where_it_is_partial():
+    task = ring()
+    assert teach(task, arithmetic="exact", horizon=1, scope="all").status == "partial"
+    assert teach(task, arithmetic="float", horizon=1, scope="all").status != "complete"
+
+
+@pytest.fixture
+def near_tie():
+    """Two actions apart by 1e-17, with different features: floats take them for a tie."""
+    moves = [[[0, 1], [0, 1]], [[0, 0], [0, 0]]]
+    mdp = MDP(moves, [[[1, 0], [0, 1]], [[0, 0], [0, 0]]], "0.9", terminal=[1])
+    return Task(mdp, ["1", "99999999999999999/100000000000000000"])
+
+
+def test_close_calls_are_counted_and_told(near_tie, tmp_path):
+    assert teach(near_tie).status == "complete"
+    lesson = teach(near_tie, arithmetic="float")
+    assert (lesson.status, lesson.n_close_calls) == ("undecided", 1)
+    assert not lesson.is_complete
+    lesson.save(tmp_path / "lesson.json")
+    again = load_lesson(tmp_path / "lesson.json")
+    assert (again.status, again.n_close_calls) == ("undecided", 1)
+    verdict = check(near_tie, lesson.demonstrations, arithmetic="float")
+    assert (verdict.teaches, verdict.n_close_calls, verdict.n_open) == (False, 1, 0)
+
+
+def test_actions_that_count_the_same_are_no_close_calls():
+    """Equal counts are a tie whatever the weights: nothing is left to be decided."""
+    moves = [[[0, 1], [0, 1]], [[0, 0], [0, 0]]]
+    mdp = MDP(moves, [["0.1", 0], [0, 1]], "0.9", terminal=[1])
+    lesson = teach(Task(mdp, ["0.3", "-0.7"]), arithmetic="float")
+    assert (lesson.status, lesson.n_close_calls) == ("complete", 0)
