@@ -37,7 +37,7 @@ REST = "the other modules"
 
 FLOORS = {
     "mdp": ({REST}, {"exchange"}),
-    "worlds": ({REST}, {"gym"}, {"opening"}),
+    "worlds": ({REST}, {"gym"}, {"registry"}, {"opening"}),
     "teaching": ({REST}, {"covers"}, {"closure", "witness"}, {"methods"}, {"check", "teach"},
                  {"rank", "select"}),
     "learners": ({REST}, {"chains", "points"}, {"learn"}),

@@ -6,13 +6,11 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import didact
-from didact.worlds import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -77,16 +75,9 @@ def printed(command: str, folder: Path) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, own_registries):
     """A folder of its own, and registries that forget what the page registers."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "_known", dict(registry._known))
-    teaching = import_module("didact.teaching.teach")
-    monkeypatch.setattr(teaching, "_teachers", dict(teaching._teachers))
-    learning = import_module("didact.learners.learn")
-    monkeypatch.setattr(learning, "_learners", dict(learning._learners))
-    asking = import_module("didact.active.strategies")
-    monkeypatch.setattr(asking, "_strategies", dict(asking._strategies))
     return tmp_path
 
 

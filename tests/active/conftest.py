@@ -1,15 +1,13 @@
 """Fixtures of the tests of active learning."""
 
-import sys
-
 import pytest
 
+from didact.learners import register_learner
 from tests.active.weighing import NAME, weighing
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def quick(own_registries):
     """The options that make `ask` use the learner of these tests."""
-    module = sys.modules["didact.learners.learn"]
-    monkeypatch.setattr(module, "_learners", {**module._learners, NAME: weighing})
+    register_learner(NAME)(weighing)
     return {"learner": NAME}

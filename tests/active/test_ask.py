@@ -266,8 +266,14 @@ def test_a_point_learner_can_be_asked_for_and_says_nothing_of_risk():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strategy": "max"}, "no strategy is called 'max'; there are random, max-entropy"),
-        ({"learner": "bird"}, "no learner is called 'bird'; there are birl"),
+        (
+            {"strategy": "max"},
+            "no strategy is called 'max' (did you mean 'max-var'?); there are",
+        ),
+        (
+            {"learner": "bird"},
+            "no learner is called 'bird' (did you mean 'birl'?); there are",
+        ),
         ({"n_queries": 0}, "n_queries must be a whole number from 1; it is 0"),
         ({"n_queries": 2.5}, "n_queries must be a whole number from 1; it is 2.5"),
         ({"horizon": 0}, "horizon must be a whole number from 1; it is 0"),

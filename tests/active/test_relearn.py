@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from didact.active.relearn import ANEW, FRESH, WARM, learn_from, warm_starts
-from didact.learners import Belief
-from didact.learners import learn as learning
+from didact.learners import Belief, register_learner
 from didact.mdp import Demonstration
 from didact.worlds import make
 from tests.active.beliefs import situation_of
@@ -71,11 +70,9 @@ class Chains:
 
 
 @pytest.fixture
-def chains(monkeypatch):
+def chains(own_registries):
     def register(*arguments):
-        learner = Chains(*arguments)
-        monkeypatch.setitem(learning.__globals__["_learners"], "chains", learner)
-        return learner
+        return register_learner("chains")(Chains(*arguments))
 
     return register
 

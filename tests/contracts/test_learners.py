@@ -12,7 +12,7 @@ import pytest
 
 from didact.errors import DidactWarning, InvalidInput
 from didact.learners import Belief, learn, learners, load_belief
-from didact.learners.learn import find_learner, option_names
+from didact.learners.learn import option_names
 from didact.learners.summary import plain_settings
 from didact.mdp import MDP, Task
 from didact.planning import rollout, solve
@@ -261,7 +261,7 @@ COUNTS = (
 
 
 def test_the_options_are_those_that_there_are():
-    taken = {name: option_names(find_learner(name)) for name in BUILT_IN}
+    taken = {name: option_names(name) for name in BUILT_IN}
     assert {name for name in BUILT_IN if "confidence" in taken[name]} == set(CONFIDENT)
     counts = ("n_steps", "n_chains", "n_starts")
     assert {(n, o) for n in BUILT_IN for o in taken[n] if o in counts} == set(COUNTS)

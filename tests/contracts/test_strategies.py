@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from didact.active import Situation, ask, askable_states, register_strategy, strategies
 from didact.active.strategies import Query, highest, next_query
 from didact.errors import InvalidParameter
+from didact.learners import register_learner
 from didact.mdp import Demonstration, Task
 from didact.planning import solve
 from didact.worlds import gridworld, make
@@ -53,12 +54,9 @@ WORLDS = ("six-cell", "random", "slippery", "garnet", "chain", "tied", "one-star
 
 
 @pytest.fixture(autouse=True)
-def registries(monkeypatch):
+def registries(own_registries):
     """The learner of these tests, and registries put back afterwards."""
-    learners = sys.modules["didact.learners.learn"]
-    monkeypatch.setattr(learners, "_learners", {**learners._learners, NAME: weighing})
-    module = sys.modules["didact.active.strategies"]
-    monkeypatch.setattr(module, "_strategies", dict(module._strategies))
+    register_learner(NAME)(weighing)
 
 
 def run_of(task, strategy, **settings):
@@ -234,9 +232,8 @@ def test_installed_strategies_are_found(monkeypatch):
         def load(self):
             return OWN["scores"]
 
-    module = sys.modules["didact.active.strategies"]
     found = {"didact.strategies": [Entry()]}
-    monkeypatch.setattr(module.metadata, "entry_points", lambda group: found[group])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: found[group])
     assert run_of(world("random"), "installed").states == (0, 1, 2)
 
 

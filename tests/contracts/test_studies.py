@@ -195,5 +195,7 @@ def test_a_wrong_study_is_refused_in_one_line(arguments, message):
 
 
 def test_an_unknown_study_lists_those_there_are():
-    with pytest.raises(InvalidParameter, match="no study is called 'tabel1'; there are example, "):
+    with pytest.raises(
+        InvalidParameter, match=r"'tabel1' \(did you mean 'table1'\?\); there are example, "
+    ):
         find_study("tabel1")

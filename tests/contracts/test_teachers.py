@@ -6,7 +6,6 @@ import functools
 import itertools
 import json
 import math
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -220,13 +219,6 @@ def assert_readable(sentence: str) -> None:
 # Teachers of one's own
 
 
-@pytest.fixture
-def registry(monkeypatch):
-    """The registry, put back afterwards."""
-    module = sys.modules["didact.teaching.teach"]
-    monkeypatch.setattr(module, "_teachers", dict(module._teachers))
-
-
 def in_order(problem: Problem, rng: np.random.Generator) -> list[int]:
     """All candidates, first to last."""
     return list(range(len(problem.candidates)))[: problem.budget]
@@ -241,17 +233,20 @@ def shuffled(problem: Problem, rng: np.random.Generator, most: int = 5) -> Picks
 @pytest.mark.parametrize("function", [in_order, shuffled])
 @pytest.mark.parametrize("options", ["single pairs", "budget", "cost table", "closed"])
 @pytest.mark.parametrize("name", ["random", "tied", "slippery"])
-def test_a_teacher_of_ones_own_registers_in_one_line(registry, function, options, name, tmp_path):
+@pytest.mark.usefixtures("own_registries")
+def test_a_teacher_of_ones_own_registers_in_one_line(function, options, name, tmp_path):
     register_teacher("mine")(function)
     assert_contract(world(name), "mine", OPTIONS[options](world(name)), tmp_path)
 
 
-def test_a_registered_function_stays_what_it_is(registry):
+@pytest.mark.usefixtures("own_registries")
+def test_a_registered_function_stays_what_it_is():
     assert register_teacher("mine")(in_order) is in_order
     assert teachers()["mine"] is in_order
 
 
-def test_claimed_gains_are_not_taken_on_trust(registry):
+@pytest.mark.usefixtures("own_registries")
+def test_claimed_gains_are_not_taken_on_trust():
     register_teacher("boaster")(lambda problem, rng: Picks((0,), (1000,)))
     lesson = teach(world("random"), teacher="boaster", horizon=1)
     assert lesson.gains[0] < 100
@@ -279,7 +274,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_teachers_fail_with_one_readable_line(registry, kind):
+@pytest.mark.usefixtures("own_registries")
+def test_bad_teachers_fail_with_one_readable_line(kind):
     function, message = BAD[kind]
     register_teacher("bad")(function)
     with pytest.raises(InvalidParameter) as raised:
@@ -293,7 +289,10 @@ def test_bad_teachers_fail_with_one_readable_line(registry, kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"teacher": "scott"}, "no teacher is called 'scott'; there are scot"),
+        (
+            {"teacher": "scott"},
+            "no teacher is called 'scott' (did you mean 'scot'?); there are",
+        ),
         ({"n": 3}, "teacher 'scot' has no option 'n'; it takes none"),
         ({"teacher": "random", "m": 3}, "teacher 'random' has no option 'm'; it takes n"),
         ({"teacher": "random", "n": 0}, "n must be a whole number from 1; it is 0"),
@@ -349,7 +348,8 @@ def test_a_teachers_name_must_be_text(name):
         register_teacher(name)
 
 
-def test_built_in_teachers_stay(registry):
+@pytest.mark.usefixtures("own_registries")
+def test_built_in_teachers_stay():
     with pytest.raises(InvalidParameter, match="'scot' is built in"):
         register_teacher("scot")(in_order)
 
@@ -367,7 +367,8 @@ def test_a_generator_is_a_seed(teacher):
     teach(world("slippery"), seed=None, **options)
 
 
-def test_options_that_no_file_can_hold_are_written_as_text(registry, tmp_path):
+@pytest.mark.usefixtures("own_registries")
+def test_options_that_no_file_can_hold_are_written_as_text(tmp_path):
     register_teacher("mine")(lambda problem, rng, rank=None, share=0.5: [0])
     lesson = teach(world("random"), teacher="mine", horizon=1, rank={1, 2}, share=0.1)
     assert (lesson.settings["rank"], lesson.settings["share"]) == ("{1, 2}", 0.1)

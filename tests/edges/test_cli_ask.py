@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from didact.app.ask import action_keys
+from didact.learners import register_learner
 from didact.mdp import load_demonstrations
 from didact.worlds import gridworld, make
 from tests.active.weighing import NAME, weighing
@@ -19,9 +20,9 @@ SMALL = ("random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "3")
 
 
 @pytest.fixture
-def didact(didact, monkeypatch):
+def didact(didact, own_registries):
     """Run a command with a quick learner at hand."""
-    monkeypatch.setattr(learn_module, "_learners", {**learn_module._learners, NAME: weighing})
+    register_learner(NAME)(weighing)
     return didact
 
 

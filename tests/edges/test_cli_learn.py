@@ -22,9 +22,8 @@ learn_module = sys.modules["didact.learners.learn"]
 
 
 @pytest.fixture
-def didact(didact, monkeypatch):
+def didact(didact, own_registries):
     """Run a command; what is registered is forgotten."""
-    monkeypatch.setattr(learn_module, "_learners", dict(learn_module._learners))
     register_learner("drawn")(drawn)
     return didact
 

@@ -154,7 +154,10 @@ def test_a_study_without_a_trial_does_not_stop_the_others(didact, tmp_path):
 
 
 def test_unknown_names(didact):
-    refused(didact("reproduce", "tabel1"), "no study is called 'tabel1'; there are example, ")
+    refused(
+        didact("reproduce", "tabel1"),
+        "no study is called 'tabel1' (did you mean 'table1'?); there are ",
+    )
     refused(didact("reproduce", "example", "-s", "speed=3"), "example: there is no setting 'speed")
     refused(didact("reproduce", "example", "-s", "trials=3"), "there is no setting 'trials'")
     refused(didact("reproduce", "example", "-s", "trials"), "must read NAME=VALUE")

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sys
 
 import gymnasium
 import pytest
@@ -140,8 +139,6 @@ def test_options_reach_the_teacher(didact, monkeypatch):
     assert cheap["cost"] == cheap["n_pairs"]
     sampled = json.loads(didact("teach", "chain", "--rollouts", 2, "--scope", "all", "--json").out)
     assert sampled["settings"]["rollouts"] == 2
-    module = sys.modules["didact.teaching.teach"]
-    monkeypatch.setattr(module, "_teachers", dict(module._teachers))
     register_teacher("mine")(lambda problem, rng: [0])
     assert json.loads(didact(*path, "--teacher", "mine").out)["settings"]["teacher"] == "mine"
     register_teacher("worse")(lambda problem, rng: [10**9])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import sys
 from fractions import Fraction
 
 import pytest
@@ -33,10 +32,7 @@ def by_length(demonstration: Demonstration) -> Fraction:
     return Fraction(1, 3) + Fraction(len(demonstration), 1 + demonstration[0][0] % 3)
 
 
-@pytest.fixture(autouse=True)
-def registry(monkeypatch):
-    module = sys.modules["didact.teaching.teach"]
-    monkeypatch.setattr(module, "_teachers", dict(module._teachers))
+pytestmark = pytest.mark.usefixtures("own_registries")
 
 
 def problem_of(task: Task, **options) -> Problem:

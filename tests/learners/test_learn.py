@@ -18,10 +18,7 @@ from didact.worlds import make
 learn_module = sys.modules[learn_module_function.__module__]
 
 
-@pytest.fixture(autouse=True)
-def own_registry(monkeypatch):
-    """What a test registers is forgotten."""
-    monkeypatch.setattr(learn_module, "_learners", dict(learn_module._learners))
+pytestmark = pytest.mark.usefixtures("own_registries")
 
 
 @pytest.fixture
@@ -98,7 +95,8 @@ def test_a_belief_without_problems_is_silent(mdp):
 def test_options_are_checked_against_the_signature(mdp):
     register_learner("own")(lambda evidence, rng, *, depth=1, width=2: np.zeros(2))
     with pytest.raises(
-        InvalidParameter, match="'own' has no option 'dpeth'; it takes depth, width"
+        InvalidParameter,
+        match=r"'own' has no option 'dpeth' \(did you mean 'depth'\?\); it takes depth",
     ):
         learn(mdp, SHOWN, learner="own", dpeth=3)
     register_learner("plain")(lambda evidence, rng: np.zeros(2))
@@ -139,7 +137,7 @@ def test_bugs_of_built_in_learners_are_not_hidden(mdp, monkeypatch):
     def broken(evidence, rng):
         raise ZeroDivisionError
 
-    monkeypatch.setitem(learn_module._learners, "birl", broken)
+    monkeypatch.setitem(learn_module._learners._loaded, "birl", broken)
     with pytest.raises(ZeroDivisionError):
         learn(mdp, SHOWN)
 

@@ -2,15 +2,9 @@ import pickle
 
 import pytest
 
-from didact.errors import DidactWarning, InvalidModel, InvalidParameter
+from didact.errors import InvalidModel, InvalidParameter
 from didact.mdp import MDP, Task
-from didact.worlds import REQUIRED, make, register_world, registry, six_cell, worlds
-
-
-@pytest.fixture
-def clean_registry(monkeypatch):
-    monkeypatch.setattr(registry, "_known", dict(registry._known))
-    monkeypatch.setattr(registry, "_packages_seen", [])
+from didact.worlds import REQUIRED, make, register_world, six_cell, worlds
 
 
 def two_cells(discount=0.5, seed=0):
@@ -38,7 +32,7 @@ def test_the_built_in_worlds_are_listed_in_order_with_parameters():
         listed["other"] = listed["grid"]
 
 
-@pytest.mark.usefixtures("clean_registry")
+@pytest.mark.usefixtures("own_registries")
 def test_a_users_maker_is_one_line_away():
     register_world("two-cells")(two_cells)
     assert make("two-cells", discount="0.25").mdp.discount == 0.25
@@ -48,13 +42,13 @@ def test_a_users_maker_is_one_line_away():
     assert two_cells().name == "two cells"
 
 
-@pytest.mark.usefixtures("clean_registry")
+@pytest.mark.usefixtures("own_registries")
 def test_a_name_belongs_to_one_function_that_may_be_defined_again():
     register_world("two-cells")(two_cells)
     register_world("two-cells")(two_cells)
-    with pytest.raises(InvalidParameter, match=r"'six-cell' is already made by .*six_cell"):
-        register_world("six-cell")(two_cells)
-    assert worlds()["six-cell"].maker is six_cell
+    with pytest.raises(InvalidParameter, match=r"'two-cells' is already made by .*two_cells"):
+        register_world("two-cells")(six_cell)
+    assert worlds()["two-cells"].maker is two_cells
 
 
 @pytest.mark.parametrize("name", ["", "Six", "a_b", "a b", "-a", 3])
@@ -63,7 +57,7 @@ def test_names_are_lower_case_words(name):
         register_world(name)
 
 
-@pytest.mark.usefixtures("clean_registry")
+@pytest.mark.usefixtures("own_registries")
 def test_makers_take_their_parameters_by_name_and_return_tasks():
     with pytest.raises(InvalidParameter, match="'rest' cannot be given so"):
         register_world("star")(lambda *rest: two_cells())
@@ -89,39 +83,6 @@ def test_an_unknown_world_or_parameter_is_one_line_with_the_nearest_spelling():
         make("grid")
     with pytest.raises(InvalidParameter, match="no world is called"):
         make(["six-cell"])
-
-
-class Entry:
-    """An installed package's entry point."""
-
-    def __init__(self, name, maker):
-        self.name, self.value, self.maker = name, "somewhere:thing", maker
-
-    def load(self):
-        if isinstance(self.maker, Exception):
-            raise self.maker
-        return self.maker
-
-
-@pytest.mark.usefixtures("clean_registry")
-def test_installed_packages_add_worlds_and_a_broken_one_harms_no_other(monkeypatch):
-    entries = [
-        Entry("broken", ImportError("no such module")),
-        Entry("installed", two_cells),
-        Entry("six-cell", two_cells),
-    ]
-    asked = []
-    monkeypatch.setattr(
-        registry.metadata, "entry_points", lambda group: asked.append(group) or entries
-    )
-    assert make("six-cell").mdp.n_states == 6
-    assert asked == []
-    with pytest.warns(DidactWarning, match="'broken' .* is left out.*no such module"):
-        task = make("installed")
-    assert task.name == "two cells"
-    assert asked == ["didact.worlds"]
-    assert "broken" not in worlds()
-    assert worlds()["six-cell"].maker is six_cell
 
 
 def test_tasks_travel_between_processes():

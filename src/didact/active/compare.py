@@ -136,7 +136,7 @@ def compare(
     if len(set(names)) != len(names):
         raise InvalidParameter(f"strategies must differ; they are {', '.join(names)}")
     for name in names:
-        find_strategy(name, {})
+        find_strategy(name)
     roots = [int(stream(seed, "compare", i).integers(2**63)) for i in range(len(worlds))]
     jobs = [(task, names, count, root, settings) for task, root in zip(worlds, roots, strict=True)]
     found = []

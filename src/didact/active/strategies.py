@@ -7,11 +7,8 @@ state with the highest is asked; or a state; or a Demonstration, the question an
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,11 +19,12 @@ from didact.active.max_var import max_var
 from didact.active.random_queries import random_queries
 from didact.active.situation import Situation
 from didact.active.teaching_sequence import exact_sequence, scot_sequence
-from didact.errors import DidactError, InvalidParameter
-from didact.inputs import is_whole, reason_of, shown
+from didact.errors import InvalidParameter
+from didact.inputs import is_whole, shown
 from didact.mdp import Demonstration
 from didact.mdp.demonstrations import as_demonstrations
 from didact.numerics.exact import Floats
+from didact.registry import Registry
 
 Strategy = Callable[..., Any]
 Function = TypeVar("Function", bound=Strategy)
@@ -36,7 +34,7 @@ ENTRY_POINTS = "didact.strategies"
 TIED = 1e-12
 """Scores closer to the best than this, relative to it, are as good; the lowest state is asked."""
 
-_strategies: dict[str, Strategy] = {
+BUILT_IN = {
     "random": random_queries,
     "max-entropy": max_entropy,
     "max-infogain": max_infogain,
@@ -44,7 +42,8 @@ _strategies: dict[str, Strategy] = {
     "scot": scot_sequence,
     "exact": exact_sequence,
 }
-BUILT_IN = frozenset(_strategies)
+
+_strategies: Registry[Strategy] = Registry("strategy", ENTRY_POINTS, BUILT_IN)
 
 
 @dataclass(frozen=True)
@@ -63,48 +62,26 @@ def register_strategy(name: str) -> Callable[[Function], Function]:
         generator and returns scores, a state or None; its further parameters become
         `strategy_options`.
     """
-    if not isinstance(name, str) or not name:
-        raise InvalidParameter(f"a strategy's name must be text; it is {shown(name)}")
-
-    def register(function: Function) -> Function:
-        if name in BUILT_IN:
-            raise InvalidParameter(f"the strategy {name!r} is built in; choose another name")
-        _strategies[name] = function
-        return function
-
-    return register
+    return _strategies.decorator(name)
 
 
 def strategies() -> Mapping[str, Strategy]:
     """Every strategy by name: the built-in, the registered, the installed (entry points)."""
-    for entry in metadata.entry_points(group=ENTRY_POINTS):
-        if entry.name not in _strategies:
-            _strategies[entry.name] = entry.load()
-    return MappingProxyType(dict(_strategies))
+    return _strategies.everything()
 
 
-def find_strategy(name: str, options: Mapping[str, Any]) -> Strategy:
-    """The strategy of that name, its options checked."""
-    known = _strategies if name in _strategies else strategies()
-    if name not in known:
-        raise InvalidParameter(f"no strategy is called {shown(name)}; there are {', '.join(known)}")
-    accepted = list(inspect.signature(known[name]).parameters.values())[2:]
-    names = [p.name for p in accepted if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    if len(names) == len(accepted):
-        for option in options:
-            if option not in names:
-                raise InvalidParameter(
-                    f"strategy {name!r} has no option {option!r}; "
-                    f"it takes {', '.join(names) or 'none'}"
-                )
-    return known[name]
+def find_strategy(name: str, options: Iterable[str] | None = None) -> Strategy:
+    """The strategy of that name; options: the names of those given, if they are to be checked."""
+    return _strategies.find(name, options)
 
 
 def next_query(
     name: str, situation: Situation, rng: np.random.Generator, options: Mapping[str, Any]
 ) -> Query | None:
     """The strategy's next question, checked; None when it has none."""
-    returned = _returned(name, find_strategy(name, options), situation, rng, options)
+    strategy = find_strategy(name, options)
+    with _strategies.running(name):
+        returned = strategy(situation, rng, **options)
     if returned is None:
         return None
     if isinstance(returned, Demonstration):
@@ -126,24 +103,6 @@ def highest(situation: Situation, scores: Floats) -> Query | None:
         return None
     place = int(np.argmax(values >= best - TIED * abs(best)))
     return Query(int(situation.open_states[place]), float(values[place]))
-
-
-def _returned(
-    name: str,
-    strategy: Strategy,
-    situation: Situation,
-    rng: np.random.Generator,
-    options: Mapping[str, Any],
-) -> Any:
-    """What the strategy returns; a failure of a user's own is told in one line."""
-    if name in BUILT_IN:
-        return strategy(situation, rng, **options)
-    try:
-        return strategy(situation, rng, **options)
-    except DidactError:
-        raise
-    except Exception as error:
-        raise InvalidParameter(f"strategy {name!r} failed: {reason_of(error)}") from error
 
 
 def _as_open(name: str, state: int, situation: Situation) -> int:

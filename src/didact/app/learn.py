@@ -75,7 +75,8 @@ def learn_source(
     progress: called with steps done and in all, where the learner tells them.
     """
     given = dict(options or {})
-    names = option_names(find_learner(learner, given))
+    find_learner(learner, given)
+    names = option_names(learner)
     task = open_task(source, parameters)
     shown = load_demonstrations(path, task.mdp)
     if out is not None:

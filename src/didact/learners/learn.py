@@ -6,37 +6,34 @@ A learner is a function of `Evidence` and a generator that returns a `Belief`, o
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from importlib import import_module, metadata
-from types import MappingProxyType
 from typing import Any, TypeVar
 
-import numpy as np
-
-from didact.errors import DidactError, InvalidInput, InvalidParameter, NotMixed
-from didact.inputs import plain, reason_of, shown
+from didact.errors import InvalidInput, InvalidParameter, NotMixed
+from didact.inputs import is_whole, plain, shown
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence, as_evidence
 from didact.mdp import MDP
 from didact.mdp.model import as_weights
 from didact.random import Seed, as_generator
+from didact.registry import Registry
 
 Learner = Callable[..., Any]
 Function = TypeVar("Function", bound=Learner)
 
 ENTRY_POINTS = "didact.learners"
 
-_learners: dict[str, Learner | str] = {
+BUILT_IN = {
     "birl": "didact.learners.chains.birl:birl",
     "bio-irl": "didact.learners.chains.bio_irl:bio_irl",
     "ml-irl": "didact.learners.points.ml_irl:ml_irl",
     "policy-matching": "didact.learners.points.policy_matching:policy_matching",
     "max-entropy": "didact.learners.points.max_entropy:max_entropy",
 }
-BUILT_IN = frozenset(_learners)
+
+_learners: Registry[Learner] = Registry("learner", ENTRY_POINTS, BUILT_IN)
 
 
 def register_learner(name: str) -> Callable[[Function], Function]:
@@ -46,22 +43,12 @@ def register_learner(name: str) -> Callable[[Function], Function]:
         generator and returns a `Belief` or weights; its further parameters become options of
         `learn`.
     """
-    if not isinstance(name, str) or not name:
-        raise InvalidParameter(f"a learner's name must be text; it is {shown(name)}")
-
-    def register(function: Function) -> Function:
-        if name in BUILT_IN:
-            raise InvalidParameter(f"the learner {name!r} is built in; choose another name")
-        _learners[name] = function
-        return function
-
-    return register
+    return _learners.decorator(name)
 
 
 def learners() -> Mapping[str, Learner]:
     """Every learner by name: the built-in, the registered, the installed (entry points)."""
-    _find_installed()
-    return MappingProxyType({name: _loaded(name) for name in _learners})
+    return _learners.everything()
 
 
 def learn(
@@ -129,73 +116,28 @@ def learn(
         raise InvalidParameter(f"mdp must be an MDP, such as task.mdp; it is {shown(mdp)}")
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
-    returned = _ask(method, evidence, as_generator(seed, "learn"), learner, options)
+    with _learners.running(learner):
+        returned = method(evidence, as_generator(seed, "learn"), **options)
     belief = _as_belief(returned, evidence, learner, options)
-    number = int(seed) if isinstance(seed, int | np.integer) else None
+    number = int(seed) if is_whole(seed) else None
     belief = replace(belief, settings={**belief.settings, "seed": number})
     for line in belief.warnings:
         warnings.warn(line, NotMixed, stacklevel=2)
     return belief
 
 
-def find_learner(name: str, options: Iterable[str] = ()) -> Learner:
-    """The learner of this name; refuses a name or an option that there is not."""
-    if name not in _learners:
-        _find_installed()
-    if name not in _learners:
-        raise InvalidParameter(
-            f"no learner is called {shown(name)}; there are {', '.join(_learners)}"
-        )
-    method = _loaded(name)
-    names = option_names(method)
-    for option in options:
-        if names is not None and option not in names:
-            raise InvalidParameter(
-                f"learner {name!r} has no option {option!r}; it takes {', '.join(names) or 'none'}"
-            )
-    return method
+def find_learner(name: str, options: Iterable[str] | None = None) -> Learner:
+    """The learner of this name; refuses a name or an option that there is not.
+
+    options: the names of those that are given, where they are to be checked.
+    """
+    return _learners.find(name, options)
 
 
-def option_names(method: Learner) -> tuple[str, ...] | None:
+def option_names(learner: str) -> tuple[str, ...] | None:
     """The options that a learner takes; None where it takes any."""
-    accepted = list(inspect.signature(method).parameters.values())[2:]
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted):
-        return None
-    return tuple(p.name for p in accepted)
-
-
-def _find_installed() -> None:
-    for entry in metadata.entry_points(group=ENTRY_POINTS):
-        if entry.name not in _learners:
-            _learners[entry.name] = entry.load()
-
-
-def _loaded(name: str) -> Learner:
-    found = _learners[name]
-    if isinstance(found, str):
-        module, _, function = found.partition(":")
-        found = getattr(import_module(module), function)
-        _learners[name] = found
-    method: Learner = found
-    return method
-
-
-def _ask(
-    method: Learner,
-    evidence: Evidence,
-    rng: np.random.Generator,
-    learner: str,
-    options: Mapping[str, Any],
-) -> Any:
-    """What the learner returns; a failure of a user's own learner is told in one line."""
-    if learner in BUILT_IN:
-        return method(evidence, rng, **options)
-    try:
-        return method(evidence, rng, **options)
-    except DidactError:
-        raise
-    except Exception as error:
-        raise InvalidParameter(f"learner {learner!r} failed: {reason_of(error)}") from error
+    options = _learners.options(learner)
+    return None if options.open_ended else tuple(options.defaults)
 
 
 def _as_belief(

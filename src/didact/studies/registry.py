@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module, metadata
-from types import MappingProxyType
 from typing import Any
 
-from didact.errors import DidactWarning, InvalidParameter
+from didact.errors import InvalidParameter
 from didact.inputs import shown
+from didact.registry import Registry
 from didact.studies.study import Record, Study, Trial
 
 ENTRY_POINTS = "didact.studies"
 BUILT_IN = {
-    "example": "didact.studies.paper.example",
-    "table1": "didact.studies.paper.table1",
-    "features": "didact.studies.paper.features",
-    "uvm-failure": "didact.studies.paper.uvm_failure",
-    "active": "didact.studies.paper.active",
-    "chain": "didact.studies.paper.chain",
-    "balls": "didact.studies.paper.balls",
+    "example": "didact.studies.paper.example:STUDY",
+    "table1": "didact.studies.paper.table1:STUDY",
+    "features": "didact.studies.paper.features:STUDY",
+    "uvm-failure": "didact.studies.paper.uvm_failure:STUDY",
+    "active": "didact.studies.paper.active:STUDY",
+    "chain": "didact.studies.paper.chain:STUDY",
+    "balls": "didact.studies.paper.balls:STUDY",
 }
-"""The paper's studies, in its order, and the module that holds each as STUDY."""
-
-_own: dict[str, Study] = {}
+"""The paper's studies, in its order."""
 
 
 def register_study(
@@ -48,60 +44,38 @@ def register_study(
     """
     from didact.studies.summary import means_of
 
-    if name in BUILT_IN:
-        raise InvalidParameter(f"the study {name!r} is built in; choose another name")
+    _studies.require_free(name)
     if isinstance(settings, type):
         try:
             settings = settings()
         except TypeError as error:
             raise InvalidParameter(f"every setting needs a default: {error}") from None
     study = Study(name, settings, trial, summarise or means_of, quick=quick, **options)
-    _own[name] = study
+    _studies.register(name, study)
     return study
 
 
 def find_study(name: str) -> Study:
     """The study of that name: built in, registered, or installed (entry points)."""
-    if name in BUILT_IN:
-        found = import_module(BUILT_IN[name]).STUDY
-        assert isinstance(found, Study)
-        return found
-    if name not in _own:
-        _see_packages()
-    if name not in _own:
-        raise InvalidParameter(
-            f"no study is called {shown(name)}; there are {', '.join(study_names())}, and all"
-        )
-    return _own[name]
+    return _studies.find(name)
 
 
 def study_names() -> list[str]:
     """Every study's name: the paper's in its order, then others."""
-    _see_packages()
-    return [*BUILT_IN, *_own]
+    return list(_studies.names())
 
 
 def studies() -> Mapping[str, Study]:
     """Every study by name."""
-    return MappingProxyType({name: find_study(name) for name in study_names()})
+    return _studies.everything()
 
 
-def _see_packages() -> None:
-    for entry in metadata.entry_points(group=ENTRY_POINTS):
-        if entry.name in _own or entry.name in BUILT_IN:
-            continue
-        try:
-            found = entry.load()
-        except Exception as error:
-            warnings.warn(
-                f"the study {entry.value!r} of a package cannot be loaded: {error}",
-                DidactWarning,
-                stacklevel=2,
-            )
-            continue
-        if not isinstance(found, Study) or found.name != entry.name:
-            raise InvalidParameter(
-                f"the entry point {entry.value!r} must be a Study called {entry.name!r}; "
-                f"it is {shown(found)}"
-            )
-        _own[entry.name] = found
+def _as_study(name: str, given: Any) -> Study:
+    if not isinstance(given, Study) or given.name != name:
+        raise InvalidParameter(f"it must be a Study called {name!r}; it is {shown(given)}")
+    return given
+
+
+_studies: Registry[Study] = Registry(
+    "study", ENTRY_POINTS, BUILT_IN, accept=_as_study, also=("all",)
+)

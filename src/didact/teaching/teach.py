@@ -6,12 +6,9 @@ to show them, or `Picks` with its own bounds. Whatever it returns is checked her
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from importlib import metadata
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,13 +16,14 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.proofs import prove
 from didact.bec.rows import Scope, scope_states
-from didact.errors import DidactError, InvalidParameter
-from didact.inputs import is_whole, plain, reason_of, shown, whole_number
+from didact.errors import InvalidParameter
+from didact.inputs import is_whole, plain, shown, whole_number
 from didact.mdp import Demonstration, Task
 from didact.numerics.exact import whole_if_whole
 from didact.planning import evaluate
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
+from didact.registry import Registry
 from didact.teaching.closure import close, is_closed
 from didact.teaching.covers.candidates import (
     Candidates,
@@ -49,16 +47,15 @@ Teacher = Callable[..., Any]
 Function = TypeVar("Function", bound=Teacher)
 
 ENTRY_POINTS = "didact.teachers"
-
-
-_teachers: dict[str, Teacher] = {
+BUILT_IN: dict[str, Teacher] = {
     "scot": scot,
     "scot-redundant": scot,
     "exact": exact_minimum,
     "uvm": minimise_uncertainty,
     "random": random_demonstrations,
 }
-BUILT_IN = frozenset(_teachers)
+
+_teachers: Registry[Teacher] = Registry("teacher", ENTRY_POINTS, BUILT_IN)
 
 
 def register_teacher(name: str) -> Callable[[Function], Function]:
@@ -67,24 +64,12 @@ def register_teacher(name: str) -> Callable[[Function], Function]:
     name: by which `teach` and the command line know it. The function takes a problem and a
         generator and returns candidate numbers; its further parameters become options of `teach`.
     """
-    if not isinstance(name, str) or not name:
-        raise InvalidParameter(f"a teacher's name must be text; it is {shown(name)}")
-
-    def register(function: Function) -> Function:
-        if name in BUILT_IN:
-            raise InvalidParameter(f"the teacher {name!r} is built in; choose another name")
-        _teachers[name] = function
-        return function
-
-    return register
+    return _teachers.decorator(name)
 
 
 def teachers() -> Mapping[str, Teacher]:
     """Every teacher by name: the built-in, the registered, the installed (entry points)."""
-    for entry in metadata.entry_points(group=ENTRY_POINTS):
-        if entry.name not in _teachers:
-            _teachers[entry.name] = entry.load()
-    return MappingProxyType(dict(_teachers))
+    return _teachers.everything()
 
 
 def teach(
@@ -137,7 +122,7 @@ def teach(
 
     n: how many are drawn, with replacement; 20 by default.
     """
-    method = _find_teacher(teacher, options)
+    method = _teachers.find(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)
     steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
     if known is None:
@@ -152,7 +137,8 @@ def teach(
         candidates = _with_aimed(known, candidates, elements, begin)
     costs = candidate_costs(candidates, cost)
     problem = Problem(known, candidates, *elements, costs, most, options)
-    returned = _ask(method, problem, as_generator(seed, teacher), teacher)
+    with _teachers.running(teacher):
+        returned = method(problem, as_generator(seed, teacher), **options)
     picks = _as_picks(returned, problem, teacher)
     settings = {
         "teacher": teacher,
@@ -164,7 +150,7 @@ def teach(
         "starts": None if starts is None else begin.tolist(),
         "budget": most,
         "closed": closed,
-        "seed": int(seed) if isinstance(seed, int | np.integer) else None,
+        "seed": int(seed) if is_whole(seed) else None,
         **{name: plain(value) for name, value in options.items()},
     }
     added: list[Demonstration] = []
@@ -182,34 +168,6 @@ def _require_in_scope(known: EquivalenceClass, starts: Any) -> None:
             f"starts must be in scope {known.scope!r}; state {outside[0]} cannot be reached from "
             "the task's own start. Use scope='all'"
         )
-
-
-def _find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
-    known = _teachers if name in _teachers else teachers()
-    if name not in known:
-        raise InvalidParameter(f"no teacher is called {shown(name)}; there are {', '.join(known)}")
-    accepted = list(inspect.signature(known[name]).parameters.values())[2:]
-    names = [p.name for p in accepted if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    if len(names) == len(accepted):
-        for option in options:
-            if option not in names:
-                raise InvalidParameter(
-                    f"teacher {name!r} has no option {option!r}; "
-                    f"it takes {', '.join(names) or 'none'}"
-                )
-    return known[name]
-
-
-def _ask(method: Teacher, problem: Problem, rng: np.random.Generator, teacher: str) -> Any:
-    """What the teacher returns; a failure of a user's own teacher is told in one line."""
-    if teacher in BUILT_IN:
-        return method(problem, rng, **problem.options)
-    try:
-        return method(problem, rng, **problem.options)
-    except DidactError:
-        raise
-    except Exception as error:
-        raise InvalidParameter(f"teacher {teacher!r} failed: {reason_of(error)}") from error
 
 
 def _with_aimed(

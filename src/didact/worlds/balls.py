@@ -13,13 +13,11 @@ from didact.inputs import whole_number
 from didact.mdp import Task
 from didact.random import Seed, as_generator
 from didact.worlds.grids import grid_task, one_hot
-from didact.worlds.registry import register_world
 from didact.worlds.weights import draw_unit_weights
 
 FEATURE_NAMES = ("table", "bin 1", "bin 2", "bin 3", "bin 4")
 
 
-@register_world("ball-sorting")
 def ball_sorting(
     size: int = 6,
     starts: int | None = None,

@@ -11,12 +11,10 @@ from didact.mdp import MDP, Task, Transitions
 from didact.numerics.exact import Numbers
 from didact.worlds.grids import grid_layout, grid_task, gridworld, neighbours, one_hot
 from didact.worlds.parameters import as_choice
-from didact.worlds.registry import register_world
 
 TERMINAL_CONVENTIONS = ("once", "self-loop", "silent")
 
 
-@register_world("six-cell")
 def six_cell(weights: Any = (-1, -10), discount: Any = "0.9", terminal: str = "once") -> Task:
     """The paper's worked example: 2 x 3 cells, the goal in the upper left, one grey cell to avoid.
 
@@ -58,7 +56,6 @@ def _with_self_loop(task: Task) -> Task:
     return Task(looping, task.true_weights, name="six-cell, self-loop", layout=task.layout)
 
 
-@register_world("uvm-failure")
 def uvm_failure(discount: Any = "0.95") -> Task:
     """False certainty: two tied actions shown make the volume 0 while red against grey is open.
 
@@ -81,7 +78,6 @@ def uvm_failure(discount: Any = "0.95") -> Task:
     )
 
 
-@register_world("chain")
 def chain(length: int = 5, weights: Any = (1, -1, 1), discount: Any = "0.95") -> Task:
     """The paper's Markov chain: orange left end, black right end, white between; left and right.
 

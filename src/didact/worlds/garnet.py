@@ -16,7 +16,6 @@ from didact.numerics.exact import Numbers
 from didact.random import Seed, as_generator
 from didact.worlds.grids import one_hot
 from didact.worlds.parameters import MAX_FEATURE_ENTRIES, as_choice
-from didact.worlds.registry import register_world
 from didact.worlds.weights import draw_unit_weights
 
 PARTS = 100
@@ -25,7 +24,6 @@ PARTS = 100
 LARGEST_FEATURE = 5
 
 
-@register_world("garnet")
 def garnet(
     n_states: int = 30,
     n_actions: int = 4,

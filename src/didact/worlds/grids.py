@@ -22,7 +22,6 @@ from didact.mdp.transitions import MAX_ROWS
 from didact.numerics.exact import Exact, Numbers, read_number
 from didact.random import Seed, as_generator
 from didact.worlds.parameters import MAX_FEATURE_ENTRIES, as_letter_table, as_probability, as_sides
-from didact.worlds.registry import register_world
 from didact.worlds.walls import draw_free_cells
 from didact.worlds.weights import draw_unit_weights
 
@@ -120,7 +119,6 @@ def grid_task(
     return Task(mdp, weights, name=name, layout=grid_layout(free))
 
 
-@register_world("random-grid")
 def random_grid(
     size: int | tuple[int, int] = 9,
     n_features: int = 8,
@@ -166,7 +164,6 @@ def random_grid(
     )
 
 
-@register_world("grid")
 def gridworld(
     rows: Sequence[str] | str,
     weights: Mapping[str, Any] | str,

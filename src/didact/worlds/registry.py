@@ -9,32 +9,31 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from didact.errors import DidactWarning, InvalidModel, InvalidParameter
-from didact.inputs import nearest_spelling, shown
+from didact.errors import InvalidModel, InvalidParameter
+from didact.inputs import shown
 from didact.mdp import Task
+from didact.registry import REQUIRED as REQUIRED
+from didact.registry import Options, Registry, options_of
 
 ENTRY_POINTS = "didact.worlds"
+BUILT_IN = {
+    "ball-sorting": "didact.worlds.balls:ball_sorting",
+    "chain": "didact.worlds.examples:chain",
+    "garnet": "didact.worlds.garnet:garnet",
+    "grid": "didact.worlds.grids:gridworld",
+    "gymnasium": "didact.worlds.gym.tables:gymnasium_world",
+    "random-grid": "didact.worlds.grids:random_grid",
+    "six-cell": "didact.worlds.examples:six_cell",
+    "uvm-failure": "didact.worlds.examples:uvm_failure",
+}
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 Maker = TypeVar("Maker", bound=Callable[..., Task])
-
-
-class _Required:
-    """Stands where a parameter has no default."""
-
-    def __repr__(self) -> str:
-        return "required"
-
-
-REQUIRED = _Required()
 
 
 @dataclass(frozen=True)
@@ -52,30 +51,22 @@ class WorldInfo:
     open_ended: bool = False
 
 
-_known: dict[str, WorldInfo] = {}
-_packages_seen: list[str] = []
-
-
 def register_world(name: str) -> Callable[[Maker], Maker]:
     """Make the decorated function the maker of the world `name`; it stays an ordinary function.
 
     name: by which `make` and the command line know it. A name belongs to one function; defining
         that function again (a notebook cell run twice) replaces it.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidParameter(
-            "a world's name must be lower-case words joined by '-', as 'my-grid'; "
-            f"it is {shown(name)}"
-        )
+    _require_name(name)
 
     def register(maker: Maker) -> Maker:
-        earlier = _known.get(name)
+        earlier = _worlds.registered(name)
         if earlier is not None and _origin(earlier.maker) != _origin(maker):
             raise InvalidParameter(
                 f"the world {name!r} is already made by {'.'.join(_origin(earlier.maker))}; "
                 "choose another name"
             )
-        _known[name] = _describe(name, maker)
+        _worlds.register(name, maker)
         return maker
 
     return register
@@ -88,19 +79,9 @@ def make(name: str, /, **parameters: Any) -> Task:
         `didact worlds` lists them.
     parameters: of that world, as `didact worlds` shows them with their defaults.
     """
-    info = _find(name)
-    if not info.open_ended:
-        for parameter in parameters:
-            if parameter not in info.parameters:
-                raise InvalidParameter(
-                    f"world {name!r} has no parameter {shown(parameter)}"
-                    f"{nearest_spelling(parameter, info.parameters)}; "
-                    f"it takes {', '.join(info.parameters) or 'none'}"
-                )
-    for parameter, default in info.parameters.items():
-        if default is REQUIRED and parameter not in parameters:
-            raise InvalidParameter(f"world {name!r} needs the parameter {parameter!r}; give it")
-    task = info.maker(**parameters)
+    info = _worlds.find(name, parameters)
+    with _worlds.running(name):
+        task = info.maker(**parameters)
     if not isinstance(task, Task):
         raise InvalidModel(f"world {name!r} must return a Task; it returned {shown(task)}")
     return task
@@ -108,59 +89,39 @@ def make(name: str, /, **parameters: Any) -> Task:
 
 def worlds() -> Mapping[str, WorldInfo]:
     """Every world by name, in alphabetical order: the built-in, the registered, the installed."""
-    _see_packages()
-    return MappingProxyType(dict(sorted(_known.items())))
+    return MappingProxyType(dict(sorted(_worlds.everything().items())))
 
 
-def _find(name: str) -> WorldInfo:
-    if not isinstance(name, str) or name not in _known:
-        _see_packages()
-    if not isinstance(name, str) or name not in _known:
+def _require_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidParameter(
-            f"no world is called {shown(name)}{nearest_spelling(name, _known)}; "
-            f"there are {', '.join(sorted(_known))}"
+            "a world's name must be lower-case words joined by '-', as 'my-grid'; "
+            f"it is {shown(name)}"
         )
-    return _known[name]
-
-
-def _see_packages() -> None:
-    """Register what installed packages offer, once; one that cannot be loaded is warned about."""
-    if _packages_seen:
-        return
-    _packages_seen.append(ENTRY_POINTS)
-    for entry in metadata.entry_points(group=ENTRY_POINTS):
-        if entry.name in _known:
-            continue
-        try:
-            register_world(entry.name)(entry.load())
-        except Exception as error:
-            warnings.warn(
-                f"the world {entry.name!r} of {entry.value!r} is left out, because it cannot be "
-                f"loaded: {type(error).__name__}: {error}",
-                DidactWarning,
-                stacklevel=4,
-            )
 
 
 def _origin(maker: Callable[..., Task]) -> tuple[str, str]:
     return getattr(maker, "__module__", "?"), getattr(maker, "__qualname__", repr(maker))
 
 
-def _describe(name: str, maker: Callable[..., Task]) -> WorldInfo:
+def _described(name: str, maker: Any) -> WorldInfo:
+    _require_name(name)
     if not callable(maker):
         raise InvalidParameter(f"the maker of {name!r} must be a function; it is {shown(maker)}")
-    parameters: dict[str, Any] = {}
-    open_ended = False
-    for parameter in inspect.signature(maker).parameters.values():
-        if parameter.kind in _NAMED:
-            missing = parameter.default is inspect.Parameter.empty
-            parameters[parameter.name] = REQUIRED if missing else parameter.default
-        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            open_ended = True
-        else:
-            raise InvalidParameter(
-                f"the maker of {name!r} must take its parameters by name; "
-                f"{parameter.name!r} cannot be given so"
-            )
+    options = options_of(maker)
+    if options.unnamed:
+        raise InvalidParameter(
+            f"the maker of {name!r} must take its parameters by name; "
+            f"{options.unnamed[0]!r} cannot be given so"
+        )
     lines = (inspect.getdoc(maker) or name).splitlines()
-    return WorldInfo(name, lines[0], MappingProxyType(parameters), maker, open_ended)
+    return WorldInfo(name, lines[0], options.defaults, maker, options.open_ended)
+
+
+def _parameters(info: WorldInfo) -> Options:
+    return Options(info.parameters, info.open_ended)
+
+
+_worlds: Registry[WorldInfo] = Registry(
+    "world", ENTRY_POINTS, BUILT_IN, accept=_described, options=_parameters, option="parameter"
+)

@@ -25,7 +25,6 @@ from didact.mdp.transitions import require_index
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import describe, open_environment, require_table
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
-from didact.worlds.registry import register_world
 
 LARGEST_DENOMINATOR = 1000
 CLEANING_TOLERANCE = Fraction(1, 10**12)
@@ -101,7 +100,6 @@ def from_gymnasium(
     return Task(mdp, weights, name=name or notes.name, layout=notes.layout_of(nodes))
 
 
-@register_world("gymnasium")
 def gymnasium_world(id: str = "FrozenLake-v1", discount: Any = 0.95, **options: Any) -> Task:
     """A Gymnasium environment with a P table, by its id; other parameters go to the environment."""
     return from_gymnasium(id, discount=discount, **options)

@@ -1,0 +1,223 @@
+"""Things by name: the built-in, the registered, and those that installed packages add.
+
+Worlds, teachers, learners, strategies and studies are all found here, by the same rules. A built-in
+may be a text "module:name" that is loaded when it is first asked for, and keeps its name for good.
+Packages add things through an entry-point group; they are looked up once, when a name is not known
+or all names are asked for, and one that cannot be loaded is warned about and left out. The options
+of a thing are the parameters of its function, so that a wrong one is told before it is run.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from didact.errors import DidactError, DidactWarning, InvalidParameter
+from didact.inputs import in_one_line, nearest_spelling, reason_of, shown
+
+Thing = TypeVar("Thing")
+Function = TypeVar("Function", bound=Callable[..., Any])
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class _Required:
+    """Stands where an option has no default."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a function takes by name, with the defaults; `REQUIRED` where there is none.
+
+    open_ended: it takes others too. unnamed: parameters that cannot be given by name.
+    """
+
+    defaults: Mapping[str, Any]
+    open_ended: bool = False
+    unnamed: tuple[str, ...] = ()
+
+
+def options_of(function: Callable[..., Any], *, after: int = 0) -> Options:
+    """The options of a function: its parameters after the first few, which are didact's."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[after:]
+    except (TypeError, ValueError):
+        return Options(MappingProxyType({}), open_ended=True)
+    defaults, unnamed, open_ended = {}, [], False
+    for parameter in parameters:
+        if parameter.kind in _BY_NAME:
+            missing = parameter.default is inspect.Parameter.empty
+            defaults[parameter.name] = REQUIRED if missing else parameter.default
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            open_ended = True
+        else:
+            unnamed.append(parameter.name)
+    return Options(MappingProxyType(defaults), open_ended, tuple(unnamed))
+
+
+def _after_two(function: Callable[..., Any]) -> Options:
+    return options_of(function, after=2)
+
+
+class Registry(Generic[Thing]):
+    """The things of one kind by name.
+
+    kind: what one is called in messages, as "teacher". group: the entry points of packages.
+    built_in: things, or texts "module:name", by name. accept(name, given): what is kept of a thing,
+    or a refusal; by default any function as it is. options(thing): what it takes by name; by
+    default all parameters but two. option: what one of them is called. also: names that stand for
+    several things, for messages.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        built_in: Mapping[str, Any],
+        *,
+        accept: Callable[[str, Any], Thing] | None = None,
+        options: Callable[[Any], Options] = _after_two,
+        option: str = "option",
+        also: Sequence[str] = (),
+    ):
+        self.kind, self.group, self.option = kind, group, option
+        self.built_in = dict(built_in)
+        self.also = also
+        self._accept = accept or self._as_function
+        self._options = options
+        self._loaded: dict[str, Thing] = {}
+        self._added: dict[str, Thing] = {}
+        self._packages_seen = False
+
+    def decorator(self, name: str) -> Callable[[Function], Function]:
+        """What registers a function under a name, and gives it back as it is."""
+        self.require_free(name)
+
+        def register(function: Function) -> Function:
+            self.register(name, function)
+            return function
+
+        return register
+
+    def register(self, name: str, given: Any) -> None:
+        """Keep a thing under a name; the same name again replaces it, a built-in one is refused."""
+        self.require_free(name)
+        self._added[name] = self._accept(name, given)
+
+    def require_free(self, name: str) -> None:
+        """Refuse what is no name, or the name of a built-in thing."""
+        if not isinstance(name, str) or not name:
+            raise InvalidParameter(f"a {self.kind}'s name must be text; it is {shown(name)}")
+        if name in self.built_in:
+            raise InvalidParameter(f"the {self.kind} {name!r} is built in; choose another name")
+
+    def registered(self, name: str) -> Thing | None:
+        """What was added under a name so far; None where nothing was."""
+        return self._added.get(name)
+
+    def find(self, name: str, given: Iterable[str] | None = None) -> Thing:
+        """The thing of that name, loaded; an unknown name is told with its nearest spelling.
+
+        given: the names of the options for it, where they are to be checked.
+        """
+        if not self._has(name):
+            self._see_packages()
+        if not self._has(name):
+            known = (*self.names(), *self.also)
+            raise InvalidParameter(
+                f"no {self.kind} is called {shown(name)}{nearest_spelling(name, known)}; "
+                f"there are {', '.join(known)}"
+            )
+        found = self._added[name] if name in self._added else self._load(name)
+        if given is not None:
+            self._require_options(name, self._options(found), tuple(given))
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        """Every name: the built-in ones in their order, then the others as they were added."""
+        self._see_packages()
+        return (*self.built_in, *self._added)
+
+    def everything(self) -> Mapping[str, Thing]:
+        """Every thing by name, loaded."""
+        return MappingProxyType({name: self.find(name) for name in self.names()})
+
+    def options(self, name: str) -> Options:
+        """What the thing of that name takes by name."""
+        return self._options(self.find(name))
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """Tell the failure of a thing in one line; that of a built-in one is a bug and stays."""
+        try:
+            yield
+        except DidactError:
+            raise
+        except Exception as error:
+            if name in self.built_in:
+                raise
+            raise InvalidParameter(f"{self.kind} {name!r} failed: {reason_of(error)}") from error
+
+    def _has(self, name: Any) -> bool:
+        return isinstance(name, str) and (name in self._added or name in self.built_in)
+
+    def _require_options(self, name: str, options: Options, given: tuple[str, ...]) -> None:
+        """Refuse options that the thing of that name does not take, or the lack of one it needs."""
+        for option in given:
+            if option not in options.defaults and not options.open_ended:
+                raise InvalidParameter(
+                    f"{self.kind} {name!r} has no {self.option} {shown(option)}"
+                    f"{nearest_spelling(option, options.defaults)}; "
+                    f"it takes {', '.join(options.defaults) or 'none'}"
+                )
+        for option, default in options.defaults.items():
+            if default is REQUIRED and option not in given:
+                raise InvalidParameter(
+                    f"{self.kind} {name!r} needs the {self.option} {option!r}; give it"
+                )
+
+    def _load(self, name: str) -> Thing:
+        if name not in self._loaded:
+            found = self.built_in[name]
+            if isinstance(found, str):
+                module, _, thing = found.partition(":")
+                found = getattr(import_module(module), thing)
+            self._loaded[name] = self._accept(name, found)
+        return self._loaded[name]
+
+    def _see_packages(self) -> None:
+        """Add what installed packages offer, once; names that are taken stay what they are."""
+        if self._packages_seen:
+            return
+        self._packages_seen = True
+        for entry in metadata.entry_points(group=self.group):
+            if self._has(entry.name):
+                continue
+            try:
+                self.register(entry.name, entry.load())
+            except Exception as error:
+                own = isinstance(error, DidactError)
+                warnings.warn(
+                    f"the {self.kind} {entry.name!r} of {entry.value!r} is left out, because it "
+                    f"cannot be loaded: {in_one_line(error) if own else reason_of(error)}",
+                    DidactWarning,
+                    stacklevel=4,
+                )
+
+    def _as_function(self, name: str, given: Any) -> Any:
+        if not callable(given):
+            raise InvalidParameter(
+                f"the {self.kind} {name!r} must be a function; it is {shown(given)}"
+            )
+        return given
