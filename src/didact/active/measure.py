@@ -14,28 +14,30 @@ from didact.bec.classes import EquivalenceClass
 from didact.learners.risk import effective_draws, upper_bound, value_at_risk
 from didact.mdp import Demonstration
 from didact.planning import evaluate
-from didact.teaching.covers.candidates import Candidates
-from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.covers.elements import Elements, cover_elements
 
 LEVEL, DELTA = 0.95, 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The task's class, and what of it demonstrations cover."""
+    """The task's class, and what of it demonstrations cover: facets and equalities."""
 
-    known: EquivalenceClass
-    problem: Problem
+    elements: Elements
 
     @classmethod
     def of(cls, known: EquivalenceClass) -> Truth:
-        """The elements to cover are the facets and the equalities of the class."""
-        nothing = Candidates(np.zeros((0, 1), dtype=np.int64), known.task.mdp.n_actions, 1, False)
-        return cls(known, Problem(known, nothing, *cover_elements(known), []))
+        """The truth that the task's class tells."""
+        return cls(cover_elements(known))
+
+    @property
+    def known(self) -> EquivalenceClass:
+        """The task's class."""
+        return self.elements.known
 
     def n_covered(self, shown: tuple[Demonstration, ...]) -> int:
         """How many elements demonstrations cover."""
-        return self.problem.closure(self.problem.stated_elements(shown)).bit_count()
+        return self.elements.closure(self.elements.stated_elements(shown)).bit_count()
 
 
 def measured(
@@ -58,7 +60,7 @@ def measured(
             "policy_loss": found.policy_loss,
             "wrong_actions": found.wrong_actions,
             "covered": truth.n_covered(situation.demonstrations),
-            "n_elements": truth.problem.n_elements,
+            "n_elements": truth.elements.n_elements,
         }
     risk, bound = _risk(situation)
     agreement = situation.agreement[states]

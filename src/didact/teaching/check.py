@@ -7,20 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import primitive
-from didact.bec.proofs import prove
 from didact.bec.rows import Scope, demonstrated_pairs
 from didact.mdp import Demonstration, Task, as_demonstrations
-from didact.planning import evaluate
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
-from didact.teaching.covers.candidates import Candidates
-from didact.teaching.covers.problem import Problem, cover_elements
-from didact.teaching.witness import row_in_words, witness_of
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.witness import judge, row_in_words
 
 
 @dataclass(frozen=True)
@@ -96,29 +91,23 @@ def check(
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     wrong = _wrong_pairs(known, shown)
     right = _without(shown, {(w.demonstration, w.step) for w in wrong})
-    element, n_elements = cover_elements(known)
-    nothing = Candidates(np.zeros((0, 1), dtype=np.int64), task.mdp.n_actions, 1, False)
-    problem = Problem(known, nothing, element, n_elements, [])
-    covered = problem.closure(problem.stated_elements(right))
-    proof = prove(known, right) if known.rows.exact is not None else None
-    pinned = covered == problem.everything if proof is None else proof.teaches
-    witness = None if pinned else witness_of(problem, right, covered, proof)
-    missing = None if pinned else problem.open_row(covered)
+    elements = cover_elements(known)
+    covered = elements.closure(elements.stated_elements(right))
+    found = judge(elements, right, covered)
+    missing = None if found.pins_down else elements.open_row(covered)
     return Verdict(
-        teaches=pinned and not wrong and not known.n_close_calls,
+        teaches=found.pins_down and not wrong and not known.n_close_calls,
         wrong=wrong,
-        witness=witness,
-        loss=None
-        if witness is None
-        else evaluate(task, list(witness), plan=known.plan).worst_policy_loss,
+        witness=found.witness,
+        loss=found.loss,
         missing=None if missing is None else known.rows.statement_of(missing),
         missing_words=None if missing is None else row_in_words(known, missing),
         closed=not wrong and is_closed(task.mdp, known.plan, right),
-        n_open=(problem.everything & ~covered).bit_count(),
+        n_open=(elements.everything & ~covered).bit_count(),
         n_facets=known.cone.n_facets,
         n_equalities=len(known.cone.equalities),
         arithmetic=known.arithmetic,
-        proof=None if proof is None or wrong else proof.document,
+        proof=None if found.proof is None or wrong else found.proof.document,
         n_close_calls=known.n_close_calls,
     )
 

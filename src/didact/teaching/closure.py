@@ -16,7 +16,8 @@ from didact.bec.rows import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.planning import Plan, reachable_pairs
 from didact.planning.reach import all_ranges
-from didact.teaching.covers.candidates import Indices, aimed_demonstrations
+from didact.teaching.covers.aimed import aimed_demonstrations
+from didact.teaching.covers.candidates import Indices
 
 
 def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> Indices:

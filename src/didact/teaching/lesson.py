@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import read_json, write_json
@@ -34,6 +34,36 @@ class Missing:
     other: int
     reason: str
     words: str
+
+
+class Evidence(Protocol):
+    """What a lesson can be asked beyond what it holds; found when asked, or read from a file."""
+
+    @property
+    def known(self) -> Any:
+        """The task's class; None where it is not at hand."""
+
+    @property
+    def lower_bound(self) -> int | Fraction | None:
+        """No complete lesson from the same candidates costs less."""
+
+    @property
+    def guarantee(self) -> Fraction | None:
+        """Greedy costs at most so many times the cheapest."""
+
+    @property
+    def facets(self) -> tuple[Mapping[str, Any], ...]:
+        """Every facet and equality, and who covers it first."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The evidence of a lesson from a file."""
+
+    lower_bound: int | Fraction | None = None
+    guarantee: Fraction | None = None
+    facets: tuple[Mapping[str, Any], ...] = ()
+    known: None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +103,7 @@ class Lesson:
     settings: Mapping[str, Any]
     volumes: tuple[float, ...] | None = None
     n_close_calls: int = 0
-    _later: dict[str, Any] = field(default_factory=dict, repr=False)
+    _evidence: Evidence = field(default=Recorded(), repr=False)
 
     @property
     def is_complete(self) -> bool:
@@ -88,20 +118,17 @@ class Lesson:
     @property
     def lower_bound(self) -> int | Fraction | None:
         """No complete lesson from the same candidates costs less; None where none is known."""
-        found: int | Fraction | None = self._when_asked("lower_bound")
-        return found
+        return self._evidence.lower_bound
 
     @property
     def guarantee(self) -> Fraction | None:
         """Greedy costs at most so many times the cheapest: H(d); None where it does not apply."""
-        found: Fraction | None = self._when_asked("guarantee")
-        return found
+        return self._evidence.guarantee
 
     @property
     def facets(self) -> tuple[Mapping[str, Any], ...]:
         """Every facet and equality: normal, statement, words, and who covers it first."""
-        found: tuple[Mapping[str, Any], ...] = self._when_asked("facets")
-        return found
+        return self._evidence.facets
 
     def why(self, number: int) -> str:
         """In words: what demonstration `number` rules out that those before it did not.
@@ -119,12 +146,6 @@ class Lesson:
         if not sentences:
             return "It shows none of the constraints that define the behaviour for the first time."
         return "It shows that " + "; that ".join(sentences) + "."
-
-    def _when_asked(self, name: str) -> Any:
-        value = self._later.get(name)
-        if callable(value):
-            value = self._later[name] = value()
-        return value
 
     def document(self) -> dict[str, Any]:
         """The `didact.lesson/1` object."""
@@ -164,7 +185,7 @@ class Lesson:
         task: needed only for a lesson from a file.
         command: how to make the page again, to be shown on it.
         """
-        known = self._later.get("known")
+        known = self._evidence.known
         if task is None:
             if known is None:
                 raise InvalidParameter("a lesson from a file does not hold its task; give its task")
@@ -175,7 +196,7 @@ class Lesson:
 
     def _repr_html_(self) -> str | None:
         """The page in a frame, for a notebook; nothing for a lesson from a file."""
-        known = self._later.get("known")
+        known = self._evidence.known
         if known is None:
             return None
         html: str = show("lesson", self, task=known.task, known=known)
@@ -224,11 +245,11 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         settings=_floats(dict(document["settings"])),
         volumes=None if volumes is None else tuple(float(volume) for volume in volumes),
         n_close_calls=int(document.get("n_close_calls", 0)),
-        _later={
-            "lower_bound": _read(document["lower_bound"]),
-            "guarantee": _read(document["guarantee"]),
-            "facets": tuple(_as_facet(facet) for facet in document["facets"]),
-        },
+        _evidence=Recorded(
+            _read(document["lower_bound"]),
+            _read(document["guarantee"]),
+            tuple(_as_facet(facet) for facet in document["facets"]),
+        ),
     )
 
 

@@ -23,7 +23,7 @@ from didact.errors import DidactError, InvalidParameter
 from didact.inputs import in_one_line, shown
 from didact.mdp import Task
 from didact.planning.solve import Arithmetic
-from didact.teaching.covers.bounds import fewest_demonstrations
+from didact.teaching.bounds import fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
@@ -22,11 +20,13 @@ from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, WrongPair, check
 from didact.teaching.covers.candidates import MOST_PAIRS, Candidates
-from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.problem import Problem
+from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
 from didact.teaching.methods.exact import exact_minimum
 from didact.teaching.methods.scot import greedy_picks
-from didact.teaching.witness import row_in_words
 
 METHODS = ("greedy", "exact")
 
@@ -149,19 +149,19 @@ def select(
     usable = [i for i, number in enumerate(numbers) if number not in bad]
     problem = _problem(known, [recorded[i] for i in usable], cost, most)
     picked, adding = _picked(problem, method)
-    gains, covered = _gains(problem, picked)
+    coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
     names = [numbers[i] for i in usable]
     shown_ones = tuple(recorded[usable[place]] for place in picked)
     return Selection(
         task_name=task.name,
         n_episodes=len(recorded),
         chosen=tuple(names[place] for place in picked),
-        gains=gains,
+        gains=coverage.gains,
         left_out=tuple(names[place] for place in adding),
         redundant=tuple(name for i, name in enumerate(names) if i not in {*picked, *adding}),
         contradicting=contradicting,
-        missing=_missing(problem, covered),
-        n_covered=covered.bit_count(),
+        missing=_missing(problem, coverage.covered),
+        n_covered=coverage.covered.bit_count(),
         n_elements=problem.n_elements,
         verdict=check(task, shown_ones, known=known),
         demonstrations=shown_ones,
@@ -246,12 +246,9 @@ def _problem(
             f"{len(lines)} episodes of up to {width} different pairs are more than {MOST_PAIRS} "
             "pairs; give fewer episodes"
         )
-    pairs = np.full((len(lines), width), -1, dtype=np.int64)
-    for i, line in enumerate(lines):
-        pairs[i, : len(line)] = line
-    candidates = Candidates(pairs, n_actions, width, False)
     costs = [1 if cost == "demonstrations" else len(d) for d in usable]
-    return Problem(known, candidates, *cover_elements(known), costs, budget)
+    candidates = Candidates.of(lines, n_actions, width)
+    return Problem(cover_elements(known), candidates, costs, budget)
 
 
 def _picked(problem: Problem, method: str) -> tuple[list[int], list[int]]:
@@ -285,25 +282,11 @@ def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[in
     return {row for row in rows - stated if not problem.follows(given, row)}
 
 
-def _gains(problem: Problem, numbers: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """How many elements each pick newly covers, and what all of them cover."""
-    covered, gains = 0, []
-    for number in numbers:
-        after = problem.closure(covered | problem.masks.get(number, 0))
-        gains.append((after & ~covered).bit_count())
-        covered = after
-    return tuple(gains), covered
-
-
 def _missing(problem: Problem, covered: int) -> tuple[Missing, ...]:
     """What the chosen leave open, and whether another episode shows it."""
-    known = problem.known
     offered = problem.covered_by(problem.masks)
-    found = []
-    for number in range(problem.n_elements):
-        if covered >> number & 1:
-            continue
-        row = int(np.argmax(problem.element_of_row == number))
-        reason = "budget" if offered >> number & 1 else "not recorded"
-        found.append(Missing(*known.rows.statement_of(row), reason, row_in_words(known, row)))
-    return tuple(found)
+    return missing_elements(
+        problem.elements,
+        covered,
+        lambda element: "budget" if offered >> element & 1 else "not recorded",
+    )

@@ -1,24 +1,45 @@
-"""What stays open: weights that fit everything shown and are wrong, and rows in words."""
+"""Whether a class is pinned down, else weights that fit everything shown and are wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.nnls import nearest_in_cone
-from didact.bec.proofs import Proof
+from didact.bec.proofs import Proof, prove
 from didact.bec.rows import demonstrated_pairs
 from didact.bec.words import describe_half_space
 from didact.mdp import Demonstration
-from didact.teaching.covers.problem import Problem
+from didact.planning import evaluate
+from didact.teaching.covers.elements import Elements
+
+
+class Judgement(NamedTuple):
+    """Whether demonstrations pin a class down; if not, wrong weights that fit, and their loss."""
+
+    pins_down: bool
+    proof: Proof | None
+    witness: tuple[Fraction, ...] | None
+    loss: float | None
+
+
+def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: int) -> Judgement:
+    """What is known of demonstrations that cover so much: by a proof, or in floats by counting."""
+    known = elements.known
+    proof = prove(known, demonstrations) if known.rows.exact is not None else None
+    if covered == elements.everything if proof is None else proof.teaches:
+        return Judgement(True, proof, None, None)
+    witness = witness_of(elements, demonstrations, covered, proof)
+    loss = evaluate(known.task, list(witness), plan=known.plan).worst_policy_loss
+    return Judgement(False, proof, witness, loss)
 
 
 def witness_of(
-    problem: Problem, demonstrations: Sequence[Demonstration], covered: int, proof: Proof | None
+    elements: Elements, demonstrations: Sequence[Demonstration], covered: int, proof: Proof | None
 ) -> tuple[Fraction, ...]:
     """Weights that fit all demonstrations and are wrong, the largest of them 1 or -1.
 
@@ -29,9 +50,9 @@ def witness_of(
         assert proof.witness is not None
         largest = max(abs(x) for x in proof.witness)
         return tuple(Fraction(x, largest) for x in proof.witness)
-    rows = problem.known.rows
-    stated = rows.stated_by(demonstrated_pairs(problem.known.task.mdp, demonstrations))
-    nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[problem.open_row(covered)])
+    rows = elements.known.rows
+    stated = rows.stated_by(demonstrated_pairs(elements.known.task.mdp, demonstrations))
+    nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[elements.open_row(covered)])
     away = -rows.unbalanced_weights(nearest.residual)
     away /= np.abs(away).max()
     return tuple(Fraction(repr(float(x))) for x in away)

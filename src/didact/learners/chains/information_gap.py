@@ -28,7 +28,8 @@ from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, float_successor_features, solve
 from didact.teaching.covers.candidates import as_horizon, as_starts, candidate_demonstrations
-from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.problem import Problem
 from didact.teaching.methods.scot import greedy_picks
 
 Mask = NDArray[np.bool_]
@@ -124,8 +125,7 @@ class InformationGap:
             seed=0,
         )
         n_shown = len(self.evidence.demonstrations)
-        elements = cover_elements(known)
-        problem = Problem(known, candidates, *elements, [1] * len(candidates), n_shown)
+        problem = Problem(cover_elements(known), candidates, [1] * len(candidates), n_shown)
         pairs = np.unique(candidates.pairs[list(greedy_picks(problem, problem.budget))])
         stated = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
         stated[pairs[pairs >= 0]] = True

@@ -26,8 +26,8 @@ from didact.planning import Plan, solve
 from didact.planning.floats import plan_in_floats
 from didact.planning.loss import action_gaps
 from didact.teaching import Lesson
-from didact.teaching.covers.candidates import Candidates
-from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.elements import Elements, cover_elements
 from didact.teaching.witness import row_in_words
 
 TRIED = 3
@@ -111,12 +111,10 @@ def gather(task: Task, lesson: Lesson, known: EquivalenceClass | None = None) ->
     if known.task.mdp is not task.mdp:
         raise InvalidParameter("known must be the class of this very task; it is of another one")
     demonstrated_pairs(task.mdp, shown, known.plan)
-    problem = _problem(known)
-    stated = [problem.stated_elements([demonstration]) for demonstration in shown]
-    covered = [0]
-    for elements in stated:
-        covered.append(problem.closure(covered[-1] | elements))
-    ruled_out = _ruled_out(problem, shown, covered)
+    elements = cover_elements(known)
+    stated = (elements.stated_elements([demonstration]) for demonstration in shown)
+    covered = Coverage.of(elements, stated).after
+    ruled_out = _ruled_out(elements, shown, covered)
     witness = None if lesson.witness is None else _belief(known, lesson.witness)
     if witness is not None and lesson.loss is not None:
         witness = replace(witness, loss=lesson.loss)
@@ -124,28 +122,21 @@ def gather(task: Task, lesson: Lesson, known: EquivalenceClass | None = None) ->
         task=task,
         lesson=lesson,
         known=known,
-        said=_said(problem, shown, covered),
+        said=_said(elements, shown, covered),
         ruled_out=ruled_out,
         witness=witness,
         curve=_curve(known, covered, ruled_out, witness, complete=lesson.is_complete),
     )
 
 
-def _problem(known: EquivalenceClass) -> Problem:
-    """The cover problem without candidates: only what demonstrations state is asked."""
-    element, n_elements = cover_elements(known)
-    nothing = Candidates(np.zeros((0, 1), dtype=np.int64), known.task.mdp.n_actions, 1, False)
-    return Problem(known, nothing, element, n_elements, [])
-
-
-def _said(problem: Problem, shown: Sequence[Any], covered: Sequence[int]) -> tuple[Said, ...]:
-    known, n_actions = problem.known, problem.known.task.mdp.n_actions
+def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> tuple[Said, ...]:
+    known, n_actions = elements.known, elements.known.task.mdp.n_actions
     stating: dict[int, set[int]] = {}
-    for pair, element in zip(*(part.tolist() for part in problem.stating_pairs), strict=True):
+    for pair, element in zip(*(part.tolist() for part in elements.stating_pairs), strict=True):
         stating.setdefault(element, set()).add(pair)
     found = []
-    for element in range(problem.n_elements):
-        row = int(np.argmax(problem.element_of_row == element))
+    for element in range(elements.n_elements):
+        row = elements.row_of(element)
         number = next((n for n, bits in enumerate(covered) if bits >> element & 1), None)
         steps = [] if number is None else list(shown[number - 1])
         found.append(
@@ -164,16 +155,16 @@ def _said(problem: Problem, shown: Sequence[Any], covered: Sequence[int]) -> tup
 
 
 def _ruled_out(
-    problem: Problem, shown: Sequence[Any], covered: Sequence[int]
+    elements: Elements, shown: Sequence[Any], covered: Sequence[int]
 ) -> tuple[Belief | None, ...]:
     """For each demonstration a reward that fits those before it and breaks what it shows."""
-    known, left = problem.known, MOST_TRIED
+    known, left = elements.known, MOST_TRIED
     beliefs: list[Belief | None] = []
     for number in range(len(shown)):
         fresh = covered[number + 1] & ~covered[number]
-        elements = [e for e in range(problem.n_elements) if fresh >> e & 1][: min(TRIED, left)]
-        left -= len(elements)
-        rows = [int(np.argmax(problem.element_of_row == e)) for e in elements]
+        first = list(elements.within(fresh))[: min(TRIED, left)]
+        left -= len(first)
+        rows = [elements.row_of(element) for element in first]
         found = [_against(known, shown[:number], row) for row in rows]
         tried = [_belief(known, weights) for weights in found if weights is not None]
         beliefs.append(max(tried, key=lambda belief: belief.loss, default=None))

@@ -37,7 +37,8 @@ from didact.studies.summary import (
 )
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations
-from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.problem import Problem
 from didact.teaching.methods.scot import scot
 from didact.teaching.methods.uvm import minimise_uncertainty
 from didact.worlds import make
@@ -101,7 +102,7 @@ def _both(task: Task, horizon: int, n_samples: int, rng: np.random.Generator) ->
         rollouts=None,
         seed=0,
     )
-    problem = Problem(known, candidates, *cover_elements(known), [1] * len(candidates))
+    problem = Problem(cover_elements(known), candidates, [1] * len(candidates))
     _ = problem.stated
     shared = time.perf_counter() - began
     found: dict[str, object] = {"facets": known.cone.n_facets}

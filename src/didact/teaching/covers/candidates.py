@@ -1,15 +1,14 @@
 """Candidate demonstrations: what a teacher who follows the optimal policy could show.
 
 One step long they are all optimal pairs of the start states. Where policy and transitions are
-deterministic there is one trajectory from each start. Otherwise trajectories are sampled, and then
-aimed at pairs that could be shown and no sample has, so that "not sampled" and "not reachable" are
-told apart.
+deterministic there is one trajectory from each start. Otherwise trajectories are sampled; `aimed`
+adds those that no sample has.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +51,15 @@ class Candidates:
     def lengths(self) -> Indices:
         """How many pairs each candidate shows."""
         return np.asarray((self.pairs >= 0).sum(axis=1))
+
+    @classmethod
+    def of(cls, lines: Sequence[Sequence[int]], n_actions: int, horizon: int) -> Candidates:
+        """The candidates that show these pairs, one line each, and no others."""
+        width = max(map(len, lines), default=1)
+        pairs = np.full((len(lines), width), -1, dtype=np.int64)
+        for i, line in enumerate(lines):
+            pairs[i, : len(line)] = line
+        return cls(pairs, n_actions, horizon, False)
 
     def joined(self, others: Candidates) -> Candidates:
         """These candidates and others after them."""
@@ -199,54 +207,3 @@ def _distinct(pairs: Indices) -> Indices:
 def _widened(pairs: Indices, width: int) -> Indices:
     missing = width - pairs.shape[1]
     return np.pad(pairs, ((0, 0), (0, missing)), constant_values=-1) if missing else pairs
-
-
-def aimed_demonstrations(
-    mdp: MDP, plan: Plan, targets: Iterable[int], *, starts: Indices, horizon: int
-) -> tuple[Candidates, list[int]]:
-    """For each target pair a shortest trajectory that shows it last, and the targets without one.
-
-    Paths take optimal actions and possible successors only, and at most `horizon` steps.
-    """
-    before = _shortest_paths(mdp, plan, starts)
-    paths, missing = [], []
-    for target in targets:
-        path = _path_to(before, target, mdp.n_actions)
-        if path is None or len(path) > horizon or not plan.optimal.ravel()[target]:
-            missing.append(int(target))
-        else:
-            paths.append(path)
-    width = max((len(path) for path in paths), default=1)
-    pairs = np.full((len(paths), width), -1, dtype=np.int64)
-    for i, path in enumerate(paths):
-        pairs[i, : len(path)] = path
-    return Candidates(pairs, mdp.n_actions, horizon, True), missing
-
-
-def _shortest_paths(mdp: MDP, plan: Plan, starts: Indices) -> dict[int, int]:
-    """For every state that optimal play can reach, the pair before it; -1 for starts."""
-    before = dict.fromkeys(starts.tolist(), -1)
-    frontier = starts.tolist()
-    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
-    while frontier:
-        reached = []
-        for state in frontier:
-            for action in plan.optimal_actions(state):
-                row = state * mdp.n_actions + action
-                for target in successors[offsets[row] : offsets[row + 1]].tolist():
-                    if target not in before:
-                        before[target] = row
-                        reached.append(target)
-        frontier = [state for state in reached if not mdp.terminal[state]]
-    return before
-
-
-def _path_to(before: Mapping[int, int], target: int, n_actions: int) -> list[int] | None:
-    path = [target]
-    state = target // n_actions
-    while state in before:
-        if before[state] < 0:
-            return path[::-1]
-        path.append(before[state])
-        state = before[state] // n_actions
-    return None

@@ -22,6 +22,7 @@ from didact.inputs import shown
 
 Rank = Callable[[int], Any]
 Closure = Callable[[int], int]
+Costs = Sequence[int | Fraction] | Mapping[int, int] | Mapping[int, Fraction]
 
 
 class Greedy(NamedTuple):
@@ -33,7 +34,7 @@ class Greedy(NamedTuple):
 
 def greedy_cover(
     masks: Mapping[int, int],
-    costs: Sequence[int | Fraction],
+    costs: Costs,
     n_elements: int,
     *,
     rank: Rank | None = None,
@@ -68,9 +69,7 @@ def greedy_cover(
 class _Queue:
     """Candidates by their last known gain; of those that cover the same, only the first."""
 
-    def __init__(
-        self, masks: Mapping[int, int], costs: Sequence[int | Fraction], rank: Rank | None
-    ):
+    def __init__(self, masks: Mapping[int, int], costs: Costs, rank: Rank | None):
         self._masks, self._costs, self._rank = masks, costs, rank
         first = self._first_of_each()
         self._uniform = len({costs[number] for number in first}) <= 1

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.inputs import is_number, shown
 from didact.numerics.exact import whole_if_whole
+from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.covers.reductions import Uncoverable
@@ -102,12 +102,9 @@ def _contradicting(problem: Problem, chosen: Sequence[int], element: int) -> int
     return sum(1 << bit for bit, row in row_of.items() if slacks[row] < -TOLERANCE)
 
 
-def _in_greedy_order(problem: Problem, chosen: Any) -> tuple[int, ...]:
-    """The chosen candidates, those that cover most first."""
-    covered, order, left = 0, [], sorted(chosen)
-    while left:
-        best = max(left, key=lambda n: (problem.masks.get(n, 0) & ~covered).bit_count())
-        order.append(best)
-        left.remove(best)
-        covered = problem.closure(covered | problem.masks.get(best, 0))
-    return tuple(order)
+def _in_greedy_order(problem: Problem, chosen: Sequence[int]) -> tuple[int, ...]:
+    """The chosen candidates, those that cover most first; what adds nothing comes last."""
+    masks = {number: problem.masks.get(number, 0) for number in sorted(chosen)}
+    prices = dict.fromkeys(masks, 1)
+    found = greedy_cover(masks, prices, problem.n_elements, closure=problem.closure).picks
+    return (*found, *(number for number in masks if number not in found))

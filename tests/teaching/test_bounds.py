@@ -11,7 +11,7 @@ from didact.bec.classes import equivalence_class
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import Demonstration
 from didact.teaching import check
-from didact.teaching.covers.bounds import fewest_demonstrations, states_within
+from didact.teaching.bounds import fewest_demonstrations, states_within
 from didact.teaching.covers.candidates import as_starts
 from didact.worlds import make
 from tests.models import tasks
@@ -126,7 +126,7 @@ def test_it_proves_the_minimum_of_a_paper_world():
 
 
 def test_too_many_starts_give_the_trivial_bound(monkeypatch):
-    monkeypatch.setattr("didact.teaching.covers.bounds.MOST_ENTRIES", 10)
+    monkeypatch.setattr("didact.teaching.bounds.MOST_ENTRIES", 10)
     known = equivalence_class(make("random-grid"))
     starts = as_starts(known.task.mdp, None)
     assert fewest_demonstrations(known, starts=starts, horizon=20, time_limit=10.0) == 1

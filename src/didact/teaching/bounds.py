@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from didact.bec.classes import EquivalenceClass
 from didact.random import as_generator
 from didact.teaching.covers.candidates import Candidates
-from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.problem import Problem
 from didact.teaching.methods.exact import exact_minimum
 
 MOST_ENTRIES = 20_000_000
@@ -30,17 +31,16 @@ def fewest_demonstrations(
 
     0 when nothing needs to be shown; at least 1 otherwise.
     """
-    element, n_elements = cover_elements(known)
-    if n_elements == 0:
+    elements = cover_elements(known)
+    if elements.n_elements == 0:
         return 0
     mdp = known.task.mdp
     if starts.size * mdp.n_states > MOST_ENTRIES:
         return 1
-    nothing = Candidates(np.zeros((0, 1), dtype=np.int64), mdp.n_actions, horizon, False)
-    useful = np.unique(Problem(known, nothing, element, n_elements, []).stating_pairs[0])
+    useful = np.unique(elements.stating_pairs[0])
     reached = states_within(known, starts, horizon - 1)[:, useful // mdp.n_actions]
     candidates = Candidates(np.where(reached, useful, -1), mdp.n_actions, horizon, False)
-    problem = Problem(known, candidates, element, n_elements, [1] * starts.size)
+    problem = Problem(elements, candidates, [1] * starts.size)
     picks = exact_minimum(problem, as_generator(0, "bound"), time_limit=time_limit)
     bound = Fraction(picks.lower_bound or 1)
     return max(1, -(-bound.numerator // bound.denominator))

@@ -1,0 +1,128 @@
+"""What a class asks to be covered: its facets and, where there are equalities, rows that span them.
+
+Demonstrations cover a facet when they state a row of the facet's class; an equality row is covered
+when it is stated or follows from stated ones. What covers all elements pins the class down
+(cone(D) = C exactly when D's equality rows positively span L and D hits every facet class).
+
+Sets of elements are the bits of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.classes import EquivalenceClass
+from didact.bec.directions import TOLERANCE
+from didact.bec.farkas import Inside, decide
+from didact.bec.nnls import nearest_in_cone
+from didact.bec.rows import demonstrated_pairs
+from didact.mdp import Demonstration
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """The elements to cover, and what rows, pairs and demonstrations say of them.
+
+    element_of_row: (m,) the element that a row covers, -1 for none.
+    """
+
+    known: EquivalenceClass
+    element_of_row: Indices
+    n_elements: int
+
+    @property
+    def everything(self) -> int:
+        """All elements."""
+        return (1 << self.n_elements) - 1
+
+    @cached_property
+    def stating_pairs(self) -> tuple[Indices, Indices]:
+        """Pairs s*A + a that state an element, and the elements, one entry for each statement."""
+        rows = self.known.rows
+        element = np.append(self.element_of_row, -1)[rows.number]
+        hit = np.flatnonzero(element >= 0)
+        states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
+        return states * self.known.task.mdp.n_actions + actions, element[hit]
+
+    def pairs_for(self, elements: int) -> list[int]:
+        """All pairs that state one of the elements, as s*A + a, ascending."""
+        stating, element = self.stating_pairs
+        pairs: list[int] = np.unique(
+            stating[np.isin(element, list(self.within(elements)))]
+        ).tolist()
+        return pairs
+
+    def within(self, elements: int) -> Iterable[int]:
+        """The numbers of the elements in a set, ascending."""
+        return (number for number in range(self.n_elements) if elements >> number & 1)
+
+    def row_of(self, element: int) -> int:
+        """The first row that covers an element."""
+        return int(np.argmax(self.element_of_row == element))
+
+    def open_row(self, covered: int) -> int:
+        """The first row whose element is not covered."""
+        element = self.element_of_row.tolist()
+        return next(row for row, e in enumerate(element) if e >= 0 and not covered >> e & 1)
+
+    def stated_elements(self, demonstrations: Sequence[Demonstration]) -> int:
+        """The elements that demonstrations state, without what follows from them."""
+        pairs = demonstrated_pairs(self.known.task.mdp, demonstrations)
+        covered = 0
+        for element in self.element_of_row[self.known.rows.stated_by(pairs)].tolist():
+            if element >= 0:
+                covered |= 1 << element
+        return covered
+
+    def closure(self, covered: int) -> int:
+        """Covered elements, and the equality rows that follow from covered ones."""
+        given = tuple(row for row, bit in self._bit_of_equality.items() if covered & bit)
+        if len(given) in (0, len(self._bit_of_equality)):
+            return covered
+        if given not in self._implied:
+            self._implied[given] = sum(
+                bit
+                for row, bit in self._bit_of_equality.items()
+                if row not in given and self.follows(list(given), row)
+            )
+        return covered | self._implied[given]
+
+    @cached_property
+    def _bit_of_equality(self) -> dict[int, int]:
+        return {row: 1 << int(self.element_of_row[row]) for row in self.known.cone.equalities}
+
+    @cached_property
+    def _implied(self) -> dict[tuple[int, ...], int]:
+        """For equality rows already asked about, the others that follow from them."""
+        return {}
+
+    def follows(self, given: list[int], row: int) -> bool:
+        """Whether a row is a consequence of given ones."""
+        rows = self.known.rows
+        if rows.exact is not None:
+            return isinstance(decide([rows.exact[g] for g in given], rows.exact[row]), Inside)
+        nearest = nearest_in_cone(rows.balanced[given], rows.balanced[row])
+        return bool(nearest.converged and nearest.distance <= TOLERANCE)
+
+
+def cover_elements(known: EquivalenceClass, *, redundant: bool = False) -> Elements:
+    """The elements of a class: facets first, then equalities.
+
+    redundant: every distinct row is an element, as without redundancy removal.
+    """
+    cone, n_rows = known.cone, known.rows.n_rows
+    if redundant:
+        return Elements(known, np.arange(n_rows), n_rows)
+    element = np.full(n_rows, -1, dtype=np.int64)
+    for number, members in enumerate(cone.facets):
+        element[list(members)] = number
+    for number, row in enumerate(cone.equalities):
+        element[row] = cone.n_facets + number
+    return Elements(known, element, cone.n_facets + len(cone.equalities))
