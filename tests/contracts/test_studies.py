@@ -116,16 +116,17 @@ def test_tables_are_whole(name):
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_reports_are_written_and_read_back(name, tmp_path):
     report = report_of(name)
-    write_report(report, tmp_path, {"command": "didact reproduce"})
+    drawn, _ = write_report(report, tmp_path, {"command": "didact reproduce"})
     written = {path.name for path in tmp_path.iterdir()}
-    kinds = {f"{name}.{kind}" for kind in ("md", "csv", "jsonl", "svg", "png")}
+    kinds = {f"{name}.{kind}" for kind in ("md", "csv", "jsonl", "svg", "pdf", "png")}
     assert kinds | {f"{name}-times.md", f"{name}-times.csv"} <= written
     rows = list(csv.DictReader(io.StringIO(report_csv(report))))
     assert len(rows) == sum(len(table.cells) for table in report.summary.tables)
     lines = [json.loads(line) for line in report_records(report).splitlines()]
     assert [line.pop("trial") for line in lines] == sorted(report.records)
     assert lines == list(report.records.values())
-    page = index_page([report], {"date": "today"})
+    page = index_page([report], {"date": "today"}, drawn)
+    assert page.count("<svg") == len(drawn)
     assert "<script" not in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 

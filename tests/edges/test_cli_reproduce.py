@@ -21,6 +21,7 @@ assert counting.STUDY.name == "counting"  # registered by its import
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
+FILES = ("md", "csv", "jsonl", "svg", "pdf", "png", "sqlite")
 SMALL = ("-s", "trials=2", "-s", "features=2,3", "-s", "samples=500", "-s", "size=3")
 
 
@@ -32,7 +33,7 @@ def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
     assert "does not hold" not in answer.out
     assert answer.out.splitlines()[-1].endswith("reproduction/index.html")
     written = {path.name for path in (tmp_path / "reproduction").iterdir()}
-    assert {f"example.{kind}" for kind in ("md", "csv", "jsonl", "svg", "png", "sqlite")} <= written
+    assert {f"example.{kind}" for kind in FILES} <= written
     assert {"index.html", "example-times.md", "example-times.csv"} <= written
     page = (tmp_path / "reproduction" / "index.html").read_text()
     assert "didact reproduce example" in page

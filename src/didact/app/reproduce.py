@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from didact import __version__
 from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.files.json import write_bytes, write_text
 from didact.inputs import reason_of, shown
-from didact.report.figures.svg import figure_svg
+from didact.plots.studies import KINDS, pictures
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import (
     StudyReport,
@@ -26,7 +26,6 @@ from didact.report.studies.reports import (
     times_markdown,
 )
 from didact.studies.engine import Watch, run_trials
-from didact.studies.figure import Figure
 from didact.studies.registry import BUILT_IN, find_study, study_names
 from didact.studies.settings import settings_document, with_changes
 from didact.studies.store import Store, stored_settings
@@ -95,10 +94,7 @@ def reproduce(
         Store(_store_of(folder, study), study, wanted).close()  # what is refused is refused at once
     most = max(study.n_trials(wanted) for study, wanted in zip(chosen, settings, strict=True))
     workers = workers_of(jobs, cluster, most)
-    reports: list[StudyReport] = []
-    broken: list[str] = []
-    notes: dict[str, None] = {}
-    at_once = True
+    made, at_once = _Made(folder, made_by(command)), True
     try:
         for study, chosen_settings in zip(chosen, settings, strict=True):
             told = None if watch is None else watch(study)
@@ -107,19 +103,46 @@ def reproduce(
                     run_trials(study, chosen_settings, store, workers, watch=told, retry=retry)
                     report = report_of(study, chosen_settings, store)
             except NoReport as error:
-                broken.append(str(error))
+                made.broken.append(str(error))
                 continue
-            notes |= dict.fromkeys(write_report(report, folder, made_by(command)))
-            reports.append(report)
+            made.write(report)
         at_once = False
     finally:
         workers.stop(at_once=at_once)
-    if not reports:
-        raise NoReport("; ".join(broken))
-    others, left_out = _other_reports(folder, [study.name for study in chosen])
-    notes |= dict.fromkeys(left_out)
-    write_text(index_page(_in_order([*reports, *others]), made_by(command)), folder / "index.html")
-    return Reproduced(tuple(reports), folder, tuple(notes), tuple(broken))
+    if not made.reports:
+        raise NoReport("; ".join(made.broken))
+    made.write_page([study.name for study in chosen])
+    return Reproduced(tuple(made.reports), folder, tuple(made.notes), tuple(made.broken))
+
+
+@dataclass(eq=False)
+class _Made:
+    """What a run has come to so far: reports written, their pictures, and lines to tell."""
+
+    folder: Path
+    how: Mapping[str, str]
+    reports: list[StudyReport] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    drawn: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def write(self, report: StudyReport) -> None:
+        """Write the files of a study."""
+        self.reports.append(report)
+        drawn, notes = write_report(report, self.folder, self.how)
+        self.drawn |= drawn
+        self.notes |= dict.fromkeys(notes)
+
+    def write_page(self, names: Sequence[str]) -> None:
+        """Write the page of these studies and of those that earlier runs left in the folder."""
+        others, left_out = _other_reports(self.folder, names)
+        self.notes |= dict.fromkeys(left_out)
+        for report in others:
+            files, notes = drawn_figures(report, ("svg",))
+            self.drawn |= {name: found["svg"].decode() for name, found in files.items()}
+            self.notes |= dict.fromkeys(notes)
+        page = index_page(_in_order([*self.reports, *others]), self.how, self.drawn)
+        write_text(page, self.folder / "index.html")
 
 
 def _named(names: Sequence[str] | str) -> list[str]:
@@ -178,29 +201,35 @@ def report_of(study: Study, settings: Any, store: Store) -> StudyReport:
     return StudyReport(study, settings, summary, records, seconds, store.runs(), failed, total)
 
 
-def write_report(report: StudyReport, folder: Path, made: Mapping[str, str]) -> list[str]:
-    """Write a study's tables, records and figures; lines about what could not be written."""
+def write_report(
+    report: StudyReport, folder: Path, made: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Write a study's tables, records and figures.
+
+    Its figures as SVG by name, for the page, and lines about what could not be drawn.
+    """
     name = report.study.name
     write_text(report_markdown(report), folder / f"{name}.md")
     write_text(report_csv(report), folder / f"{name}.csv")
     write_text(report_records(report), folder / f"{name}.jsonl")
     write_text(times_markdown(report, made), folder / f"{name}-times.md")
     write_text(times_csv(report), folder / f"{name}-times.csv")
-    notes = []
-    for figure in (*report.summary.figures, *report.time_figures):
-        write_text(figure_svg(figure), folder / f"{figure.name}.svg")
-        notes += _write_png(figure, folder / f"{figure.name}.png")
-    return notes
+    drawn, notes = drawn_figures(report)
+    for figure, files in drawn.items():
+        for kind, content in files.items():
+            write_bytes(content, folder / f"{figure}.{kind}")
+    return {figure: files["svg"].decode() for figure, files in drawn.items()}, notes
 
 
-def _write_png(figure: Figure, path: Path) -> list[str]:
-    from didact.report.figures.png import figure_png
-
+def drawn_figures(
+    report: StudyReport, kinds: Sequence[str] = KINDS
+) -> tuple[dict[str, dict[str, bytes]], list[str]]:
+    """The figures of a report as files, by name and kind; without Matplotlib none, and why."""
     try:
-        write_bytes(figure_png(figure), path)
+        figures = (*report.summary.figures, *report.time_figures)
+        return {figure.name: pictures(figure, kinds) for figure in figures}, []
     except Unsupported as error:
-        return [str(error)]
-    return []
+        return {}, [str(error)]
 
 
 def made_by(command: str) -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from didact.mdp import Task
+
 
 @dataclass(frozen=True)
 class Series:
@@ -56,18 +58,16 @@ class Plane:
 
 @dataclass(frozen=True)
 class World:
-    """A grid of cells by colour number, arrows (row, column, direction), terminals, a mark.
+    """A grid world: thin arrows for a policy, heavy ones for what is shown, short texts on states.
 
-    directions: 'up', 'down', 'left', 'right'. strong: arrows to draw heavily, as a demonstration.
+    policy, shown: (state, action) pairs. marks: (state, text).
     """
 
     title: str
-    cells: tuple[tuple[int, ...], ...]
-    names: tuple[str, ...]
-    arrows: tuple[tuple[int, int, str], ...] = ()
-    strong: tuple[tuple[int, int, str], ...] = ()
-    ends: tuple[tuple[int, int], ...] = ()
-    marks: tuple[tuple[int, int, str], ...] = ()
+    task: Task
+    policy: tuple[tuple[int, int], ...] = ()
+    shown: tuple[tuple[int, int], ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()
 
 
 Panel = Lines | Bars | Plane | World

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
+from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import read_json, write_json
 from didact.inputs import is_whole, shown
@@ -130,6 +131,12 @@ class Lesson:
         """Every facet and equality: normal, statement, words, and who covers it first."""
         return self._evidence.facets
 
+    @property
+    def known(self) -> EquivalenceClass | None:
+        """The class that it was made from; None for a lesson from a file."""
+        found: EquivalenceClass | None = self._evidence.known
+        return found
+
     def why(self, number: int) -> str:
         """In words: what demonstration `number` rules out that those before it did not.
 
@@ -185,7 +192,7 @@ class Lesson:
         task: needed only for a lesson from a file.
         command: how to make the page again, to be shown on it.
         """
-        known = self._evidence.known
+        known = self.known
         if task is None:
             if known is None:
                 raise InvalidParameter("a lesson from a file does not hold its task; give its task")
@@ -194,9 +201,16 @@ class Lesson:
             known = None
         show("report", self, path, task=task, known=known, command=command)
 
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the demonstrations on their world; a lesson from a file needs `task=`.
+
+        Options: those of `didact.plots.lesson`. The Matplotlib axes are returned.
+        """
+        return show("plot of a lesson", self, ax, **style)
+
     def _repr_html_(self) -> str | None:
         """The page in a frame, for a notebook; nothing for a lesson from a file."""
-        known = self._evidence.known
+        known = self.known
         if known is None:
             return None
         html: str = show("lesson", self, task=known.task, known=known)

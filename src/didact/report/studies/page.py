@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from didact.report.figures.svg import figure_svg
 from didact.report.page.templates import as_it_is, render
 from didact.report.studies.reports import (
     VERDICTS,
@@ -28,15 +27,19 @@ class Grid:
     rows: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
-def index_page(reports: Sequence[StudyReport], made: Mapping[str, str]) -> str:
-    """All reports on one page, with how they were made at the end."""
-    figures = [f for r in reports for f in (*r.summary.figures, *r.time_figures)]
+def index_page(
+    reports: Sequence[StudyReport], made: Mapping[str, str], drawn: Mapping[str, str]
+) -> str:
+    """All reports on one page, with how they were made at the end.
+
+    drawn: figures as SVG by name; one that is not there is left out.
+    """
     return render(
         "studies.html.jinja",
         is_the_papers=all(report.is_the_papers for report in reports),
         reports=reports,
         made=made,
-        drawn={figure.name: as_it_is(figure_svg(figure)) for figure in figures},
+        drawn={name: as_it_is(svg) for name, svg in drawn.items()},
         verdicts=VERDICTS.replace("*", ""),
         departures_title=departures_title,
         grid=_grid,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.bec.classes import equivalence_class
-from didact.studies.figure import Figure, Lines
+from didact.studies.figure import Figure, Lines, World
 from didact.studies.paper.lessons import drawn_seed, learned, published_chain
-from didact.studies.paper.pictures import line, world_panel
+from didact.studies.paper.pictures import line
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study
 from didact.studies.summary import (
@@ -133,9 +133,9 @@ def summarise(settings: BallSettings, records: Sequence[Record]) -> Summary:
     return Summary((table,), (figure,), (faster,), remarks)
 
 
-def _table_top(settings: BallSettings) -> Any:
+def _table_top(settings: BallSettings) -> World:
     task = make("ball-sorting", size=settings.size, starts=settings.starts)
-    return world_panel(task, "the table and its bins")
+    return World("the table and its bins", task)
 
 
 STUDY = Study(

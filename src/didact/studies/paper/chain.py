@@ -20,8 +20,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task
 from didact.planning import solve
 from didact.random import stream
-from didact.studies.figure import Bars, Figure, Series
-from didact.studies.paper.pictures import world_panel
+from didact.studies.figure import Bars, Figure, Series, World
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study, one_trial
 from didact.studies.summary import Cell, Column, Summary, Table, finding
@@ -191,10 +190,10 @@ def _figure(settings: ChainSettings, record: Record) -> Figure:
     letters = lettered(settings, record)
     names = [name for name in letters if name in record["candidates"]]
     worlds = [
-        world_panel(
-            task,
+        World(
             f"policy {letters[name]}",
-            policy=[(s, LEFT if sign == "<" else RIGHT) for s, sign in enumerate(name)],
+            task,
+            tuple((s, LEFT if sign == "<" else RIGHT) for s, sign in enumerate(name)),
         )
         for name in names
     ]
@@ -207,7 +206,7 @@ def _figure(settings: ChainSettings, record: Record) -> Figure:
         NAME,
         "One demonstration, the policies that fit it, and how likely they are",
         (
-            world_panel(task, "the demonstration", shown=demonstration(settings)),
+            World("the demonstration", task, shown=tuple(demonstration(settings))),
             *worlds,
             Bars(
                 "likelihood of each candidate", "likelihood",

@@ -12,8 +12,7 @@ from fractions import Fraction
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.bec.cone import Cone
 from didact.mdp import Task
-from didact.studies.figure import Figure, Plane
-from didact.studies.paper.pictures import world_panel
+from didact.studies.figure import Figure, Plane, World
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study, one_trial
 from didact.studies.summary import Cell, Column, Summary, Table, finding
@@ -116,7 +115,7 @@ def summarise(settings: ExampleSettings, records: Sequence[Record]) -> Summary:
 
 def _figure(settings: ExampleSettings, record: Record) -> Figure:
     task = _task(settings)
-    policy = [(int(s), int(a)) for s, a in record["policy"]]
+    policy = tuple((int(s), int(a)) for s, a in record["policy"])
     weights = (float(Fraction(settings.white)), float(Fraction(settings.grey)))
 
     def plane(name: str, title: str) -> Plane:
@@ -130,9 +129,9 @@ def _figure(settings: ExampleSettings, record: Record) -> Figure:
         "example",
         "What a policy and a demonstration say of the weights",
         (
-            world_panel(task, "(a) the optimal policy", policy=policy),
+            World("(a) the optimal policy", task, policy),
             plane(POLICY, "(b) its class"),
-            world_panel(task, "(c) a demonstration", policy=policy, shown=SHOWN),
+            World("(c) a demonstration", task, policy, SHOWN),
             plane(DEMONSTRATION, "(d) the demonstration's class"),
         ),
     )

@@ -13,8 +13,7 @@ import numpy as np
 
 from didact.bec.classes import equivalence_class
 from didact.planning import evaluate, solve
-from didact.studies.figure import Figure
-from didact.studies.paper.pictures import world_panel
+from didact.studies.figure import Figure, World
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study, one_trial
 from didact.studies.summary import Cell, Column, Summary, Table, finding
@@ -96,25 +95,25 @@ def summarise(settings: FailureSettings, records: Sequence[Record]) -> Summary:
 def _figure(record: Record) -> Figure:
     task = make("uvm-failure")
     pairs = {
-        name: [(int(s), int(a)) for s, a in lesson["pairs"]] for name, lesson in record.items()
+        name: tuple((int(s), int(a)) for s, a in lesson["pairs"]) for name, lesson in record.items()
     }
 
-    def policy(weights: Any) -> list[tuple[int, int]]:
+    def policy(weights: Any) -> tuple[tuple[int, int], ...]:
         optimal = solve(task.mdp, weights).optimal
-        return [(int(s), int(a)) for s, a in zip(*optimal.nonzero(), strict=True)]
+        return tuple((int(s), int(a)) for s, a in zip(*optimal.nonzero(), strict=True))
 
     truth = policy(task.true_weights)
     witness = record["UVM"]["witness"] or [str(w) for w in task.true_weights.fractions()]
     wrong = np.flatnonzero(evaluate(task, witness).wrong_by_state)
-    marks = {int(state): "wrong" for state in wrong}
+    marks = tuple((int(state), "wrong") for state in wrong)
     return Figure(
         "uvm-failure",
         "False certainty: volume zero, and the upper right never shown",
         (
-            world_panel(task, "the optimal policy", policy=truth),
-            world_panel(task, "UVM stops after these: volume 0", shown=pairs["UVM"]),
-            world_panel(task, "a policy that fits them", policy=policy(witness), marks=marks),
-            world_panel(task, "SCOT shows these", shown=pairs["SCOT"]),
+            World("the optimal policy", task, truth),
+            World("UVM stops after these: volume 0", task, shown=pairs["UVM"]),
+            World("a policy that fits them", task, policy(witness), marks=marks),
+            World("SCOT shows these", task, shown=pairs["SCOT"]),
         ),
     )
 

@@ -1,0 +1,96 @@
+"""Lessons on paper: demonstrations on their world, and how much of the class they cover."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.mdp import MDP, Demonstration, Task
+from didact.plots.drawing import SMALL, SOFT, axes_of, colour, count_axis, without_box
+from didact.plots.worlds import world
+from didact.teaching import Lesson, Selection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_NAMED = 8
+"""Actions beyond so many are not named below a picture of steps."""
+
+
+def lesson(
+    found: Lesson, ax: Axes | None = None, *, task: Task | None = None, **style: Any
+) -> Axes:
+    """A lesson's demonstrations, numbered in their order, on the world of its task.
+
+    task: needed only for a lesson from a file. Where the world is no grid, one row of steps for
+    each demonstration, coloured by action. style: as of `world`.
+    """
+    if task is None:
+        if found.known is None:
+            raise InvalidParameter("a lesson from a file does not hold its task; give its task")
+        task = found.known.task
+    shown = found.demonstrations
+    if task.layout is None:
+        drawn = _steps(task.mdp, shown, ax, **style)
+    else:
+        drawn = world(task, ax, shown=[list(demonstration) for demonstration in shown], **style)
+    drawn.set_title(f"{task.name}\n{len(shown)} shown, {found.status}")
+    return drawn
+
+
+def _steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style: Any) -> Axes:
+    """A row of squares for each demonstration, one for each step, coloured by action."""
+    from matplotlib.lines import Line2D
+
+    drawn = axes_of(ax, 6.0, 1.2 + 0.25 * len(shown))
+    pairs = [
+        (step + 1, number + 1, action)
+        for number, demonstration in enumerate(shown)
+        for step, (_, action) in enumerate(demonstration)
+    ]
+    style = {"marker": "s", "s": 40, **style}
+    handles = []
+    for action in sorted({action for *_, action in pairs}):
+        places = np.array([(x, y) for x, y, a in pairs if a == action], dtype=float)
+        drawn.scatter(*places.T, color=colour(action), **style)
+        name = mdp.action_names[action] if mdp.action_names else f"action {action}"
+        handles.append(Line2D([], [], marker="s", ls="none", color=colour(action), label=name))
+    drawn.set_ylim(len(shown) + 0.6, 0.4)
+    drawn.set_yticks(range(1, len(shown) + 1))
+    count_axis(drawn.xaxis)
+    drawn.set_xlabel("step")
+    drawn.set_ylabel("demonstration")
+    without_box(drawn)
+    if handles and len(handles) <= MOST_NAMED:
+        drawn.legend(handles=handles, fontsize=SMALL, frameon=False, loc="upper left",
+                     bbox_to_anchor=(1.0, 1.0))  # fmt: skip
+    return drawn
+
+
+def coverage(found: Lesson | Selection, ax: Axes | None = None, **style: Any) -> Axes:
+    """How many facets and equalities are covered after each demonstration, of how many.
+
+    found: a lesson, or episodes selected from a recording. style: of the line.
+    """
+    if isinstance(found, Lesson):
+        total, what = found.n_facets + found.n_equalities, "demonstrations shown"
+    else:
+        total, what = found.n_elements, "episodes shown"
+    covered = np.concatenate(([0], np.cumsum(found.gains, dtype=np.int64)))
+    drawn = axes_of(ax, 4.0, 3.0)
+    drawn.axhline(total, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)))
+    drawn.annotate(
+        f"all {total}", (0, total), (0, 2), textcoords="offset points", fontsize=SMALL, color=SOFT
+    )
+    style = {"where": "post", "color": colour(0), "marker": "o", "markersize": 4, **style}
+    drawn.step(range(len(covered)), covered, **style)
+    drawn.set_ylim(0, 1.12 * max(total, 1))
+    count_axis(drawn.xaxis)
+    count_axis(drawn.yaxis)
+    without_box(drawn, grid="y")
+    drawn.set_xlabel(what)
+    drawn.set_ylabel("constraints covered")
+    drawn.set_title(found.task_name)
+    return drawn

@@ -1,1 +1,0 @@
-"""Figures of studies: laid out once as plain shapes, written as SVG or drawn by Matplotlib."""
