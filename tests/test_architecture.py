@@ -54,7 +54,7 @@ def test_floors_name_what_is_there():
             at = PACKAGE / room / thing
             assert at.with_suffix(".py").exists() or (at / "__init__.py").exists(), at
         rooms = {at.parent.name for at in (PACKAGE / room).glob("*/__init__.py")}
-        assert rooms <= {*named, "figures"}, f"{rooms - {*named}} of {room} has no floor"
+        assert rooms <= {*named}, f"{rooms - {*named}} of {room} has no floor"
 
 
 def test_the_front_opens_the_command_line_and_lends_names_only():

@@ -1,111 +1,15 @@
 """Figures of studies: what is drawn is what is described, in the same bytes, everywhere."""
 
-import functools
-import io
-import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
-from didact import make
 from didact.errors import Unsupported
 from didact.plots.studies import draw_figure, draw_panel, pictures
-from didact.studies.figure import Bars, Figure, Lines, Plane, Series, World
-
-LINES = Lines(
-    "losses", "queries", "loss",
-    (
-        Series("one", (1, 2, 3), (5, 3, 1), (4, 2, 0), (6, 4, 2)),
-        Series("other", (1, 2, 3), (4, 4, 4)),
-    ),
-)  # fmt: skip
-LOG = Lines("time", "features", "s", (Series("a", (2, 4), (0.02, 300.0)),), log_y=True)
-BARS = Bars(
-    "pairs", "n", ("first", "second"),
-    (Series("ours", (0, 1), (3, 9), (2, 8), (4, 10)), Series("the paper", (1,), (7,))),
-)  # fmt: skip
-PLANE = Plane("class", "w0", "w1", ((2.539, -1, "a"), (-1, 0, "b")), ((-1, -10, "true"),))
-WORLD = World(
-    "<world> & co", make("six-cell"), ((1, 2), (2, 1)), ((5, 2),), ((4, "wrong"),)
-)  # fmt: skip
-EVERY = Figure("every", "All <kinds> & one", (LINES, LOG, BARS, PLANE, WORLD))
-
-
-@functools.cache
-def every():
-    """The figure with every kind of panel as files, by kind."""
-    return pictures(EVERY)
-
-
-@pytest.fixture
-def ax():
-    from matplotlib.figure import Figure as Sheet
-
-    return Sheet().add_subplot()
-
-
-def test_svg_is_well_formed_and_escaped():
-    text = every()["svg"].decode()
-    root = ElementTree.fromstring(text)
-    assert root.tag.endswith("svg")
-    texts = [node.text for node in root.iter() if node.tag.endswith("text")]
-    assert {"<world> & co", "All <kinds> & one", "true", "ours", "wrong"} <= set(texts)
-    assert root.get("aria-label") == "All <kinds> & one"
-    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
-
-
-def test_svgs_can_stand_in_one_page():
-    """No name stands in two of them, and no style of one reaches another."""
-    one = every()["svg"].decode()
-    two = pictures(Figure("other", "t", EVERY.panels), ["svg"])["svg"].decode()
-    names = [{n.get("id") for n in ElementTree.fromstring(t).iter()} - {None} for t in (one, two)]
-    assert names[0]
-    assert not names[0] & names[1]
-    assert "<style" not in one + two
-
-
-def test_the_same_figure_is_the_same_bytes_whatever_a_person_has_set():
-    import matplotlib
-
-    first = every()
-    assert {kind: content[:4] for kind, content in first.items()} == {
-        "svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG",
-    }  # fmt: skip
-    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.fonttype": "path"}):
-        assert pictures(EVERY) == first
-
-
-def test_another_process_draws_the_same_bytes():
-    code = (
-        "import hashlib\nfrom tests.plots.test_studies import EVERY, pictures\n"
-        "print(*(hashlib.sha256(c).hexdigest() for c in pictures(EVERY).values()))"
-    )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-            env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": ":".join(sys.path)},
-        ).stdout
-        for seed in (1, 2)
-    }  # fmt: skip
-    assert len(found) == 1
-
-
-def test_nothing_tells_when_or_with_what_it_was_drawn():
-    import matplotlib
-
-    for content in every().values():
-        for word in (b"Date", matplotlib.__version__.encode(), b"Matplotlib v"):
-            assert word not in content
-
-
-def test_a_print_has_three_hundred_dots_an_inch():
-    from PIL import Image
-
-    assert Image.open(io.BytesIO(every()["png"])).width == 7 * 300
+from tests.plots.every import BARS, EVERY, LINES, LOG, PLANE, WORLD
 
 
 def test_everything_is_inside_the_picture():

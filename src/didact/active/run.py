@@ -12,6 +12,7 @@ import numpy as np
 from didact.files.json import write_json
 from didact.learners.belief import Belief
 from didact.mdp import Demonstration
+from didact.mdp.showing import show
 from didact.numerics.exact import Floats
 
 RUN_FORMAT = "didact.run/1"
@@ -126,6 +127,13 @@ class Run:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.run/1` file; `didact check` and `didact learn` read its answers."""
         write_json(self.document(), path)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw a loss before the first question and after each answer.
+
+        Options: those of `didact.plots.curve`. The Matplotlib axes are returned.
+        """
+        return show("plot of a run", self, ax, **style)
 
     def __repr__(self) -> str:
         return (

@@ -20,6 +20,7 @@ from didact.bec.rows import (
 from didact.errors import InvalidParameter
 from didact.inputs import choice
 from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.mdp.showing import show
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -73,6 +74,13 @@ class EquivalenceClass:
         state, _, other = self.rows.statements.T
         tied = self.plan.optimal[state, other] & (self.rows.number >= 0)
         return -(-int(np.count_nonzero(tied)) // 2)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the class in the plane of two weights, `weights=(0, 1)`.
+
+        Options: those of `didact.plots.cone`. The Matplotlib axes are returned.
+        """
+        return show("plot of a class", self, ax, **style)
 
 
 def equivalence_class(

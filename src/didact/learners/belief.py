@@ -14,6 +14,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice, in_one_line, shown
 from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration
+from didact.mdp.showing import show
 from didact.numerics.exact import Floats
 
 if TYPE_CHECKING:
@@ -156,6 +157,13 @@ class Belief:
         from didact.learners.belief_files import save_belief
 
         save_belief(self, path)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw what is known of each weight, as intervals.
+
+        Options: those of `didact.plots.posterior`. The Matplotlib axes are returned.
+        """
+        return show("plot of a belief", self, ax, **style)
 
     def __str__(self) -> str:
         from didact.learners.summary import in_words

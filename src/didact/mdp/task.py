@@ -46,6 +46,13 @@ class Task:
         """The true weights as floats, shape (k,)."""
         return self.true_weights.floats
 
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the world: cells by feature, a policy where one is given.
+
+        Options: those of `didact.plots.world`. The Matplotlib axes are returned.
+        """
+        return show("plot of a task", self, ax, **style)
+
     def __reduce__(self) -> tuple[Any, ...]:
         layout = None if self.layout is None else dict(self.layout)
         return _restored, (self.mdp, self.true_weights, self.name, layout)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from didact.inputs import choice
 from didact.mdp import MDP
 from didact.mdp.model import as_weights
+from didact.mdp.showing import show
 from didact.numerics.exact import Floats, Numbers
 from didact.planning.derived import reward_table
 from didact.planning.floats import FloatPlan, plan_in_floats
@@ -65,6 +66,13 @@ class Plan:
         """Equal probability for all optimal actions, shape (S, A); zero in terminal states."""
         counts = np.maximum(self.optimal.sum(axis=1, keepdims=True), 1)
         return np.asarray(self.optimal / counts)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the optimal actions on the world of `task=`, or else all values.
+
+        Options: those of `didact.plots.plan`. The Matplotlib axes are returned.
+        """
+        return show("plot of a plan", self, ax, **style)
 
     def optimal_actions(self, state: int) -> list[int]:
         """The optimal actions of a state; none where it is terminal.

@@ -16,7 +16,7 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass
 from didact.bec.cone import Cone
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import shown
 from didact.plots.drawing import FAINT, INK, SMALL, axes_of, colour, legend_below
 
 if TYPE_CHECKING:

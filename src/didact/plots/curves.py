@@ -9,7 +9,7 @@ import numpy as np
 
 from didact.active.run import Run
 from didact.errors import InvalidParameter
-from didact.numerics.exact import shown
+from didact.inputs import shown
 from didact.plots.drawing import SMALL, axes_of, colour, count_axis, sign, without_box
 
 if TYPE_CHECKING:

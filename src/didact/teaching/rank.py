@@ -22,6 +22,7 @@ from didact.bec.rows import scope_states
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import in_one_line, shown
 from didact.mdp import Task
+from didact.mdp.showing import show
 from didact.planning.solve import Arithmetic
 from didact.teaching.bounds import fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -126,6 +127,13 @@ class Difficulty:
     def document(self) -> dict[str, Any]:
         """The same for machines."""
         return dict(vars(self))
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the smallest lessons and their bounds; many rows: `didact.plots.difficulty`.
+
+        Options: those of `didact.plots.difficulty`. The Matplotlib axes are returned.
+        """
+        return show("plot of a difficulty", self, ax, **style)
 
 
 def rank(

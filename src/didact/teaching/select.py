@@ -16,6 +16,7 @@ from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import shown, whole_number
 from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.mdp.showing import show
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, WrongPair, check
@@ -109,6 +110,13 @@ class Selection:
             "closed": verdict.closed,
             "arithmetic": verdict.arithmetic,
         }
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw how much is covered after each chosen episode.
+
+        Options: those of `didact.plots.coverage`. The Matplotlib axes are returned.
+        """
+        return show("plot of a selection", self, ax, **style)
 
 
 def select(

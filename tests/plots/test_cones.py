@@ -1,0 +1,38 @@
+"""Classes: shaded where rewards fit, by asking the cone itself."""
+
+import numpy as np
+import pytest
+
+from didact import equivalence_class, make
+from didact.errors import InvalidParameter
+
+
+@pytest.mark.parametrize("weights", [(0, 1), (2, 0), None])
+def test_a_cone_is_shaded_where_the_rewards_fit(ax, taught, weights):
+    known = taught[1].known
+    known.plot(ax, weights=weights)
+    (region,) = ax.patches
+    (low_x, high_x), (low_y, high_y) = ax.get_xlim(), ax.get_ylim()
+    points = np.random.default_rng(0).uniform((low_x, low_y), (high_x, high_y), size=(400, 2))
+    names = (ax.get_xlabel(), ax.get_ylabel())
+    first, second = (int(name.split()[0].removeprefix("w")) for name in names)
+    fits = []
+    for x, y in points:
+        weights_there = known.task.weights.copy()
+        weights_there[[first, second]] = x, y
+        fits.append(known.cone.contains(weights_there.tolist()) != "outside")
+    assert any(fits)
+    assert region.get_path().contains_points(points).tolist() == fits
+
+
+def test_an_equality_is_a_line_and_not_a_region(ax):
+    known = equivalence_class(make("uvm-failure"))
+    assert known.cone.equalities
+    known.plot(ax, weights=(0, 1))
+    assert not ax.patches
+
+
+@pytest.mark.parametrize("weights", [(0, 0), (0, 3), (0,), "ab", (0.5, 1)])
+def test_weights_that_are_not_there_are_refused(ax, taught, weights):
+    with pytest.raises(InvalidParameter, match="two different features from 0 to 2; they are"):
+        taught[1].known.plot(ax, weights=weights)

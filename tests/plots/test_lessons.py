@@ -1,0 +1,51 @@
+"""Lessons: demonstrations where they go, and what they cover."""
+
+import numpy as np
+import pytest
+
+from didact import load_lesson, make, plots, select, teach
+from didact.errors import InvalidParameter
+from tests.plots.arrows import arrows, expected
+
+
+def test_a_lesson_is_its_demonstrations(ax, taught):
+    _, lesson = taught
+    lesson.plot(ax)
+    assert arrows(ax) == [expected(list(d), 4) for d in lesson.demonstrations]
+    assert len(lesson.demonstrations) > 1
+    numbers = [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
+    assert numbers == [str(i + 1) for i in range(len(lesson.demonstrations))]
+
+
+def test_a_lesson_from_a_file_needs_its_task(ax, taught, tmp_path):
+    task, lesson = taught
+    lesson.save(tmp_path / "lesson.json")
+    loaded = load_lesson(tmp_path / "lesson.json")
+    with pytest.raises(InvalidParameter, match="give its task"):
+        loaded.plot(ax)
+    loaded.plot(ax, task=task)
+    assert len(arrows(ax)) == len(lesson.demonstrations)
+
+
+def test_coverage_rises_to_all(ax, taught):
+    _, lesson = taught
+    plots.coverage(lesson, ax)
+    total, steps = ax.get_lines()
+    assert list(steps.get_ydata()) == [0, *np.cumsum(lesson.gains)]
+    assert lesson.is_complete
+    assert set(total.get_ydata()) == {steps.get_ydata()[-1]}
+
+
+def test_a_selection_covers_what_it_says(ax, taught):
+    task, lesson = taught
+    found = select(task, lesson.demonstrations[:1])
+    found.plot(ax)
+    total, steps = ax.get_lines()
+    assert steps.get_ydata()[-1] == found.n_covered
+    assert set(total.get_ydata()) == {found.n_elements}
+
+
+def test_a_lesson_in_a_world_that_is_no_grid_is_its_steps(ax):
+    lesson = teach(make("garnet"))
+    lesson.plot(ax)
+    assert sum(len(c.get_offsets()) for c in ax.collections) == lesson.n_pairs
