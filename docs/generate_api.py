@@ -1,6 +1,7 @@
 """The reference of the Python names, from their docstrings: `python docs/generate_api.py`.
 
-Names are those of `didact.__all__`, by the room they come from; a test compares the file with it.
+Names are those of `didact.__all__`, by the room they come from, and of `didact.plots`; a test
+compares the file with them.
 A docstring says the result, then has a line `name: what it is` for each parameter at the left
 margin (lines that go on are indented). What follows a line `Options of birl, draws from the
 posterior:` are options of that learner, teacher or strategy.
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import didact
+from didact import plots
 
 PAGE = Path(__file__).with_name("api.md")
 INTRODUCTION = """\
@@ -129,14 +131,17 @@ def api_reference() -> str:
     sections = [INTRODUCTION]
     for room, title in TITLES.items():
         names = [name for name in didact.__all__ if didact._ROOM_OF[name] == room]
-        sections += [f"## {title}\n", *map(_section, names)]
+        sections += [f"## {title}\n", *(_section(f"didact.{name}") for name in names)]
+    sections += ["## Pictures\n", *(_section(f"didact.plots.{name}") for name in plots.__all__)]
     return "\n".join(sections)
 
 
-def _section(name: str) -> str:
-    value = getattr(didact, name)
+def _section(place: str) -> str:
+    room, _, name = place.rpartition(".")
+    value = getattr(plots if room == "didact.plots" else didact, name)
     kind = "class " if inspect.isclass(value) else ""
-    lines = [f"### {name}", "", "```text", _call(f"{kind}didact.{name}", value), "```", ""]
+    title = place.removeprefix("didact.")
+    lines = [f"### {title}", "", "```text", _call(f"{kind}{place}", value), "```", ""]
     for part in parts_of(value):
         lines += [*_written(part), ""]
     members = [*_members(value)] if kind else []

@@ -1,6 +1,7 @@
 """Makes the pictures of the documentation: `python docs/make_pictures.py`.
 
-Needs Playwright and Chromium. The pictures show pages as a browser draws them.
+Pages are shown as a browser draws them, for which Playwright and Chromium are needed; plots are
+drawn by Matplotlib.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from matplotlib.figure import Figure
 from playwright.sync_api import sync_playwright
 
-from didact import equivalence_class, from_gymnasium, teach
+from didact import equivalence_class, from_gymnasium, learn, make, plots, teach
 from didact.app.teach import verify
+from didact.plots.files import print_style
 from didact.report.page.lesson import lesson_page
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -28,11 +31,27 @@ def lesson_html() -> str:
     return lesson_page(task, lesson, known=known, verified=verify(task, lesson.document()))
 
 
+def draw_plots(path: Path) -> None:
+    """Four of the pictures that a lesson leads to, on one sheet."""
+    task = make("random-grid", size=5, n_features=4, seed=2)
+    lesson = teach(task, horizon=4)
+    belief = learn(task.mdp, lesson.demonstrations, learner="birl", seed=0)
+    with print_style("plots"):
+        sheet = Figure((7.0, 5.6), layout="constrained")
+        axes = sheet.subplots(2, 2)
+        lesson.plot(axes[0, 0])
+        lesson.known.plot(axes[0, 1])
+        belief.plot(axes[1, 0], truth=task.true_weights)
+        plots.coverage(lesson, axes[1, 1])
+        sheet.savefig(path, dpi=150, metadata={"Software": None})
+
+
 def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         sys.exit("there is no Chromium to draw with")
     PICTURES.mkdir(exist_ok=True)
+    draw_plots(PICTURES / "plots.png")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         page = Path(folder) / "lesson.html"
         page.write_text(lesson_html(), encoding="utf-8")

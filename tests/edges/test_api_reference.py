@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import didact
+from didact import plots
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCRIPT = importlib.util.spec_from_file_location("generate_api", DOCS / "generate_api.py")
@@ -32,7 +33,7 @@ def public_functions() -> dict[str, object]:
         if inspect.isclass(value):
             for member, (function, _) in generator.members_of(value).items():
                 found[f"{name}.{member}"] = function
-    return found
+    return {**found, **{f"plots.{name}": getattr(plots, name) for name in plots.__all__}}
 
 
 FUNCTIONS = public_functions()
@@ -46,7 +47,7 @@ def test_the_reference_is_up_to_date():
 
 def test_every_public_name_has_its_section():
     reference = generator.api_reference()
-    for name in didact.__all__:
+    for name in [*didact.__all__, *(f"plots.{name}" for name in plots.__all__)]:
         assert reference.count(f"\n### {name}\n") == 1
 
 

@@ -131,7 +131,8 @@ class Run:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw a loss before the first question and after each answer.
 
-        Options: those of `didact.plots.curve`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.curve`.
         """
         return show("plot of a run", self, ax, **style)
 

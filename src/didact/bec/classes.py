@@ -78,7 +78,8 @@ class EquivalenceClass:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the class in the plane of two weights, `weights=(0, 1)`.
 
-        Options: those of `didact.plots.cone`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.cone`.
         """
         return show("plot of a class", self, ax, **style)
 

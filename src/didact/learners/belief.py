@@ -161,7 +161,8 @@ class Belief:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw what is known of each weight, as intervals.
 
-        Options: those of `didact.plots.posterior`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.posterior`.
         """
         return show("plot of a belief", self, ax, **style)
 

@@ -49,7 +49,8 @@ class Task:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the world: cells by feature, a policy where one is given.
 
-        Options: those of `didact.plots.world`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.world`.
         """
         return show("plot of a task", self, ax, **style)
 

@@ -70,7 +70,8 @@ class Plan:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the optimal actions on the world of `task=`, or else all values.
 
-        Options: those of `didact.plots.plan`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.plan`.
         """
         return show("plot of a plan", self, ax, **style)
 

@@ -23,7 +23,8 @@ def difficulty(
     """How hard tasks are to teach: pairs and demonstrations, with a line at the proved bound.
 
     rows: of `didact.rank`, drawn from the top; a task that could not be taught has no bars.
-    style: of the bars.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    style: of the bars, as Matplotlib's barh takes it.
     """
     listed = [rows] if isinstance(rows, Difficulty) else list(rows)
     drawn = axes_of(ax, 5.5, 1.0 + 0.42 * len(listed))

@@ -20,8 +20,13 @@ QUANTILES = (0.025, 0.25, 0.75, 0.975)
 def posterior(belief: Belief, ax: Axes | None = None, *, truth: Any = None, **style: Any) -> Axes:
     """Each weight's draws: 95% thin, the middle half thick, mean and most likely value.
 
+    A point learner has a point for each weight.
+
+    belief: of `didact.learn`.
+    ax: Matplotlib axes, new ones by default; they are returned.
     truth: weights to mark, scaled to the length of the most likely ones, since a reward is known
-    only up to a factor. style: of the lines. A point learner has a point for each weight.
+        only up to a factor.
+    style: of the lines, as Matplotlib's hlines takes it.
     """
     k = belief.mdp.n_features
     places = np.arange(k)

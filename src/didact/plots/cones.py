@@ -50,8 +50,11 @@ def cone(
 ) -> Axes:
     """The class of rewards in the plane of two weights, the true ones marked.
 
-    weights: the two features; by default those in the most facets. The others keep their true
-    values. style: of the shaded region (Matplotlib's fill).
+    known: an equivalence class, or its cone.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    weights: the two features, by default those in the most facets; the others keep their true
+        weights.
+    style: of the shaded region, as Matplotlib's fill takes it.
     """
     found = known.cone if isinstance(known, EquivalenceClass) else known
     first, second = _two_weights(found, weights)

@@ -24,10 +24,13 @@ MEASURES = {
 
 
 def curve(run: Run, ax: Axes | None = None, *, measure: str | None = None, **style: Any) -> Axes:
-    """A measure before the first question and after each answer, on axes that can be shared.
+    """A measure before the first question and after each answer; runs can share axes.
 
-    measure: 'policy_loss' (the default where the truth is known), 'wrong_actions',
-    'value_at_risk' (else the default; its bound is a band) or 'covered'. style: of the line.
+    run: of `didact.ask`.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    measure: 'policy_loss' (the default where the truth is known), 'wrong_actions', 'covered', or
+        'value_at_risk' (else the default; a band reaches to its bound).
+    style: of the line, as Matplotlib's plot takes it.
     """
     if measure is None:
         known = run.steps[0].policy_loss is not None

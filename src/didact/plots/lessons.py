@@ -24,8 +24,12 @@ def lesson(
 ) -> Axes:
     """A lesson's demonstrations, numbered in their order, on the world of its task.
 
-    task: needed only for a lesson from a file. Where the world is no grid, one row of steps for
-    each demonstration, coloured by action. style: as of `world`.
+    Where the world is no grid, a row of steps for each demonstration, coloured by action.
+
+    found: of `didact.teach`, or from a file.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    task: needed only for a lesson from a file.
+    style: options of `world`, such as a policy.
     """
     if task is None:
         if found.known is None:
@@ -72,7 +76,9 @@ def _steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style:
 def coverage(found: Lesson | Selection, ax: Axes | None = None, **style: Any) -> Axes:
     """How many facets and equalities are covered after each demonstration, of how many.
 
-    found: a lesson, or episodes selected from a recording. style: of the line.
+    found: a lesson, or episodes selected from a recording.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    style: of the line, as Matplotlib's step takes it.
     """
     if isinstance(found, Lesson):
         total, what = found.n_facets + found.n_equalities, "demonstrations shown"

@@ -57,11 +57,15 @@ def world(
     legend: bool = True,
     **style: Any,
 ) -> Axes:
-    """The world of a task, on axes given or new ones; a world that is no grid as its rewards.
+    """The world of a task: cells by feature; a world that is no grid as its rewards.
 
-    policy: a plan, actions taken (S, A), or (state, action) pairs, drawn as thin arrows. shown:
-    demonstrations, drawn as heavy ones, in numbered colours. marks: a short text on a state.
-    legend: the features' names below. style: of the policy's arrows (Matplotlib's quiver).
+    task: whose world it is.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    policy: a plan, actions taken (S, A), or (state, action) pairs, drawn as thin arrows.
+    shown: demonstrations, drawn as heavy arrows in numbered colours.
+    marks: a short text for each of some states.
+    legend: whether the features are named below.
+    style: of the policy's arrows, as Matplotlib's quiver takes it.
     """
     if task.layout is None:
         return _rewards(task, ax, **style)
@@ -83,7 +87,13 @@ def world(
 
 
 def plan(found: Plan, ax: Axes | None = None, *, task: Task | None = None, **style: Any) -> Axes:
-    """A plan: arrows on the task's world, or without a task its values by state and action."""
+    """A plan: arrows on the task's world, or without a task its values by state and action.
+
+    found: of `didact.solve`.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    task: whose plan it is.
+    style: of the arrows, or of the image of values.
+    """
     if task is not None and task.layout is not None:
         return world(task, ax, policy=found, **style)
     drawn = _table(found.action_values, ax, "value", **style)

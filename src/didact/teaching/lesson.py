@@ -204,7 +204,8 @@ class Lesson:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the demonstrations on their world; a lesson from a file needs `task=`.
 
-        Options: those of `didact.plots.lesson`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.lesson`.
         """
         return show("plot of a lesson", self, ax, **style)
 

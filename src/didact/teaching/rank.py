@@ -131,7 +131,8 @@ class Difficulty:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the smallest lessons and their bounds; many rows: `didact.plots.difficulty`.
 
-        Options: those of `didact.plots.difficulty`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.difficulty`.
         """
         return show("plot of a difficulty", self, ax, **style)
 

@@ -114,7 +114,8 @@ class Selection:
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw how much is covered after each chosen episode.
 
-        Options: those of `didact.plots.coverage`. The Matplotlib axes are returned.
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.coverage`.
         """
         return show("plot of a selection", self, ax, **style)
 
