@@ -22,6 +22,7 @@ from didact.files.json import write_json
 from didact.inputs import choice, plain, shown, whole_number
 from didact.mdp import Task
 from didact.numerics.exact import Floats
+from didact.numerics.intervals import mean_interval
 from didact.random import stream
 
 COMPARISON_FORMAT = "didact.comparison/1"
@@ -70,7 +71,7 @@ class Comparison:
         place = self._baseline(baseline)
         rows = []
         for number, name in enumerate(self.strategies):
-            difference, low, high = mean_interval(areas[:, number] - areas[:, place])
+            difference, low, high, _ = mean_interval((areas[:, number] - areas[:, place]).tolist())
             rows.append(
                 {
                     "strategy": name,
@@ -184,15 +185,3 @@ def _one_world(
 def _filled(curve: Floats, length: int) -> Floats:
     """A curve that ended early goes on with its last value."""
     return np.pad(curve, (0, length - curve.size), mode="edge")
-
-
-def mean_interval(values: Floats, level: float = 0.95) -> tuple[float, float, float]:
-    """The mean of independent values and its Student interval; NaN ends for a single value."""
-    mean = float(values.mean())
-    if values.size < 2:
-        return mean, float("nan"), float("nan")
-    from scipy.stats import t
-
-    error = float(values.std(ddof=1) / np.sqrt(values.size))
-    half = float(t.ppf((1 + level) / 2, values.size - 1)) * error
-    return mean, mean - half, mean + half

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from didact.numerics.intervals import mean_interval, student_reach
 from didact.studies.figure import Figure
 from didact.studies.paper.published import CLAIMS, Claim, Printed, printed
 from didact.studies.study import Record
@@ -105,20 +106,7 @@ class Summary:
 def estimate(values: Iterable[float]) -> Estimate:
     """The mean of the values with its interval; of one value nothing but the value is known."""
     found = [float(value) for value in values]
-    n = len(found)
-    mean = math.fsum(found) / n if n else math.nan
-    if n < 2:
-        return Estimate(mean, math.nan, math.nan, math.nan, n)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (n - 1))
-    half = _quantile(n) * spread / math.sqrt(n)
-    return Estimate(mean, mean - half, mean + half, spread, n)
-
-
-def _quantile(n: int) -> float:
-    """How many standard errors an interval of LEVEL reaches, n values known."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n - 1, 0.5 + LEVEL / 2))
+    return Estimate(*mean_interval(found, LEVEL), len(found))
 
 
 def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
@@ -129,7 +117,9 @@ def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
     rounding = 0.5 * 10.0**-paper.decimals
     if ours.n < 2:
         return None
-    reach = _quantile(ours.n) * ours.spread * math.sqrt(1 / ours.n + 1 / paper.n) + rounding
+    reach = (
+        student_reach(ours.n, LEVEL) * ours.spread * math.sqrt(1 / ours.n + 1 / paper.n) + rounding
+    )
     difference = ours.mean - paper.value
     if abs(difference) <= reach:
         return "agrees"

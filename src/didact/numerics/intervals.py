@@ -1,0 +1,37 @@
+"""The mean of independent values, and Student's interval that holds the true mean.
+
+Sums are rounded once (`math.fsum`), so that the order of the values changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class MeanInterval(NamedTuple):
+    """A mean, the ends of its interval, the standard deviation; NaN where there are too few."""
+
+    mean: float
+    low: float
+    high: float
+    spread: float
+
+
+def mean_interval(values: Sequence[float], level: float = 0.95) -> MeanInterval:
+    """The mean of some values and the interval that holds the true one with this probability."""
+    n = len(values)
+    mean = math.fsum(values) / n if n else math.nan
+    if n < 2:
+        return MeanInterval(mean, math.nan, math.nan, math.nan)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    half = student_reach(n, level) * spread / math.sqrt(n)
+    return MeanInterval(mean, mean - half, mean + half, spread)
+
+
+def student_reach(n: int, level: float = 0.95) -> float:
+    """How many standard errors the interval of a mean of n values reaches to each side."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 0.5 + level / 2))
