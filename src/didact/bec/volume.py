@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from didact.bec.similarity import scaled_rows, unit_normals
 from didact.errors import InvalidParameter
 from didact.inputs import choice
+from didact.numerics.polygons import cut
 
 Floats = NDArray[np.float64]
 Region = Literal["box", "sphere"]
@@ -193,24 +194,11 @@ def _clipped(polygon: Floats, rows: Floats) -> Floats:
         worst = int(np.argmin(lowest))
         if lowest[worst] >= 0.0:
             break
-        polygon = _cut(polygon, rows[worst])
+        heights = polygon @ rows[worst]
+        polygon = np.array(cut(polygon.tolist(), heights.tolist())).reshape(-1, 3)
         lowest[worst] = 0.0
         rows = rows[lowest < 0.0]
     return polygon
-
-
-def _cut(polygon: Floats, row: Floats) -> Floats:
-    """The part of a convex polygon where one row is >= 0 (Sutherland and Hodgman 1974)."""
-    heights = polygon @ row
-    corners = []
-    for here, height in enumerate(heights):
-        after = (here + 1) % len(polygon)
-        if height >= 0.0:
-            corners.append(polygon[here])
-        if height < 0.0 < heights[after] or heights[after] < 0.0 < height:
-            way = height / (height - heights[after])
-            corners.append(polygon[here] + way * (polygon[after] - polygon[here]))
-    return np.array(corners).reshape(-1, polygon.shape[1])
 
 
 def count_inside(rows: Floats, *, region: Region, n_samples: int, rng: np.random.Generator) -> int:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from didact import equivalence_class, make, teach
 from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidParameter
-from didact.report.page.slices import cut_polygon, likely_pairs, slice_of
+from didact.numerics.polygons import cut_by_line
+from didact.report.page.slices import likely_pairs, slice_of
 
 entries = st.integers(-4, 4)
 square = [(Fraction(x), Fraction(y)) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
@@ -21,7 +22,7 @@ def test_a_cut_polygon_holds_exactly_the_points_that_fit(given_cuts, x, y):
     """Cuts that keep the middle, as those of a slice through the true weights do."""
     corners = list(square)
     for a, b, c in given_cuts:
-        corners = cut_polygon(corners, (Fraction(a), Fraction(b), Fraction(c)))
+        corners = cut_by_line(corners, (Fraction(a), Fraction(b), Fraction(c)))
     assert corners
     for px, py in corners:
         assert all(a * px + b * py + c >= 0 for a, b, c in given_cuts)

@@ -17,12 +17,13 @@ from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import shown as shown_value
 from didact.mdp import Demonstration
+from didact.numerics.polygons import cut_by_line, square
 
 MOST_CONSIDERED = 8
 """Pairs are chosen among so many features, those that take part in the most facets."""
 MOST_REGIONS = 12
 
-Corner = tuple[Fraction, Fraction]
+Corner = tuple[Fraction, ...]
 Cut = tuple[Fraction, Fraction, Fraction]
 """a, b, c: the half-plane a*x + b*y + c >= 0."""
 
@@ -40,26 +41,6 @@ class Slice:
     reach: Fraction
     regions: tuple[tuple[Corner, ...], ...]
     goal: tuple[Corner, ...]
-
-
-def cut_polygon(corners: Sequence[Corner], cut: Cut) -> list[Corner]:
-    """The part of a convex polygon in a half-plane; segments and points are polygons too."""
-    a, b, c = cut
-    kept: list[Corner] = []
-    sides = [a * x + b * y + c for x, y in corners]
-    for i, (corner, side) in enumerate(zip(corners, sides, strict=True)):
-        before, other = sides[i - 1], corners[i - 1]
-        if (side < 0 < before) or (before < 0 < side):
-            share = before / (before - side)
-            kept.append(
-                (
-                    other[0] + share * (corner[0] - other[0]),
-                    other[1] + share * (corner[1] - other[1]),
-                )
-            )
-        if side >= 0:
-            kept.append(corner)
-    return [p for i, p in enumerate(kept) if len(kept) == 1 or p != kept[i - 1]] or kept[:1]
 
 
 def likely_pairs(known: EquivalenceClass, most: int) -> list[tuple[int, int]]:
@@ -80,9 +61,7 @@ def defining_rows(known: EquivalenceClass) -> list[int]:
 
 def _n_sides(known: EquivalenceClass, pair: tuple[int, int]) -> int:
     largest = _largest(known)
-    return len(
-        _cut_by(_cuts(known, defining_rows(known), pair, largest), _square_of(largest), largest)
-    )
+    return len(_cut_by(_cuts(known, defining_rows(known), pair, largest), square(largest), largest))
 
 
 def slice_of(
@@ -100,7 +79,7 @@ def slice_of(
     most = 2 * _largest(known)
     goal_cuts = _cuts(known, defining_rows(known), pair, most)
     reach = _reach(goal_cuts, most)
-    corners, stated = _square_of(reach), set[int]()
+    corners, stated = square(reach), set[int]()
     regions = []
     for n in shown_numbers(len(demonstrations)):
         pairs = demonstrated_pairs(known.task.mdp, demonstrations[:n])
@@ -108,7 +87,7 @@ def slice_of(
         stated |= fresh
         corners = _cut_by(_cuts(known, sorted(fresh), pair, reach), corners, reach)
         regions.append(tuple(corners))
-    goal = tuple(_cut_by(goal_cuts, _square_of(reach), reach))
+    goal = tuple(_cut_by(goal_cuts, square(reach), reach))
     return Slice(pair, (weights[pair[0]], weights[pair[1]]), reach, tuple(regions), goal)
 
 
@@ -165,10 +144,6 @@ def normal_of(known: EquivalenceClass, row: int) -> list[Fraction]:
     return [Fraction(round(float(x) * 2**40), 2**40) for x in known.rows.normals[row]]
 
 
-def _square_of(reach: Fraction) -> list[Corner]:
-    return [(-reach, -reach), (reach, -reach), (reach, reach), (-reach, reach)]
-
-
 def _cut_by(cuts: Sequence[Cut], corners: list[Corner], reach: Fraction) -> list[Corner]:
     """The polygon in all half-planes; floats only tell which cuts are far from it."""
     floats = [(float(x), float(y)) for x, y in corners]
@@ -177,13 +152,13 @@ def _cut_by(cuts: Sequence[Cut], corners: list[Corner], reach: Fraction) -> list
         a, b, c = map(float, cut)
         if all(a * x + b * y + c > doubt for x, y in floats):
             continue
-        corners = cut_polygon(corners, cut)
+        corners = cut_by_line(corners, cut)
         floats = [(float(x), float(y)) for x, y in corners]
     return corners
 
 
 def _reach(cuts: Sequence[Cut], most: Fraction) -> Fraction:
     """Half of the width shown: the class and some air, at most `most`."""
-    corners = _cut_by(cuts, _square_of(most), most)
+    corners = _cut_by(cuts, square(most), most)
     extent = max((max(abs(x), abs(y)) for x, y in corners), default=Fraction(0))
     return min(most, extent * Fraction(8, 5)) or most / 2
