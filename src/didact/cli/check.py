@@ -48,7 +48,7 @@ def command(
     if as_json:
         options.print_json(checked.document())
         return checked.exit_code
-    from didact.report.terminal.lessons import verdict_lines
+    from didact.report.verdicts import verdict_lines
 
     for line in verdict_lines(
         checked.task, checked.verdict, checked.n_demonstrations, checked.verified

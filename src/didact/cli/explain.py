@@ -90,7 +90,7 @@ def command(
 
 def _say(explained: Any, out: str) -> None:
     """The verdict, the story of the policy, and where the page is."""
-    from didact.report.terminal.lessons import lesson_line
+    from didact.report.verdicts import lesson_line
 
     if explained.lesson is not None:
         options.print_line(lesson_line(explained.task, explained.lesson, explained.verified))
