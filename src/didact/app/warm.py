@@ -1,4 +1,4 @@
-"""Compile every kernel once, so that nobody waits later: `python -m didact.app.warm`."""
+"""Compile kernels and templates once, so that nobody waits later: `python -m didact.app.warm`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ def warm() -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such short chains cannot mix
         _use_every_kernel()
+    _load_every_template()
     return time.perf_counter() - began
 
 
@@ -42,5 +43,12 @@ def _use_every_kernel() -> None:
         kernels.WORTH_COMPILING = usual
 
 
+def _load_every_template() -> None:
+    from didact.report.page.templates import environment
+
+    for name in environment().list_templates():
+        environment().get_template(name)
+
+
 if __name__ == "__main__":
-    print(f"kernels are compiled ({warm():.1f} s)")
+    print(f"kernels and templates are compiled ({warm():.1f} s)")

@@ -7,8 +7,9 @@ figures. Jinja is imported with the first page, so that nothing else waits for i
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from didact.inputs import counted, shown_name
@@ -18,7 +19,15 @@ from didact.report.page.svg import LONGEST_TEXT, amount, number, points
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-PACKAGE = "didact.report.page"
+HERE = Path(__file__).parent
+TEMPLATES, STATIC = HERE / "templates", HERE / "static"
+OPTIONS: dict[str, Any] = {
+    "autoescape": True,
+    "auto_reload": False,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+}
 
 
 def render(name: str, **facts: Any) -> str:
@@ -30,16 +39,15 @@ def render(name: str, **facts: Any) -> str:
 @cache
 def environment() -> Environment:
     """Where templates come from and what they may use."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from didact.report.page.bytecode import PythonCache
 
     made = Environment(
-        loader=PackageLoader(PACKAGE),
-        autoescape=True,
+        **OPTIONS,
         undefined=StrictUndefined,
-        auto_reload=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+        loader=FileSystemLoader(TEMPLATES),
+        bytecode_cache=PythonCache(os.fspath(HERE), repr(OPTIONS)),
     )
     made.filters |= {"amount": amount, "line": _line, "number": number, "points": points}
     made.globals |= {"counted": counted, "script": _script, "style": _style}
@@ -53,7 +61,7 @@ def _line(text: Any, longest: int = LONGEST_TEXT) -> str:
 
 def static_text(name: str) -> str:
     """A style sheet or a module of the package."""
-    return files(PACKAGE).joinpath("static", name).read_text(encoding="utf-8")
+    return (STATIC / name).read_text(encoding="utf-8")
 
 
 def as_it_is(markup: str) -> Any:
