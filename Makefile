@@ -4,8 +4,8 @@ BIN := .venv/bin
 RUNS := .venv/.runs
 READY := .venv/.ready
 
-.PHONY: install setup oracle demo test test-all lint types docs check bench reproduction \
-	lock clean
+.PHONY: install setup oracle demo test test-all test-lowest mutation lint types docs check bench \
+	reproduction lock clean
 .DEFAULT_GOAL := demo
 
 # What didact itself needs. Modules are byte-compiled when they are first imported: most never are.
@@ -38,6 +38,20 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered
 
+# The quick tests with the lowest versions that pyproject.toml allows, apart from .venv (needs uv).
+LOWEST := .venv-lowest
+test-lowest:
+	uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
+	uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --all-extras -r pyproject.toml
+	uv pip install --quiet --python $(LOWEST) hypothesis pytest pytest-xdist
+	uv pip install --quiet --python $(LOWEST) --no-deps -e .
+	$(LOWEST)/bin/python -m pytest -q -n 2 -m "not slow" --ignore=tests/edges/test_page.py
+
+# Changes the code in one place after another and counts the changes that no test notices.
+mutation: setup
+	$(BIN)/python -m tests.mutation proofcheck.py
+	$(BIN)/python -m tests.mutation bec --sample 20
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -65,4 +79,4 @@ lock:
 	$(COMPILE) --upgrade --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
-	rm -rf .venv docs/_build
+	rm -rf .venv $(LOWEST) docs/_build

@@ -192,3 +192,14 @@ def test_files_that_pages_name_exist():
     assert len(named) > 20
     for file in sorted(named):
         assert (ROOT / file).exists() or (ROOT / "src" / "didact" / file).exists(), file
+
+
+def test_contributing_names_every_room():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = text[text.index("| room | holds |") :].split("\n\n")[0]
+    cells = [line.split("|")[1] for line in part.splitlines()[2:]]
+    named = [name.strip() for cell in cells for name in cell.split(",")]
+    folder = ROOT / "src" / "didact"
+    rooms = {path.stem for path in folder.glob("*.py")}
+    rooms |= {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert sorted(named) == sorted(rooms - {"__init__", "__main__", "proofcheck"})
