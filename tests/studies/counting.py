@@ -58,7 +58,7 @@ STUDY = register_study(NAME, Counting, count)
 
 def main() -> None:
     from didact.app.reproduce import reproduce
-    from didact.worlds.opening import read_parameters
+    from didact.cli.settings import read_settings
 
     folder, where, *changes = sys.argv[1:]
     local = where.isdigit()
@@ -67,7 +67,7 @@ def main() -> None:
         out=folder,
         jobs=int(where) if local else None,
         cluster=None if local else where,
-        changes=read_parameters(tuple(changes)),
+        changes=read_settings(changes),
     )
     print(len(made.reports[0].records), sorted(made.reports[0].failed))
 

@@ -12,7 +12,7 @@ from didact.bec.classes import equivalence_class
 from didact.bec.rows import scope_states
 from didact.errors import InvalidParameter
 from didact.teaching import check, teach
-from didact.teaching.rank import BENCHMARKS, Benchmark, Difficulty, benchmarks, newest_version, rank
+from didact.teaching.rank import BENCHMARKS, Benchmark, Difficulty, benchmarks, rank
 from didact.worlds import gridworld, make
 from tests.models import tasks
 
@@ -107,21 +107,6 @@ def test_greedy_rows_have_bounds_too():
     assert greedy.fewest_pairs <= exact.n_pairs <= greedy.n_pairs
     assert (exact.n_pairs, exact.fewest_pairs) == (11, 11)
     assert (exact.n_demonstrations, exact.fewest_demonstrations) == (10, 10)
-
-
-def test_versions_are_found():
-    import gymnasium
-
-    assert newest_version("Taxi") in gymnasium.registry
-    assert newest_version("Taxi-v9") == "Taxi-v9"
-    assert newest_version("no-such") == "no-such"
-    gymnasium.register("didact-test/Old-v2", entry_point="x:y")
-    gymnasium.register("didact-test/Old-v10", entry_point="x:y")
-    try:
-        assert newest_version("didact-test/Old") == "didact-test/Old-v10"
-    finally:
-        for id in ("didact-test/Old-v2", "didact-test/Old-v10"):
-            del gymnasium.registry[id]
 
 
 def test_the_built_in_list_is_ranked():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from didact.mdp import Task, load_task
 from didact.teaching.rank import Difficulty, benchmarks, open_named, rank
 
 RANK_FORMAT = "didact.rank/1"
@@ -47,10 +45,5 @@ def rank_sources(
         if progress is not None:
             progress(name, next(count), len(listed))
 
-    makers = {name: partial(_open, name) for name in listed}
+    makers = {name: partial(open_named, name) for name in listed}
     return Ranked(tuple(rank(makers, progress=tell, **settings)))
-
-
-def _open(name: str) -> Task:
-    is_file = name.endswith(".json") or os.path.isfile(name)
-    return load_task(name) if is_file else open_named(name)

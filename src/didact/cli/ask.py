@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options
+from didact.cli.settings import read_options, read_states, world_settings
 from didact.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -81,11 +82,11 @@ def command(
     """
     from didact.app.ask import ask_task
     from didact.cli.progress import waiting
-    from didact.worlds.opening import open_task, read_parameters
+    from didact.worlds.opening import open_task
 
-    task = open_task(world, options.with_world_seed(world, read_parameters(settings), seed))
+    task = open_task(world, world_settings(world, settings, seed))
     choices = _choices(given)
-    choices |= {"n_queries": queries, "states": _as_states(states), "seed": seed or 0}
+    choices |= {"n_queries": queries, "states": read_states(states, "--states"), "seed": seed or 0}
     if person:
         return _with_person(task, choices, out or ANSWERS, as_json)
     with waiting(f"asking about {world}"):
@@ -96,10 +97,8 @@ def command(
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
     """The settings of `ask` from those of the command; what was not given is left out."""
-    from didact.worlds.opening import read_parameters
-
     reserved = ("demonstrations", "answer", "truth", "known", "on_step", "n_queries", "n_samples")
-    learner = options.as_options(read_parameters(given.pop("learner_settings")), ())
+    learner = read_options(given.pop("learner_settings"))
     for short, name in (("confidence", "confidence"), ("steps", "n_steps"), ("chains", "n_chains")):
         value = given.pop(short)
         if value is not None and name in learner:
@@ -109,16 +108,9 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     for name in learner:
         if name in given or name in reserved or name in ("seed", "states", "warm"):
             raise InvalidParameter(f"{name!r} is not an option of a learner")
-    strategy = options.as_options(read_parameters(given.pop("strategy_settings")), ())
+    strategy = read_options(given.pop("strategy_settings"))
     plain = {name: value for name, value in given.items() if value is not None}
     return {**plain, "strategy_options": strategy, **learner}
-
-
-def _as_states(text: str | None) -> list[int] | None:
-    try:
-        return options.as_states(text)
-    except InvalidParameter as error:
-        raise InvalidParameter(str(error).replace("--starts", "--states")) from None
 
 
 def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:

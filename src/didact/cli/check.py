@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from didact.cli import options
+from didact.cli.settings import world_settings
 
 
 @click.command("check")
@@ -36,9 +37,8 @@ def command(
     """
     from didact.app.teach import PROOF_FAILED, ProofFailed, check_source
     from didact.cli.progress import waiting
-    from didact.worlds.opening import read_parameters
 
-    parameters = options.with_world_seed(world, read_parameters(settings), seed)
+    parameters = world_settings(world, settings, seed)
     try:
         with waiting(f"checking {demonstrations}"):
             checked = check_source(world, demonstrations, parameters, proof=proof, scope=scope)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.settings import read_settings
 from didact.errors import InvalidParameter
 
 FORMATS = click.Choice(["json", "jsonl", "minari", "imitation"])
@@ -38,13 +39,12 @@ def command(
     """
     from didact.app.convert import convert
     from didact.cli.progress import waiting
-    from didact.worlds.opening import read_parameters
 
     with waiting(f"converting {source}"):
         converted = convert(
             source,
             target,
-            parameters=read_parameters(settings),
+            parameters=read_settings(settings),
             episodes=_as_numbers(episodes),
             **given,
         )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.settings import world_settings
 from didact.errors import InvalidParameter
 
 
@@ -62,9 +63,8 @@ def command(
     from didact.app.explain import explain_source
     from didact.app.teach import PROOF_FAILED, ProofFailed
     from didact.cli.progress import waiting
-    from didact.worlds.opening import read_parameters
 
-    parameters = options.with_world_seed(world, read_parameters(settings), seed)
+    parameters = world_settings(world, settings, seed)
     again = _command(world, settings, {**given, "seed": seed, "out": out, "pair": pair})
     try:
         with waiting(f"explaining {world}"):

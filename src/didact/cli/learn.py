@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.settings import read_options, world_settings
 from didact.errors import InvalidParameter
 
 SPELLED = {"steps": "n_steps", "chains": "n_chains"}
@@ -56,9 +57,8 @@ def command(
     the likely weights by feature, how far they can be trusted, and how the learned policy fares.
     """
     from didact.app.learn import learn_source
-    from didact.worlds.opening import read_parameters
 
-    parameters = options.with_world_seed(world, read_parameters(settings), seed)
+    parameters = world_settings(world, settings, seed)
     choices = {SPELLED.get(name, name): value for name, value in given.items() if value is not None}
     with _told(f"learning from {demonstrations}") as progress:
         learned = learn_source(
@@ -69,7 +69,7 @@ def command(
             out=out,
             progress=progress,
             seed=0 if seed is None else seed,
-            options={**choices, **_as_options(read_parameters(learner_settings), choices)},
+            options={**choices, **_learner_options(learner_settings, choices)},
         )
     if as_json:
         options.print_json(learned.document())
@@ -84,15 +84,16 @@ def command(
     return 0
 
 
-def _as_options(given: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+def _learner_options(texts: tuple[str, ...], known: dict[str, Any]) -> dict[str, Any]:
     """Options of the learner, decimals as floats; none twice."""
+    given = read_options(texts)
     for name in given:
         if name in known or name in ("progress", "learner", "seed"):
             raise InvalidParameter(
                 f"{name!r} must not be given as an option of the learner; "
                 "`didact learn` has an option for it"
             )
-    return options.as_options(given, ())
+    return given
 
 
 @contextmanager

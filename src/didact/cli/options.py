@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
-
-from didact.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,15 +26,6 @@ seed = click.option(
 
 NARROWEST = 24
 """A narrower terminal wraps lines itself, better than words broken at every second letter."""
-
-
-def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:
-    """The parameters, with the seed among them where one was given."""
-    if seed is None:
-        return given
-    if "seed" in given:
-        raise InvalidParameter("the seed must be given once; leave out --seed or -p seed")
-    return {**given, "seed": seed}
 
 
 def print_json(document: Any) -> None:
@@ -80,41 +68,6 @@ def _can_carry(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def with_world_seed(world: str, given: dict[str, Any], seed: int | None) -> dict[str, Any]:
-    """The parameters, with the seed where the world takes one."""
-    from didact.worlds import worlds
-
-    known = worlds().get(world)
-    if seed is None or known is None or "seed" not in known.parameters:
-        return given
-    return with_seed(given, seed)
-
-
-def as_states(text: str | None) -> list[int] | None:
-    """State numbers from '0,3,7'."""
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InvalidParameter(f"--starts must read 0,3,7; it is {text!r:.60}") from None
-
-
-def as_options(given: dict[str, Any], reserved: Iterable[str]) -> dict[str, Any]:
-    """Teacher options; decimals become floats there."""
-    for name in given:
-        if name in reserved:
-            raise InvalidParameter(f"{name!r} is not an option of a teacher; `didact teach` has it")
-    return {name: _as_decimal(value) for name, value in given.items()}
-
-
-def _as_decimal(value: Any) -> Any:
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def play(task: Any, demonstrations: Any) -> None:

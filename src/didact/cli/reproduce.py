@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options
+from didact.cli.settings import read_settings, with_seed
 
 if TYPE_CHECKING:
     from didact.app.reproduce import Reproduced
@@ -55,11 +56,10 @@ def command(
     some failed three times and were left out.
     """
     from didact.app.reproduce import reproduce
-    from didact.worlds.opening import read_parameters
 
     if cluster is not None:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    changes = options.with_seed(read_parameters(settings), seed)
+    changes = with_seed(read_settings(settings), seed)
     bar = _Bar()
     try:
         made = reproduce(

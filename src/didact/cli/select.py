@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.settings import read_settings
 
 
 @click.command("select")
@@ -42,10 +43,9 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     """
     from didact.app.select import select_source
     from didact.cli.progress import waiting
-    from didact.worlds.opening import read_parameters
 
     with waiting(f"selecting from {dataset}"):
-        selected = select_source(dataset, parameters=read_parameters(settings), **given)
+        selected = select_source(dataset, parameters=read_settings(settings), **given)
     if as_json:
         options.print_json(selected.document())
         return selected.exit_code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from didact.cli import options
+from didact.cli.settings import read_settings, with_seed
 
 
 @click.command("show")
@@ -34,11 +35,10 @@ def command(
     as FrozenLake-v1.
     """
     from didact.app.show import show
-    from didact.worlds.opening import read_parameters
 
     shown = show(
         world,
-        options.with_seed(read_parameters(settings), seed),
+        with_seed(read_settings(settings), seed),
         arithmetic=arithmetic,  # type: ignore[arg-type]
     )
     if save is not None:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.settings import read_options, read_states, world_settings
 
 
 @click.command("teach")
@@ -59,17 +60,16 @@ def command(
     """
     from didact.app.teach import PROOF_FAILED, ProofFailed, teach_source
     from didact.cli.progress import waiting
-    from didact.worlds.opening import read_parameters
 
-    parameters = options.with_world_seed(world, read_parameters(settings), seed)
+    parameters = world_settings(world, settings, seed)
     reserved = {*given, "world", "task", "source", "parameters", "known", "starts", "seed"}
-    choices = {**given, **options.as_options(read_parameters(teacher_settings), reserved)}
+    choices = {**given, **read_options(teacher_settings, reserved)}
     try:
         with waiting(f"teaching {world}"):
             taught = teach_source(
                 world,
                 parameters,
-                starts=options.as_states(starts),
+                starts=read_states(starts, "--starts"),
                 seed=0 if seed is None else seed,
                 out=out,
                 **choices,

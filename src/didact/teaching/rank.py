@@ -28,8 +28,9 @@ from didact.teaching.bounds import fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
-from didact.worlds import from_gymnasium, make, worlds
-from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
+from didact.worlds import make, worlds
+from didact.worlds.gym.minigrid import is_minigrid
+from didact.worlds.opening import environment_task, newest_version, open_task
 
 TIME_LIMIT = 20.0
 """Seconds for one search of a smallest lesson; after it, bounds are reported."""
@@ -48,13 +49,12 @@ class Benchmark:
     name: str
     world: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    is_environment: bool = False
 
     def task(self) -> Task:
         """The task itself."""
-        if not self.is_environment:
+        if self.world in worlds():
             return make(self.world, **self.parameters)
-        return open_environment_task(newest_version(self.world), self.parameters)
+        return environment_task(newest_version(self.world), self.parameters)
 
 
 BENCHMARKS: tuple[Benchmark, ...] = (
@@ -65,14 +65,14 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     Benchmark("random-grid 5x5", "random-grid", {"size": 5, "n_features": 4}),
     Benchmark("random-grid 9x9", "random-grid"),
     Benchmark("garnet", "garnet"),
-    Benchmark("FrozenLake 4x4", "FrozenLake", {"is_slippery": False}, True),
-    Benchmark("FrozenLake 4x4 slippery", "FrozenLake", {"is_slippery": True}, True),
-    Benchmark("FrozenLake 8x8 slippery", "FrozenLake", {"map_name": "8x8"}, True),
-    Benchmark("CliffWalking", "CliffWalking", {}, True),
-    Benchmark("Taxi", "Taxi", {}, True),
-    Benchmark("MiniGrid Empty 5x5", "MiniGrid-Empty-5x5", {}, True),
-    Benchmark("MiniGrid LavaGap S5", "MiniGrid-LavaGapS5", {}, True),
-    Benchmark("MiniGrid DoorKey 5x5", "MiniGrid-DoorKey-5x5", {}, True),
+    Benchmark("FrozenLake 4x4", "FrozenLake", {"is_slippery": False}),
+    Benchmark("FrozenLake 4x4 slippery", "FrozenLake", {"is_slippery": True}),
+    Benchmark("FrozenLake 8x8 slippery", "FrozenLake", {"map_name": "8x8"}),
+    Benchmark("CliffWalking", "CliffWalking"),
+    Benchmark("Taxi", "Taxi"),
+    Benchmark("MiniGrid Empty 5x5", "MiniGrid-Empty-5x5"),
+    Benchmark("MiniGrid LavaGap S5", "MiniGrid-LavaGapS5"),
+    Benchmark("MiniGrid DoorKey 5x5", "MiniGrid-DoorKey-5x5"),
 )
 
 
@@ -205,39 +205,11 @@ def _maker(source: Any) -> tuple[str, Callable[[], Task]]:
 
 
 def open_named(name: str) -> Task:
-    """The task of a built-in row, a world, or a Gymnasium environment with or without a version."""
+    """The task of a built-in row, or what the name means; a version may be left out."""
     for benchmark in BENCHMARKS:
         if name == benchmark.name:
             return benchmark.task()
-    if name in worlds():
-        return make(name)
-    is_plain = name[:1].islower() and "-v" not in name and "/" not in name
-    return make(name) if is_plain else open_environment_task(newest_version(name), {})
-
-
-def open_environment_task(id: str, parameters: Mapping[str, Any]) -> Task:
-    """The task of an environment: by its table, or by a walk where it is MiniGrid's."""
-    if is_minigrid(id):
-        return from_minigrid(id, **parameters)
-    return from_gymnasium(id, **parameters)
-
-
-def newest_version(name: str) -> str:
-    """The newest installed version of an environment, as Taxi-v4 for Taxi; ids stay as they are."""
-    import gymnasium
-
-    if is_minigrid(name):
-        require_minigrid()
-    if _version(name) >= 0:
-        return name
-    found = [id for id in gymnasium.registry if id.rpartition("-v")[0] == name]
-    return max(found, key=_version, default=name)
-
-
-def _version(id: str) -> int:
-    """The version of an id such as Taxi-v4; -1 where it has none."""
-    _, sign, version = id.rpartition("-v")
-    return int(version) if sign and version.isdecimal() else -1
+    return open_task(name, any_version=True)
 
 
 def _difficulty(

@@ -1,0 +1,84 @@
+"""Values from the texts of the command line: NAME=VALUE, lists of states, the seed of a world."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from didact.errors import InvalidParameter
+
+_WHOLE = re.compile(r"-?[0-9]{1,30}")
+_LIST = re.compile(r"[-+]?[0-9./]+(e[-+]?[0-9]+)?(,[-+]?[0-9./]+(e[-+]?[0-9]+)?)+")
+
+
+def read_settings(texts: Iterable[str]) -> dict[str, Any]:
+    """Parameters from texts NAME=VALUE.
+
+    Whole numbers, true, false, none and lists of numbers -1,-10 are read as such; all else stays
+    text, decimals too, so that they keep their exact value.
+    """
+    settings: dict[str, Any] = {}
+    for given in texts:
+        name, separator, text = given.partition("=")
+        name = name.replace("-", "_")
+        if not separator or not name:
+            raise InvalidParameter(f"a parameter must read NAME=VALUE; it is {given!r:.60}")
+        if name in settings:
+            raise InvalidParameter(f"the parameter {name!r} must be given once; it is given twice")
+        settings[name] = _read_value(text)
+    return settings
+
+
+def _read_value(text: str) -> Any:
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _LIST.fullmatch(text):
+        return tuple(text.split(","))
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+def world_settings(world: str, texts: Iterable[str], seed: int | None) -> dict[str, Any]:
+    """The parameters of a world, with the seed where it is drawn by one."""
+    from didact.worlds.opening import takes_seed
+
+    given = read_settings(texts)
+    return with_seed(given, seed) if takes_seed(world) else given
+
+
+def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:
+    """The parameters, with the seed among them where one was given."""
+    if seed is None:
+        return given
+    if "seed" in given:
+        raise InvalidParameter("the seed must be given once; leave out --seed or -p seed")
+    return {**given, "seed": seed}
+
+
+def read_states(text: str | None, option: str) -> list[int] | None:
+    """State numbers from '0,3,7', the value of an option."""
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidParameter(f"{option} must read 0,3,7; it is {text!r:.60}") from None
+
+
+def read_options(texts: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, Any]:
+    """Options of a teacher, a learner or a strategy from texts NAME=VALUE; decimals are floats.
+
+    reserved: names that the command has options of its own for.
+    """
+    given = read_settings(texts)
+    for name in given:
+        if name in reserved:
+            raise InvalidParameter(f"{name!r} is not an option of a teacher; `didact teach` has it")
+    return {name: _as_decimal(value) for name, value in given.items()}
+
+
+def _as_decimal(value: Any) -> Any:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
