@@ -1,6 +1,6 @@
 """Running the command line from tests, in this process, in its own, and at a terminal.
 
-In this process, which is quickest, it is the fixture `didact` of `tests/edges/conftest.py`.
+In this process, which is quickest, it is the fixture `didact` of `tests/conftest.py`.
 """
 
 import os

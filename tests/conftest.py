@@ -1,9 +1,14 @@
-"""One hypothesis profile for all tests, the same examples in every run; registries that forget."""
+"""What all tests share: hypothesis's examples, registries that forget, the command line."""
 
+import io
+import sys
+import warnings
 from importlib import import_module
 
 import pytest
 from hypothesis import settings
+
+from tests.command_line import Answer
 
 settings.register_profile("didact", derandomize=True, deadline=None)
 settings.load_profile("didact")
@@ -27,3 +32,28 @@ def own_registries(monkeypatch):
         monkeypatch.setattr(registry, "_added", dict(registry._added))
         monkeypatch.setattr(registry, "_packages_seen", False)
     return found
+
+
+@pytest.fixture
+def didact(capsys, monkeypatch):
+    """Run a command in this process, without colours: didact("teach", "six-cell").
+
+    columns: how wide. typed: what comes on standard input.
+    """
+    from didact.cli import main
+
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments, columns: int = 80, typed: str | None = None) -> Answer:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        if typed is not None:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return Answer(left.value.code, output.out, output.err)
+
+    return run

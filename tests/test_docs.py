@@ -6,6 +6,8 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
@@ -47,22 +49,24 @@ def commands(page: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def printed(command: str, folder: Path) -> str:
+def printed(command: str, folder: Path, didact) -> str:
     """What a command prints, errors too; `make demo` is what the Makefile says it is."""
     if command == "make demo":
         recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.M)[1]
         steps = [line.strip().lstrip("@").replace("$(BIN)/", "") for line in recipe.splitlines()]
-        return "".join(printed(step, folder) for step in steps)
+        return "".join(printed(step, folder, didact) for step in steps)
     program, *arguments = shlex.split(command)
     if program == "echo":
         *words, sign, file = arguments
         assert sign == ">", f"no test knows how to run {command!r}"
         (folder / file).write_text(" ".join(words) + "\n")
         return ""
-    assert program in ("didact", "python"), f"no test knows how to run {command!r}"
     if program == "didact":
-        arguments = ["-m", "didact", *arguments]
-    elif arguments[0].startswith("examples/"):
+        with redirect_stderr(sys.stdout), warnings.catch_warnings():
+            warnings.simplefilter("default")
+            return didact(*arguments).out
+    assert program == "python", f"no test knows how to run {command!r}"
+    if arguments[0].startswith("examples/"):
         arguments[0] = str(ROOT / arguments[0])
     answer = subprocess.run(
         [sys.executable, *arguments],
@@ -100,15 +104,15 @@ def run_examples(page: Path) -> None:
         assert not runner.summarize(verbose=False).failed, "".join(report)
 
 
-def compare(place: str, command: str, output: str, folder: Path) -> None:
+def compare(place: str, output: str, found: str) -> None:
     """A command prints what stands below it; spaces at the ends of lines do not count."""
-    texts = [BOUND.sub("right to a bound", text) for text in (output, printed(command, folder))]
+    texts = [BOUND.sub("right to a bound", text) for text in (output, found)]
     wanted, got = (re.sub(r" +$", "", text, flags=re.MULTILINE) for text in texts)
     assert doctest.OutputChecker().check_output(wanted, got, doctest.ELLIPSIS), f"{place}\n{got}"
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda page: page.name)
-def test_commands_print_what_stands_below_them(page, folder):
+def test_commands_print_what_stands_below_them(page, folder, didact):
     """The commands of a page run one after the other in one folder, as a reader runs them."""
     if page.name == "files.md":
         (folder / "two-cells.json").write_text(blocks(page, "json")[0][1])
@@ -116,15 +120,15 @@ def test_commands_print_what_stands_below_them(page, folder):
         run_examples(page)  # the commands go on with the files that the examples write
     for place, command, output in commands(page):
         if not f"$ {command}".startswith(SLOW):
-            compare(place, command, output, folder)
+            compare(place, output, printed(command, folder, didact))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_slow_commands_print_what_stands_below_them(page, folder):
+def test_slow_commands_print_what_stands_below_them(page, folder, didact):
     for place, command, output in commands(page):
         if f"$ {command}".startswith(SLOW):
-            compare(place, command, output, folder)
+            compare(place, output, printed(command, folder, didact))
 
 
 def test_there_is_something_to_test():
