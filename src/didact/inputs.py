@@ -12,11 +12,16 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
-from didact.errors import InvalidInput, InvalidParameter
+from didact.errors import DidactError, InvalidInput, InvalidParameter
+
+Kind = TypeVar("Kind")
+
+LARGEST_COUNT = 2**53
+"""Nobody counts further, and floats cannot."""
 
 LONGEST_NAME = 40
 """How many signs of a name that others chose are shown."""
@@ -30,6 +35,8 @@ def shown(value: Any) -> str:
         text = str(value) if isinstance(value, Decimal | Fraction) else reprlib.repr(value)
     except (ValueError, RecursionError):
         text = f"a very long {type(value).__name__}"
+    except Exception:  # whatever a stranger's own repr raises
+        text = f"a {type(value).__name__} that cannot be written out"
     text = " ".join(text.splitlines())
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -57,7 +64,8 @@ def counted(n: int, thing: str) -> str:
 
 def nearest_spelling(word: Any, known: Iterable[str]) -> str:
     """ " (did you mean 'size'?)" when a known word is near, else nothing."""
-    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.5)
+    text = word if isinstance(word, str) else ""
+    near = difflib.get_close_matches(text, list(known), n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
@@ -80,8 +88,10 @@ def whole_number(
     error: type[InvalidInput] = InvalidParameter,
 ) -> int:
     """A whole number from lowest to highest, both allowed; what else was given raises `error`."""
-    if is_whole(value) and lowest <= value and (highest is None or value <= highest):
+    if is_whole(value) and lowest <= value <= (LARGEST_COUNT if highest is None else highest):
         return int(value)
+    too_large = is_whole(value) and value > LARGEST_COUNT
+    highest = LARGEST_COUNT if highest is None and too_large else highest
     allowed = f"from {lowest}" if highest is None else f"from {lowest} to {highest}"
     raise error(f"{place} must be a whole number {allowed}; it is {shown(value)}")
 
@@ -96,6 +106,14 @@ def finite_number(value: Any, place: str, lowest: float) -> float:
     return number
 
 
+def seconds(value: Any, place: str) -> float:
+    """A positive length of time; infinity is none."""
+    number = as_float(value)
+    if not number > 0:
+        raise InvalidParameter(f"{place} must be positive seconds; it is {shown(value)}")
+    return number
+
+
 def as_float(value: Any) -> float:
     """A number as a float, infinite where it is too large for one; NaN for all else."""
     if not is_number(value):
@@ -104,6 +122,38 @@ def as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def instance(value: Any, kind: type[Kind], place: str, remedy: str = "") -> Kind:
+    """The value, which must be of this kind."""
+    if isinstance(value, kind):
+        return value
+    article = "an" if kind.__name__[0] in "AEIOUM" else "a"
+    advice = f", {remedy}" if remedy else ""
+    raise InvalidParameter(
+        f"{place} must be {article} {kind.__name__}{advice}; it is {shown(value)}"
+    )
+
+
+def entries(value: Any, place: str, what: str) -> list[Any]:
+    """What a list, an array or anything else that can be gone through holds; texts cannot."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        try:
+            return list(value)
+        except DidactError:
+            raise
+        except Exception as error:  # whatever a stranger's own iterator raises
+            raise InvalidParameter(
+                f"{place} must be a list of {what}; going through it failed: {reason_of(error)}"
+            ) from None
+    raise InvalidParameter(f"{place} must be a list of {what}; it is {shown(value)}")
+
+
+def flag(value: Any, place: str) -> bool:
+    """True or False, of Python or NumPy."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidParameter(f"{place} must be True or False; it is {shown(value)}")
 
 
 def choice(value: Any, place: str, choices: Sequence[str]) -> str:

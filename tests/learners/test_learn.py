@@ -173,9 +173,14 @@ def test_names(mdp):
         register_learner("birl")(lambda evidence, rng: None)
 
 
-def test_a_task_is_not_an_mdp():
-    with pytest.raises(InvalidParameter, match=r"mdp must be an MDP, such as task\.mdp"):
-        learn(make("six-cell"), SHOWN)
+def test_a_task_stands_for_its_mdp():
+    task = make("six-cell")
+    options = {"learner": "ml-irl", "n_starts": 1}
+    of_task, of_mdp = (learn(given, [[(4, 2)]], **options) for given in (task, task.mdp))
+    assert of_task.mdp is task.mdp
+    assert (of_task.map_weights == of_mdp.map_weights).all()
+    with pytest.raises(InvalidParameter, match="mdp must be an MDP, or a Task; it is 5"):
+        learn(5, [[(4, 2)]])
 
 
 @pytest.mark.parametrize("bad", [[[(0, 1)]], [[(99, 0)]], [[(2, 9)]], [[(2, 2), (5, 0)]], 3, [[]]])

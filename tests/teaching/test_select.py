@@ -214,8 +214,8 @@ def test_floats_give_the_same_lists():
     ("options", "message"),
     [
         ({"budget": 0}, "budget must be a whole number from 1"),
-        ({"method": "best"}, "method must be one of greedy, exact"),
-        ({"cost": "time"}, "cost must be one of demonstrations, pairs"),
+        ({"method": "best"}, "method must be 'greedy' or 'exact'"),
+        ({"cost": "time"}, "cost must be 'demonstrations' or 'pairs'"),
         ({"episodes": [1, 2]}, "episodes must have a number of its own"),
     ],
 )

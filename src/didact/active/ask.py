@@ -18,9 +18,9 @@ from didact.active.situation import Situation, draws_for_tables
 from didact.active.strategies import Query, find_strategy, next_query
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
-from didact.inputs import is_number, is_whole, plain, shown, whole_number
+from didact.inputs import flag, is_number, is_whole, plain, shown, whole_number
 from didact.learners.learn import find_learner
-from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.mdp import Demonstration, Task, as_demonstrations, as_task
 from didact.planning import reachable_states, solve
 from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -95,7 +95,7 @@ def ask(
     find_strategy(strategy, options)
     find_learner(learner, learner_options)
     loop = _Loop(
-        task=task,
+        task=as_task(task),
         strategy=strategy,
         options=options,
         n_queries=whole_number(n_queries, "n_queries", 1),
@@ -103,17 +103,17 @@ def ask(
         root=_root(seed),
         answer=answer,
         states=askable_states(task, states),
-        repeat=repeat,
+        repeat=flag(repeat, "repeat"),
         loss_below=_as_positive(loss_below, "loss_below"),
         sure=_as_share(sure, "sure"),
         learner=learner,
-        warm=warm,
+        warm=flag(warm, "warm"),
         n_samples=whole_number(n_samples, "n_samples", 1),
         learner_options=learner_options,
         on_step=on_step,
         shown=list(as_demonstrations(demonstrations, task.mdp)),
     )
-    if truth:
+    if flag(truth, "truth"):
         loop.know(equivalence_class(task) if known is None else known)
     run = loop.run(_as_seed(seed), horizon)
     _warn(run)

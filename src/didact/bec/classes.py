@@ -18,8 +18,8 @@ from didact.bec.rows import (
     scope_states,
 )
 from didact.errors import InvalidParameter
-from didact.inputs import choice
-from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.inputs import choice, instance
+from didact.mdp import Demonstration, Task, as_demonstrations, as_task
 from didact.mdp.showing import show
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -98,7 +98,10 @@ def equivalence_class(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable, else floats.
     plan: the task's own solution, when it is at hand already.
     """
+    as_task(task)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
+    if plan is not None:
+        instance(plan, Plan, "plan", "the result of solve")
     found = solve(task.mdp, task.true_weights, arithmetic=arithmetic) if plan is None else plan
     exact = arithmetic == "exact" or (arithmetic == "auto" and is_affordable(task, found))
     if exact and not found.is_proved:

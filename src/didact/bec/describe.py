@@ -11,6 +11,7 @@ from didact.bec.cone import Cone
 from didact.bec.directions import TOLERANCE
 from didact.bec.linear import independent
 from didact.bec.words import Kind, describe_half_space
+from didact.inputs import instance
 
 
 def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "state") -> list[str]:
@@ -23,6 +24,7 @@ def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "st
     Equalities that follow from others are left out. Where several rows state the same, the one
     with the fewest features speaks.
     """
+    instance(cone, Cone, "cone", "such as equivalence_class(task).cone")
     weights = cone.true_weights.fractions()
     return [
         describe_half_space(

@@ -16,6 +16,7 @@ from didact.bec.classes import EquivalenceClass, demonstration_rows
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, primitive
 from didact.errors import Unsupported
+from didact.inputs import instance
 from didact.mdp import Demonstration, as_demonstrations
 from didact.planning import ExactSuccessorFeatures
 
@@ -43,6 +44,7 @@ def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
     known: the class, in exact arithmetic.
     demonstrations: lists of (state, action) pairs, all of them optimal and in scope.
     """
+    instance(known, EquivalenceClass, "known", "the result of equivalence_class")
     if known.rows.exact is None or known.counts is None:
         raise Unsupported(
             "a proof needs exact arithmetic, and this class was computed in floats; "

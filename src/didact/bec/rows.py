@@ -11,14 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.directions import label_units
 from didact.bec.linear import Row, primitive, unit_floats
-from didact.errors import InvalidModel, InvalidParameter
+from didact.errors import InvalidModel
+from didact.inputs import choice
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats
 from didact.planning import (
@@ -123,11 +124,9 @@ class Rows:
 
 def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
     """Which states' rows count: reachable under any policy, or all; never terminal ones."""
-    if scope == "reachable":
+    if choice(scope, "scope", get_args(Scope)) == "reachable":
         return reachable_states(mdp) & ~mdp.terminal
-    if scope == "all":
-        return ~mdp.terminal
-    raise InvalidParameter(f"scope must be 'reachable' or 'all'; it is {scope!r:.40}")
+    return ~mdp.terminal
 
 
 def rows_from_counts(

@@ -17,7 +17,8 @@ from typing import Any, Literal, get_args
 
 from didact.bec.similarity import exact_entry
 from didact.errors import InvalidParameter
-from didact.inputs import choice
+from didact.inputs import choice, instance
+from didact.inputs import entries as listed
 
 Kind = Literal["state", "action", "feature"]
 Measure = Literal["worth", "cost"]
@@ -161,11 +162,12 @@ def _read_numbers(values: Sequence[Any], place: str) -> list[Fraction]:
 def _names_for(entries: list[Fraction], names: Sequence[str] | None) -> Sequence[str]:
     if names is None:
         return [f"feature {i}" for i in range(len(entries))]
-    if len(names) != len(entries):
+    given = [instance(name, str, "a name") for name in listed(names, "names", "texts")]
+    if len(given) != len(entries):
         raise InvalidParameter(
-            f"names must name each of the {len(entries)} features; there are {len(names)}"
+            f"names must name each of the {len(entries)} features; there are {len(given)}"
         )
-    return names
+    return given
 
 
 def _scale(entries: list[Fraction]) -> Fraction:

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
-from didact.inputs import is_whole, plain, shown
+from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence, as_evidence
-from didact.mdp import MDP
+from didact.mdp import MDP, as_mdp
 from didact.mdp.model import as_weights
 from didact.random import Seed, as_generator
 from didact.registry import Registry
@@ -112,8 +112,7 @@ def learn(
     penalty: of F(w) - penalty/2 |w|^2, a Gaussian prior of variance 1/penalty; 0 by default.
     most_norm: the largest |w| allowed; 100 by default.
     """
-    if not isinstance(mdp, MDP):
-        raise InvalidParameter(f"mdp must be an MDP, such as task.mdp; it is {shown(mdp)}")
+    mdp = as_mdp(mdp)
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
     with _learners.running(learner):

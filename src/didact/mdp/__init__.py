@@ -4,7 +4,7 @@ from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
 from didact.mdp.files import load_demonstrations, load_task, save_task
 from didact.mdp.model import MDP
-from didact.mdp.task import Task
+from didact.mdp.task import Task, as_mdp, as_task
 from didact.mdp.transitions import Transitions
 
 __all__ = [
@@ -14,6 +14,8 @@ __all__ = [
     "Task",
     "Transitions",
     "as_demonstrations",
+    "as_mdp",
+    "as_task",
     "load_demonstrations",
     "load_recording",
     "load_task",

@@ -48,7 +48,7 @@ class Demonstration:
 
 def _entries(given: Any, rule: str) -> list[Any]:
     if not isinstance(given, str | bytes | Mapping):
-        with suppress(TypeError):
+        with suppress(Exception):  # whatever a stranger's own iterator raises
             return list(given)
     raise InvalidModel(f"{rule}; it is {shown(given)}")
 

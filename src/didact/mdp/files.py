@@ -11,7 +11,7 @@ from didact.files.json import read_json, shown_path, write_json
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.model import MDP
-from didact.mdp.task import Task
+from didact.mdp.task import Task, as_task
 from didact.mdp.transitions import Transitions, require_index, require_sizes
 
 TASK_FORMAT = "didact.task/1"
@@ -45,7 +45,7 @@ def save_task(task: Task, path: str | os.PathLike[str]) -> None:
     task: what to write.
     path: of the file; one that is there is replaced.
     """
-    write_json(task_document(task), path)
+    write_json(task_document(as_task(task)), path)
 
 
 def load_demonstrations(path: str | os.PathLike[str], mdp: MDP) -> tuple[Demonstration, ...]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from didact.errors import InvalidModel
-from didact.inputs import shown, whole_number
+from didact.inputs import instance, shown, whole_number
 from didact.mdp.model import MDP, as_weights, require_text
 from didact.mdp.showing import show
 from didact.mdp.transitions import MAX_ROWS, require_index
@@ -64,6 +64,16 @@ class Task:
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, {self.mdp!r})"
+
+
+def as_task(given: Any, place: str = "task") -> Task:
+    """A task, checked to be one."""
+    return instance(given, Task, place, "such as didact.make('six-cell') or Task(mdp, weights)")
+
+
+def as_mdp(given: Any, place: str = "mdp") -> MDP:
+    """The MDP itself, or that of a task."""
+    return given.mdp if isinstance(given, Task) else instance(given, MDP, place, "or a Task")
 
 
 def _restored(mdp: MDP, weights: Numbers, name: str, layout: Mapping[str, Any] | None) -> Task:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidModel
-from didact.mdp import MDP, Task
+from didact.inputs import instance
+from didact.mdp import MDP, Task, as_task
 from didact.numerics.exact import Floats
 from didact.planning.floats import plan_in_floats
 from didact.planning.linear import discounted_sums
@@ -53,7 +54,9 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
         state, or an object with `predict`.
     plan: the task's own solution, when it is at hand already.
     """
-    mdp = task.mdp
+    mdp = as_task(task).mdp
+    if plan is not None:
+        instance(plan, Plan, "plan", "the result of solve")
     truth = solve(mdp, task.true_weights) if plan is None else plan
     if truth.optimal.shape != (mdp.n_states, mdp.n_actions):
         raise InvalidModel("plan must be the solution of the task's own MDP; its shape differs")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidInput, InvalidModel
-from didact.mdp import MDP
+from didact.errors import DidactError, InvalidInput, InvalidModel
+from didact.inputs import reason_of
+from didact.mdp import MDP, as_mdp
 from didact.mdp.distributions import SUM_TOLERANCE
 from didact.numerics.exact import Floats
 from didact.planning.solve import Plan, solve
@@ -23,6 +24,7 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
     without exploration where it takes `deterministic`.
     An array of S numbers is read as actions when its dtype is an integer one, else as weights.
     """
+    mdp = as_mdp(mdp)
     if isinstance(given, Plan):
         return given.policy
     if hasattr(given, "predict"):
@@ -30,7 +32,10 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
         return _from_actions(mdp, _ask(mdp, lambda state: given.predict(state, **greedy)))
     if callable(given):
         return _from_answers(mdp, _ask(mdp, given))
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except Exception as error:
+        raise InvalidModel(f"a policy must be a table: {reason_of(error)}") from None
     if array.ndim == 1 and array.dtype.kind in "iu" and array.size == mdp.n_states:
         if mdp.n_states == mdp.n_features:
             raise InvalidModel(
@@ -60,7 +65,17 @@ def _without_exploration(predict: Any) -> dict[str, Any]:
 
 def _ask(mdp: MDP, answer: Any) -> list[Any]:
     """The answer in every state that is not terminal; None where it is."""
-    return [None if ends else answer(s) for s, ends in enumerate(mdp.terminal.tolist())]
+    answers: list[Any] = []
+    for state, ends in enumerate(mdp.terminal.tolist()):
+        try:
+            answers.append(None if ends else answer(state))
+        except DidactError:
+            raise
+        except Exception as error:
+            raise InvalidModel(
+                f"the policy failed in state {mdp.state_name(state)}: {reason_of(error)}"
+            ) from error
+    return answers
 
 
 def _from_answers(mdp: MDP, answers: list[Any]) -> Floats:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.mdp import MDP
+from didact.inputs import shown, whole_number
+from didact.mdp import MDP, as_mdp
 
 Mask = NDArray[np.bool_]
 
@@ -19,8 +20,9 @@ def reachable_states(mdp: MDP, allowed: Mask | None = None) -> Mask:
     mdp: the model.
     allowed: (S, A), the actions that may be taken, e.g. `plan.optimal`; None for any action.
     """
+    mdp = as_mdp(mdp)
     starts = mdp.start.floats > 0
-    return _closure(mdp, starts, allowed, None)
+    return _closure(mdp, starts, None if allowed is None else _as_mask(mdp, allowed), None)
 
 
 def reachable_pairs(
@@ -33,11 +35,23 @@ def reachable_pairs(
     horizon: the pair shown at step t counts for t < horizon; None means any number of steps.
     starts: (S,), where walks begin; by default where the start distribution is positive.
     """
-    if horizon is not None and horizon < 1:
-        raise InvalidParameter(f"horizon must be at least 1; it is {horizon}")
+    mdp = as_mdp(mdp)
+    allowed = _as_mask(mdp, allowed)
+    if horizon is not None:
+        whole_number(horizon, "horizon", 1)
     begin = mdp.start.floats > 0 if starts is None else starts
     states = _closure(mdp, begin, allowed, None if horizon is None else horizon - 1)
     return np.asarray(allowed & states[:, None] & ~mdp.terminal[:, None])
+
+
+def _as_mask(mdp: MDP, allowed: Any) -> Mask:
+    mask = allowed if isinstance(allowed, np.ndarray) else None
+    if mask is None or mask.dtype != np.bool_ or mask.shape != (mdp.n_states, mdp.n_actions):
+        raise InvalidParameter(
+            f"allowed must be truth values ({mdp.n_states}, {mdp.n_actions}), such as "
+            f"plan.optimal; it is {shown(allowed)}"
+        )
+    return mask
 
 
 def _closure(mdp: MDP, starts: Mask, allowed: Mask | None, n_steps: int | None) -> Mask:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.mdp import MDP, Demonstration
+from didact.inputs import instance, whole_number
+from didact.mdp import MDP, Demonstration, as_mdp
 from didact.mdp.transitions import require_index
 from didact.numerics.exact import Floats
 from didact.planning.policies import as_policy
@@ -42,8 +43,9 @@ def rollouts(
     starts: list[int | None],
 ) -> list[Demonstration]:
     """One trajectory from each start; None samples a start that is not terminal."""
-    if horizon < 1:
-        raise InvalidParameter(f"horizon must be at least 1; it is {horizon}")
+    mdp = as_mdp(mdp)
+    whole_number(horizon, "horizon", 1)
+    instance(rng, np.random.Generator, "rng", "such as numpy.random.default_rng(0)")
     probabilities = as_policy(mdp, policy)
     begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
     cumulative = np.cumsum(begin / begin.sum())

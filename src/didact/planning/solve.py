@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.inputs import choice
-from didact.mdp import MDP
+from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights
 from didact.mdp.showing import show
 from didact.numerics.exact import Floats, Numbers
@@ -83,14 +83,17 @@ class Plan:
         return [int(a) for a in np.flatnonzero(self.optimal[state])]
 
 
-def solve(mdp: MDP, weights: Any, *, arithmetic: Arithmetic = "auto") -> Plan:
-    """The optimal plan of an MDP for reward weights (k,).
+def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "auto") -> Plan:
+    """The optimal plan of an MDP for reward weights (k,), or of a task.
 
-    mdp: the model.
-    weights: one number for each feature, read exactly.
+    mdp: the model, or a task.
+    weights: one number for each feature, read exactly; a task's own by default.
     arithmetic: 'float' gives values with a proved error bound; 'exact' settles in fractions what
         the bound leaves open; 'auto' does so while that is affordable.
     """
+    if weights is None and isinstance(mdp, Task):
+        weights = mdp.true_weights
+    mdp = as_mdp(mdp)
     given = as_weights(weights, mdp.n_features)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     found = plan_in_floats(mdp, *reward_table(mdp, given.floats))

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.mdp import MDP
+from didact.inputs import choice
+from didact.mdp import MDP, as_mdp
 from didact.numerics.exact import Floats
 from didact.planning.derived import (
     UNIT,
@@ -59,10 +60,9 @@ def successor_features(
     arithmetic: 'float', or 'exact' for fractions; these need a policy that is uniform over some
         actions of each state, such as a Plan.
     """
-    if arithmetic == "exact":
+    mdp = as_mdp(mdp)
+    if choice(arithmetic, "arithmetic", ("float", "exact")) == "exact":
         return exact_successor_features(mdp, policy)
-    if arithmetic != "float":
-        raise InvalidParameter(f"arithmetic must be 'float' or 'exact'; it is {arithmetic!r:.40}")
     return float_successor_features(mdp, as_policy(mdp, policy))
 
 

@@ -11,7 +11,8 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import primitive
 from didact.bec.rows import Scope, demonstrated_pairs
-from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.inputs import instance
+from didact.mdp import Demonstration, Task, as_demonstrations, as_task
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
@@ -86,8 +87,10 @@ def check(
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    shown = as_demonstrations(demonstrations, task.mdp)
-    if known is None:
+    shown = as_demonstrations(demonstrations, as_task(task).mdp)
+    if known is not None:
+        instance(known, EquivalenceClass, "known", "the result of equivalence_class")
+    else:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     wrong = _wrong_pairs(known, shown)
     right = _without(shown, {(w.demonstration, w.step) for w in wrong})

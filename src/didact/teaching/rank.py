@@ -20,7 +20,7 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import scope_states
 from didact.errors import DidactError, InvalidParameter
-from didact.inputs import in_one_line, shown
+from didact.inputs import entries, flag, in_one_line, seconds, shown
 from didact.mdp import Task
 from didact.mdp.showing import show
 from didact.planning.solve import Arithmetic
@@ -159,15 +159,15 @@ def rank(
 
     A small task goes first, unseen, so that no row pays for what is loaded once.
     """
-    if not isinstance(time_limit, int | float) or not time_limit > 0:
-        raise InvalidParameter(f"time_limit must be positive seconds; it is {shown(time_limit)}")
+    flag(exact, "exact")
+    time_limit = seconds(time_limit, "time_limit")
     named = _named(tasks)
-    _difficulty("chain", partial(make, "chain"), exact, arithmetic, float(time_limit), seed)
+    _difficulty("chain", partial(make, "chain"), exact, arithmetic, time_limit, seed)
     rows = []
     for name, source in named:
         if progress is not None:
             progress(name)
-        rows.append(_difficulty(name, source, exact, arithmetic, float(time_limit), seed))
+        rows.append(_difficulty(name, source, exact, arithmetic, time_limit, seed))
     return sorted(rows, key=_hardness)
 
 
@@ -183,11 +183,9 @@ def _named(tasks: Any) -> list[tuple[str, Callable[[], Task]]]:
     """A name and a maker for each task."""
     if tasks is None:
         tasks = benchmarks()
-    if isinstance(tasks, str | Task) or not isinstance(tasks, Iterable):
-        raise InvalidParameter(f"tasks must be a list of tasks or names; it is {shown(tasks)}")
     if isinstance(tasks, Mapping):
         return [(str(name), _maker(source)[1]) for name, source in tasks.items()]
-    return [_maker(source) for source in tasks]
+    return [_maker(source) for source in entries(tasks, "tasks", "tasks or names")]
 
 
 def _maker(source: Any) -> tuple[str, Callable[[], Task]]:

@@ -14,8 +14,8 @@ from typing import Any
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
-from didact.inputs import shown, whole_number
-from didact.mdp import Demonstration, Task, as_demonstrations
+from didact.inputs import choice, shown, whole_number
+from didact.mdp import Demonstration, Task, as_demonstrations, as_task
 from didact.mdp.showing import show
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
@@ -145,10 +145,10 @@ def select(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    recorded = as_demonstrations(demonstrations, task.mdp)
+    recorded = as_demonstrations(demonstrations, as_task(task).mdp)
     numbers = _as_numbers(episodes, len(recorded))
-    _require_choice(method, METHODS, "method")
-    _require_choice(cost, ("demonstrations", "pairs"), "cost")
+    choice(method, "method", METHODS)
+    choice(cost, "cost", ("demonstrations", "pairs"))
     most = None if budget is None else whole_number(budget, "budget", 1)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
@@ -185,11 +185,6 @@ def _as_numbers(episodes: Sequence[int] | None, n: int) -> list[int]:
             f"it is {shown(episodes)}"
         )
     return numbers
-
-
-def _require_choice(value: str, choices: Sequence[str], place: str) -> None:
-    if value not in choices:
-        raise InvalidParameter(f"{place} must be one of {', '.join(choices)}; it is {shown(value)}")
 
 
 def _require_in_scope(

@@ -16,8 +16,8 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
-from didact.inputs import is_whole, plain, shown, whole_number
-from didact.mdp import Demonstration, Task
+from didact.inputs import flag, instance, is_whole, plain, shown, whole_number
+from didact.mdp import Demonstration, Task, as_task
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.registry import Registry
@@ -122,6 +122,10 @@ def teach(
 
     n: how many are drawn, with replacement; 20 by default.
     """
+    as_task(task)
+    flag(closed, "closed")
+    if known is not None:
+        instance(known, EquivalenceClass, "known", "the result of equivalence_class")
     method = _teachers.find(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)
     steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)

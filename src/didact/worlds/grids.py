@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import nearest_spelling, shown, whole_number
+from didact.inputs import entries, nearest_spelling, shown, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.transitions import MAX_ROWS
 from didact.numerics.exact import Exact, Numbers, read_number
@@ -227,7 +227,11 @@ def gridworld(
 
 
 def _as_letters(rows: Sequence[str] | str) -> NDArray[np.str_]:
-    lines = rows.replace("\n", "/").strip("/").split("/") if isinstance(rows, str) else list(rows)
+    lines = (
+        rows.replace("\n", "/").strip("/").split("/")
+        if isinstance(rows, str)
+        else entries(rows, "rows", "texts")
+    )
     if not lines or not all(isinstance(line, str) and line for line in lines):
         raise InvalidParameter(f"rows must be strings such as '..#'; they are {shown(rows)}")
     for i, line in enumerate(lines):

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidParameter, NotConverged
+from didact.errors import DidactError, InvalidParameter, NotConverged
+from didact.inputs import as_float, reason_of, shown
 from didact.learners.chains import steps as kernels
 from didact.learners.chains.models import Scorer, shown_arrays
 from didact.learners.chains.priors import Density, Prior
@@ -207,14 +208,14 @@ class Chain:
         """Add what Python functions say of the proposed weights."""
         target, numbers = self.target, self._numbers
         if target.log_prior is not None:
-            tilt = _answer(target.log_prior(self.proposed.copy()), "log_prior", self.proposed)
+            tilt = _answer(target.log_prior, "log_prior", self.proposed)
             numbers[kernels.NEW_PRIOR] += tilt
             if tilt == -math.inf:
                 numbers[kernels.NEW_LIKELIHOOD] = -math.inf
                 return
         if target.extra is not None:
             values = self._action_values()
-            more = _answer(target.extra(self.proposed.copy(), values), "extra", self.proposed)
+            more = _answer(target.extra, "extra", self.proposed, values)
             numbers[kernels.NEW_LIKELIHOOD] += more
 
     def _action_values(self) -> Floats:
@@ -250,15 +251,20 @@ def _moves(target: Target) -> tuple[Any, ...]:
     return target.proposal, is_normal, first.size, np.arange(first.size), first, second
 
 
-def _answer(given: Any, name: str, weights: Floats) -> float:
-    """What a log density said: a number below infinity."""
+def _answer(function: Any, name: str, weights: Floats, *more: Any) -> float:
+    """What a log density says of the weights: a number below infinity."""
     try:
-        value = float(given)
-    except (TypeError, ValueError):
-        value = math.nan
+        given = function(weights.copy(), *more)
+    except DidactError:
+        raise
+    except Exception as error:
+        raise InvalidParameter(
+            f"{name} failed at weights {weights.round(4).tolist()}: {reason_of(error)}"
+        ) from error
+    value = as_float(given.item() if isinstance(given, np.ndarray) and given.size == 1 else given)
     if math.isnan(value) or value == math.inf:
         raise InvalidParameter(
             f"{name} must return a number or -inf; at weights {weights.round(4).tolist()} "
-            f"it returned {given!r:.40}"
+            f"it returned {shown(given)}"
         )
     return value

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import shown, whole_number
+from didact.inputs import entries, whole_number
 from didact.mdp import MDP, Demonstration
 from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
@@ -72,9 +72,8 @@ def as_starts(mdp: MDP, starts: Iterable[int] | None) -> Indices:
     """Start states, ascending: those given, or all of the task's that are not terminal."""
     if starts is None:
         return np.flatnonzero((mdp.start.floats > 0) & ~mdp.terminal)
-    if isinstance(starts, str) or not isinstance(starts, Iterable):
-        raise InvalidParameter(f"starts must be a list of states; it is {shown(starts)}")
-    chosen = sorted({require_index(s, mdp.n_states, "starts") for s in starts})
+    given = entries(starts, "starts", "states")
+    chosen = sorted({require_index(s, mdp.n_states, "starts") for s in given})
     ending = [s for s in chosen if mdp.terminal[s]]
     if ending:
         raise InvalidParameter(f"starts must not be terminal; state {ending[0]} is")

@@ -18,8 +18,7 @@ from didact.bec.directions import TOLERANCE
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import dot
 from didact.bec.nnls import nearest_in_cone
-from didact.errors import InvalidParameter
-from didact.inputs import is_number, shown
+from didact.inputs import seconds
 from didact.numerics.exact import whole_if_whole
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.minimum import cheapest_cover
@@ -36,8 +35,8 @@ def exact_minimum(
     What no candidate covers is left out of the demand. With a budget, or after the time limit, it
     is the best lesson known, with a certified lower bound.
     """
-    if time_limit is not None and not (is_number(time_limit) and time_limit > 0):
-        raise InvalidParameter(f"time_limit must be positive seconds; it is {shown(time_limit)}")
+    if time_limit is not None:
+        time_limit = seconds(time_limit, "time_limit")
     masks, n = problem.masks, len(problem.candidates)
     offered = problem.covered_by(masks)
     try:

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from didact.bec.volume import Region
 from didact.errors import InvalidParameter
-from didact.inputs import choice, is_whole, shown
+from didact.inputs import as_float, choice, is_whole, shown, whole_number
 from didact.numerics.compiled import kernel
 
 Floats = NDArray[np.float64]
@@ -42,6 +42,9 @@ STORED_NUMBERS = 2**23
 
 TILE = 512
 """Points tested together, so that they stay in the nearest cache; a multiple of 32."""
+
+MOST_SAMPLES = 10**9
+"""More would take minutes to hours, and no estimate needs them."""
 
 
 @dataclass(frozen=True)
@@ -432,11 +435,8 @@ def _without_overflow(rows: Floats) -> Floats:
 
 def _require_settings(region: str, n_samples: int, threshold: float, budget: int | None) -> None:
     choice(region, "region", get_args(Region))
-    if not is_whole(n_samples) or n_samples < 1:
-        raise InvalidParameter(
-            f"n_samples must be a whole number, at least 1; it is {shown(n_samples)}"
-        )
-    if not 0.0 <= threshold <= 1.0:
+    whole_number(n_samples, "n_samples", 1, MOST_SAMPLES)
+    if not 0.0 <= as_float(threshold) <= 1.0:
         raise InvalidParameter(f"threshold must lie between 0 and 1; it is {shown(threshold)}")
     if budget is not None and (not is_whole(budget) or budget < 0):
         raise InvalidParameter(

@@ -1,0 +1,207 @@
+"""Wrong calls from Python: every parameter of every public function, given what it does not take.
+
+Each answers, or refuses in one line of a `DidactError`; nothing raw comes through.
+"""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import didact
+
+
+class Unwritable:
+    """Its own repr fails."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+class Unreadable:
+    """It looks like a list, and fails when it is gone through."""
+
+    def __len__(self):
+        raise RuntimeError("no len")
+
+    def __iter__(self):
+        raise RuntimeError("no iter")
+
+
+def fails(*_):
+    return 1 / 0
+
+
+def mdp():
+    return didact.make("six-cell").mdp
+
+
+MOVES = [[[1, 0], [0, 1]], [[0, 0], [0, 0]]]
+SHOWN = [[(4, 2)]]
+STRANGE = {
+    "nothing": None,
+    "a list of nothing": [None],
+    "true": True,
+    "negative": -1,
+    "enormous": 10**400,
+    "nan": float("nan"),
+    "infinite": float("inf"),
+    "a word": "x",
+    "escapes": "\x1b[31m",
+    "an empty list": [],
+    "ragged": [[1, 2], [3]],
+    "a mapping": {"a": 1},
+    "an object": object(),
+    "unwritable": Unwritable(),
+    "unreadable": Unreadable(),
+    "a failing function": fails,
+    "an empty array": np.zeros(0),
+    "an array of words": np.array(["reachable", "all"]),
+    "records": np.zeros(2, dtype=[("a", int)]),
+    "a task": didact.make("six-cell"),
+    "an mdp": mdp(),
+}
+MORE = {
+    "false": False,
+    "zero": 0,
+    "one": 1,
+    "enormously negative": -(10**400),
+    "a share": 0.5,
+    "complex": 1j,
+    "no letters": "",
+    "bytes": b"x",
+    "a list of lists": [[]],
+    "a list": [1],
+    "words": ["a"],
+    "no entries": (),
+    "an empty mapping": {},
+    "numbers by numbers": {1: 2},
+    "a set": set(),
+    "a type": int,
+    "a matrix": np.zeros((2, 2)),
+    "a lone word": np.array("x"),
+    "objects": np.array([1, "a"], dtype=object),
+    "truths": np.zeros(3, dtype=bool),
+    "complex numbers": np.zeros(3, dtype=complex),
+    "a lone number": np.array(5),
+    "a whole number": np.int64(3),
+    "a short float": np.float32(0.5),
+    "a fraction": Fraction(1, 3),
+    "no number": Decimal("NaN"),
+    "beyond floats": Decimal("1e9999"),
+    "a range": range(3),
+    "pairs": [(0, 1)],
+    "demonstrations": [[(0, 1)]],
+    "far away": [[(0, 10**30)]],
+    "half a state": [[(0.5, 1)]],
+    "64 bits": 2**63,
+    "divided by zero": "1/0",
+}
+
+
+@cache
+def known():
+    return didact.equivalence_class(didact.make("six-cell"))
+
+
+@cache
+def belief():
+    return didact.learn(mdp(), SHOWN, n_steps=20, n_chains=1)
+
+
+def risk(**given):
+    return belief().risk(**given)
+
+
+def contains(**given):
+    return known().cone.contains(**given)
+
+
+CALLS = {
+    "MDP": lambda: dict(
+        transitions=MOVES, features=[[1, 0], [0, 1]], discount=0.9, start="uniform", terminal=[1],
+        state_names=["a", "b"], action_names=["c", "d"], feature_names=["e", "f"],
+    ),
+    "Task": lambda: dict(mdp=mdp(), weights=[-1, -10], name="n", layout=None),
+    "Demonstration": lambda: dict(pairs=[(0, 1)]),
+    "gridworld": lambda: dict(rows="ab/ba", weights={"a": 1, "b": 2}, discount=0.9),
+    "solve": lambda: dict(mdp=mdp(), weights=[-1, -10], arithmetic="auto"),
+    "evaluate": lambda: dict(task=didact.make("six-cell"), policy=[-1.0, -2.0], plan=None),
+    "successor_features": lambda: dict(mdp=mdp(), policy=[0] * 6, arithmetic="float"),
+    "reachable_states": lambda: dict(mdp=mdp(), allowed=None),
+    "reachable_pairs": lambda: dict(mdp=mdp(), allowed=known().plan.optimal, horizon=2),
+    "rollout": lambda: dict(
+        mdp=mdp(), policy=[0] * 6, horizon=3, rng=np.random.default_rng(0), start=4
+    ),
+    "equivalence_class": lambda: dict(
+        task=didact.make("six-cell"), scope="all", arithmetic="auto", plan=None
+    ),
+    "describe": lambda: dict(cone=known().cone, names=None, kind="state"),
+    "prove": lambda: dict(known=known(), demonstrations=SHOWN),
+    "teach": lambda: dict(
+        task=didact.make("six-cell"), teacher="scot", horizon=2, cost="pairs", scope="all",
+        arithmetic="auto", rollouts=2, starts=[1, 4], budget=3, closed=False, seed=0, known=None,
+    ),
+    "check": lambda: dict(
+        task=didact.make("six-cell"), demonstrations=SHOWN, scope="all", arithmetic="auto",
+        known=None,
+    ),
+    "rank": lambda: dict(
+        tasks=[didact.make("six-cell")], exact=False, arithmetic="auto", time_limit=1.0, seed=0
+    ),
+    "select": lambda: dict(
+        task=didact.make("six-cell"), demonstrations=SHOWN, method="greedy", cost="pairs"
+    ),
+    "learn": lambda: dict(
+        mdp=mdp(), demonstrations=SHOWN, learner="birl", seed=0, n_steps=10, n_chains=1,
+        confidence=1.0, prior="box",
+    ),
+    "ask": lambda: dict(
+        task=didact.make("six-cell"), strategy="random", n_queries=1, seed=0, n_steps=10,
+        n_chains=1, truth=False,
+    ),
+    "load_task": lambda: dict(path="none.json"),
+    "load_lesson": lambda: dict(path="none.json"),
+    "load_recording": lambda: dict(source="none.json"),
+    "load_belief": lambda: dict(path="none.npz", mdp=mdp()),
+    "save_task": lambda: dict(task=didact.make("six-cell"), path="six.json"),
+    "register_teacher": lambda: dict(name="mine"),
+    "risk": lambda: dict(policy=None, level=0.95, delta=0.05),
+    "contains": lambda: dict(weights=[1, 2]),
+}  # fmt: skip
+OWN = {"risk": risk, "contains": contains}
+
+
+def refused_in_one_line(name: str, strange: dict[str, object]) -> None:
+    function = OWN.get(name) or getattr(didact, name)
+    for parameter in CALLS[name]():
+        for what, value in strange.items():
+            given = CALLS[name]() | {parameter: value}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    function(**given)
+            except didact.DidactError as error:
+                text = str(error)
+                assert text.isprintable(), (parameter, what, text)
+                assert len(text) < 400, (parameter, what, text)
+            except Exception as error:
+                raise AssertionError(f"{name}({parameter}={what}) raised {error!r:.200}") from error
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_wrong_calls_are_refused_in_one_line(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused_in_one_line(name, STRANGE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALLS)
+def test_more_wrong_calls_are_refused_in_one_line(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused_in_one_line(name, MORE)
