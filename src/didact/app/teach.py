@@ -10,8 +10,8 @@ from typing import Any
 from didact.bec.rows import Scope
 from didact.errors import DidactError
 from didact.files.json import read_json, require_writable
-from didact.mdp import Task, load_demonstrations
-from didact.mdp.files import task_document
+from didact.mdp import Task
+from didact.mdp.files import demonstrations_in, task_document
 from didact.proofcheck import ProofError, check_proof
 from didact.teaching import Lesson, Verdict, check, teach
 from didact.teaching.lesson import LESSON_FORMAT
@@ -124,8 +124,8 @@ def check_source(
     scope: by default that of a lesson file, else 'reachable'.
     """
     task = open_task(source, parameters)
-    shown = load_demonstrations(path, task.mdp)
     given = read_json(path)
+    shown = demonstrations_in(given, task.mdp, path)
     is_lesson = isinstance(given, dict) and given.get("format") == LESSON_FORMAT
     verdict = check(task, shown, scope=scope or _scope_of(given, is_lesson), **settings)
     verified = None

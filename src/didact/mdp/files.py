@@ -50,7 +50,13 @@ def save_task(task: Task, path: str | os.PathLike[str]) -> None:
 
 def load_demonstrations(path: str | os.PathLike[str], mdp: MDP) -> tuple[Demonstration, ...]:
     """The demonstrations in a JSON file: a list of them, or any object that has such a list."""
-    document = read_json(path)
+    return demonstrations_in(read_json(path), mdp, path)
+
+
+def demonstrations_in(
+    document: Any, mdp: MDP, path: str | os.PathLike[str]
+) -> tuple[Demonstration, ...]:
+    """The demonstrations in what a JSON file, named in errors, holds."""
     if isinstance(document, dict):
         document = document.get("demonstrations")
     if not isinstance(document, list):
