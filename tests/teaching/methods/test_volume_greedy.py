@@ -15,6 +15,7 @@ from didact.errors import InvalidParameter
 from didact.numerics import compiled as kernels
 from didact.random import stream
 from didact.teaching.methods import volume_greedy
+from didact.teaching.methods.half_spaces import TILE, StatedHalfSpaces
 from didact.teaching.methods.volume_greedy import minimise_volume
 from didact.worlds import make
 
@@ -119,30 +120,10 @@ def test_compiled_kernels_give_the_same_on_more_points_than_a_tile(monkeypatch):
     rng = stream(4, "compiled")
     for trial in range(25):
         normals, stated = random_case(rng, largest_k=9, largest_m=40)
-        n_samples = int(rng.integers(1, 4 * volume_greedy.TILE))
+        n_samples = int(rng.integers(1, 4 * TILE))
         found = minimise_volume(normals, *packed(stated), n_samples=n_samples, rng=stream(trial))
         points = points_of(stream(trial), n_samples, normals.shape[1], "box")
         assert (found.picks, found.volumes) == literal(normals, stated, points)
-
-
-def test_plain_and_compiled_kernels_agree():
-    rng = stream(5, "kernels")
-    for _ in range(20):
-        normals, stated = random_case(rng)
-        candidates = volume_greedy._candidates(normals, *packed(stated))
-        points = 2.0 * rng.random((candidates.k, 600)) - 1.0
-        rows = np.arange(candidates.n_rows)
-        results = []
-        for way in (volume_greedy.count_outside.plain, volume_greedy.count_outside.compiled):
-            removed = np.zeros(len(candidates), dtype=np.int64)
-            words = np.empty(candidates.n_rows * 2, dtype=np.int64)
-            way(
-                *(points.ravel(), 600, 577, candidates.starts, candidates.columns),
-                *(candidates.factors, rows, len(rows), candidates.offsets, candidates.members),
-                *(len(candidates), np.empty(64), words, removed),
-            )
-            results.append(removed.tolist())
-        assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("region", ["box", "sphere"])
@@ -190,9 +171,9 @@ def test_memory_does_not_grow_with_the_samples(monkeypatch):
 
 def test_a_stale_gain_is_looked_at_only_when_it_could_win(monkeypatch):
     counted = []
-    count = volume_greedy._Candidates.count_removed_by
+    count = StatedHalfSpaces.count_removed_by
     monkeypatch.setattr(
-        volume_greedy._Candidates,
+        StatedHalfSpaces,
         "count_removed_by",
         lambda self, candidate, *rest: counted.append(candidate) or count(self, candidate, *rest),
     )

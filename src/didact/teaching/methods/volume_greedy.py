@@ -20,18 +20,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from didact.bec.volume import Region
 from didact.errors import InvalidParameter
 from didact.inputs import as_float, choice, is_whole, shown, whole_number
-from didact.numerics.compiled import kernel
+from didact.teaching.methods.half_spaces import Floats, StatedHalfSpaces, stated_half_spaces
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Progress = Callable[[float], object]
 
 BLOCK_NUMBERS = 2**19
@@ -39,9 +37,6 @@ BLOCK_NUMBERS = 2**19
 
 STORED_NUMBERS = 2**23
 """Coordinates of points alive that are kept between steps, 64 MiB; more are drawn anew."""
-
-TILE = 512
-"""Points tested together, so that they stay in the nearest cache; a multiple of 32."""
 
 MOST_SAMPLES = 10**9
 """More would take minutes to hours, and no estimate needs them."""
@@ -82,7 +77,7 @@ def minimise_volume(
     `default_rng(words)` for four 64-bit words taken from `rng`, point by point, whatever the block
     size. `progress` gets the share done, which never falls and ends at 1.
     """
-    candidates = _candidates(normals, offsets, members)
+    candidates = stated_half_spaces(normals, offsets, members)
     _require_settings(region, n_samples, threshold, budget)
     words = tuple(rng.integers(0, 2**64, size=4, dtype=np.uint64).tolist())
     search = _Search(candidates, _Points(words, n_samples, candidates.k, region), progress)
@@ -111,66 +106,6 @@ def _stop(
     return "budget" if budget is not None and n_picks >= budget else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Candidates:
-    """Half-spaces, and which candidate states which.
-
-    Row r has the factors [starts[r]:starts[r + 1]] in those columns, an even number of them: zeros
-    are left out, and one is put back to make up a pair.
-    """
-
-    k: int
-    starts: Indices
-    columns: Indices
-    factors: Floats
-    offsets: Indices
-    members: Indices
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.starts) - 1
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def stated_by(self, candidate: int) -> Indices:
-        return self.members[self.offsets[candidate] : self.offsets[candidate + 1]]
-
-    def count_removed(self, points: Floats, count: int) -> Indices:
-        """How many of the first `count` points, (k, size), each candidate excludes, (n,)."""
-        rows = np.arange(self.n_rows, dtype=np.int64)
-        return self._count(points, count, rows, self.offsets, self.members)
-
-    def count_removed_by(self, candidate: int, points: Floats, count: int) -> int:
-        """How many of the first `count` points, (k, size), one candidate excludes."""
-        rows = self.stated_by(candidate)
-        order = np.arange(len(rows), dtype=np.int64)
-        return int(self._count(points, count, rows, np.array([0, len(rows)]), order)[0])
-
-    def _count(
-        self, points: Floats, count: int, rows: Indices, offsets: Indices, members: Indices
-    ) -> Indices:
-        removed = np.zeros(len(offsets) - 1, dtype=np.int64)
-        count_outside.run(
-            count * (len(rows) * self.k + len(members)),
-            *(points.ravel(), points.shape[1], count, self.starts, self.columns, self.factors),
-            *(rows, len(rows), offsets, members, len(removed)),
-            *(np.empty(TILE), np.empty(len(rows) * TILE // 32, dtype=np.int64), removed),
-        )
-        return removed
-
-    def keep_inside(self, candidate: int, points: Floats, count: int) -> int:
-        """Move those of the first `count` points that a candidate leaves to the front; how many."""
-        rows = self.stated_by(candidate)
-        kept: int = move_inside.run(
-            count * (len(rows) + 1) * self.k,
-            *(points.ravel(), points.shape[1], count, self.k),
-            *(self.starts, self.columns, self.factors, rows, len(rows)),
-            *(np.empty(TILE), np.empty(TILE // 32, dtype=np.int64)),
-        )
-        return kept
-
-
 @dataclass(frozen=True)
 class _Points:
     """Points of the region, a function of the words alone."""
@@ -196,7 +131,7 @@ class _Points:
 class _Search:
     """Points alive, and for each candidate an upper bound on how many of them it removes."""
 
-    def __init__(self, candidates: _Candidates, points: _Points, progress: Progress | None):
+    def __init__(self, candidates: StatedHalfSpaces, points: _Points, progress: Progress | None):
         self.n_passes = 0
         self._candidates = candidates
         self._points = points
@@ -255,182 +190,6 @@ class _Search:
         """The first pass is half of the way, the next one half of the rest, and so on."""
         if self._progress is not None:
             self._progress(1.0 - 0.5**self.n_passes * (1.0 - 0.5 * share))
-
-
-@kernel
-def mark_outside(
-    points: Any,
-    stride: int,
-    start: int,
-    width: int,
-    starts: Any,
-    columns: Any,
-    factors: Any,
-    row: int,
-    values: Any,
-    outside: Any,
-    at: int,
-) -> None:
-    """Bit i of the words from outside[at] on: whether the row is negative at point start + i.
-
-    Coordinate j of the points begins at j * stride. Words have 32 bits.
-    """
-    for i in range(width):
-        values[i] = 0.0
-    for entry in range(starts[row], starts[row + 1], 2):
-        a, b = factors[entry], factors[entry + 1]
-        left, right = columns[entry] * stride + start, columns[entry + 1] * stride + start
-        x, y = points[left : left + width], points[right : right + width]
-        for i in range(width):
-            values[i] = values[i] + a * x[i] + b * y[i]
-    for word in range((width + 31) // 32):
-        part = values[word * 32 : min(width, word * 32 + 32)]
-        bits = 0
-        for i in range(len(part)):
-            bits |= (part[i] < 0.0) << i
-        outside[at + word] |= bits
-
-
-@kernel
-def count_bits(word: int) -> int:
-    """How many of the 32 bits are set."""
-    word = word - (word >> 1 & 0x55555555)
-    word = (word & 0x33333333) + (word >> 2 & 0x33333333)
-    word = word + (word >> 4) & 0x0F0F0F0F
-    return (word * 0x01010101 & 0xFFFFFFFF) >> 24
-
-
-@kernel
-def count_outside(
-    points: Any,
-    stride: int,
-    count: int,
-    starts: Any,
-    columns: Any,
-    factors: Any,
-    rows: Any,
-    n_rows: int,
-    offsets: Any,
-    members: Any,
-    n_candidates: int,
-    values: Any,
-    outside: Any,
-    removed: Any,
-) -> None:
-    """Add to `removed` how many points each candidate excludes; rows are tested once a tile.
-
-    members: positions in `rows`. values: one for each point of a tile.
-    """
-    tile = len(values)
-    n_words = tile // 32
-    for start in range(0, count, tile):
-        width = min(tile, count - start)
-        for i in range(n_rows * n_words):
-            outside[i] = 0
-        for i in range(n_rows):
-            mark_outside(
-                *(points, stride, start, width, starts, columns, factors, rows[i]),
-                *(values, outside, i * n_words),
-            )
-        for candidate in range(n_candidates):
-            total = 0
-            for word in range(n_words):
-                union = 0
-                for member in range(offsets[candidate], offsets[candidate + 1]):
-                    union |= outside[members[member] * n_words + word]
-                total += count_bits(union)
-            removed[candidate] += total
-
-
-@kernel
-def move_inside(
-    points: Any,
-    stride: int,
-    count: int,
-    k: int,
-    starts: Any,
-    columns: Any,
-    factors: Any,
-    rows: Any,
-    n_rows: int,
-    values: Any,
-    outside: Any,
-) -> int:
-    """Move the points that no row excludes to the front, in order; how many they are."""
-    tile = len(values)
-    kept = 0
-    for start in range(0, count, tile):
-        width = min(tile, count - start)
-        for word in range(tile // 32):
-            outside[word] = 0
-        for i in range(n_rows):
-            mark_outside(
-                *(points, stride, start, width, starts, columns, factors, rows[i]),
-                *(values, outside, 0),
-            )
-        for i in range(width):
-            if not outside[i // 32] >> i % 32 & 1:
-                for j in range(k):
-                    points[j * stride + kept] = points[j * stride + start + i]
-                kept += 1
-    return kept
-
-
-def _candidates(normals: ArrayLike, offsets: ArrayLike, members: ArrayLike) -> _Candidates:
-    """The candidates, checked, with the rows that nobody states left out."""
-    rows = np.array(normals, dtype=np.float64, order="C")
-    if rows.ndim != 2 or rows.shape[1] == 0:
-        raise InvalidParameter(f"normals must have shape (m, k) with k >= 1; it is {rows.shape}")
-    if not np.isfinite(rows).all():
-        row, column = np.argwhere(~np.isfinite(rows))[0]
-        raise InvalidParameter(
-            f"normals[{row}, {column}] must be a finite number; it is {rows[row, column]}"
-        )
-    first, stated = _as_indices(offsets, "offsets"), _as_indices(members, "members")
-    if not len(first) or first[0] != 0 or first[-1] != len(stated) or (np.diff(first) < 0).any():
-        raise InvalidParameter(
-            f"offsets must rise from 0 to the number of members, {len(stated)}; "
-            f"they are {shown(first.tolist())}"
-        )
-    wrong = (stated < 0) | (stated >= len(rows))
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        raise InvalidParameter(
-            f"members[{place}] must be a row from 0 to {len(rows) - 1}; it is {stated[place]}"
-        )
-    used, renamed = np.unique(stated, return_inverse=True)
-    entries = _in_pairs(_without_overflow(rows[used]))
-    return _Candidates(rows.shape[1], *entries, first, renamed.astype(np.int64).ravel())
-
-
-def _in_pairs(rows: Floats) -> tuple[Indices, Indices, Floats]:
-    """Starts, columns and factors of the entries that are not zero, filled up to pairs by a zero.
-
-    Adding a zero changes no sum, so signs are those of the full rows.
-    """
-    counts = np.count_nonzero(rows, axis=1)
-    starts = np.concatenate(([0], np.cumsum(counts + counts % 2))).astype(np.int64)
-    columns = np.zeros(starts[-1], dtype=np.int64)
-    factors = np.zeros(starts[-1])
-    row, column = np.nonzero(rows)
-    firsts = np.concatenate(([0], np.cumsum(counts)))
-    places = starts[row] + np.arange(len(row)) - firsts[row]
-    columns[places], factors[places] = column, rows[row, column]
-    return starts, columns, factors
-
-
-def _as_indices(values: ArrayLike, name: str) -> Indices:
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InvalidParameter(f"{name} must be a list of whole numbers; it is {shown(values)}")
-    return np.array(array, dtype=np.int64)
-
-
-def _without_overflow(rows: Floats) -> Floats:
-    """Each row times a power of two, so that its largest entry is near 1; signs stay."""
-    exponents = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1]
-    scaled: Floats = np.ldexp(rows, -exponents[:, None])
-    return scaled
 
 
 def _require_settings(region: str, n_samples: int, threshold: float, budget: int | None) -> None:
