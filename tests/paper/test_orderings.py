@@ -8,6 +8,16 @@ import pytest
 
 from didact.app.reproduce import reproduce
 from didact.studies.paper import active, chain, table1
+from didact.studies.paper.table1_trials import (
+    BIRL,
+    CLOSED,
+    LIKELIEST,
+    MINIMUM,
+    REDUNDANT,
+    SAME_SIZE,
+    SCOT,
+    trial,
+)
 from didact.studies.registry import BUILT_IN
 from didact.studies.summary import estimate
 
@@ -19,7 +29,7 @@ NOT_REPRODUCED = {("active", "entropy")}
 def teachers():
     """Three worlds of the table, with short chains."""
     settings = replace(table1.STUDY.quick, trials=3, steps=2000, chains=1, starts=1)
-    return [table1.trial(settings, number) for number in range(settings.trials)]
+    return [trial(settings, number) for number in range(settings.trials)]
 
 
 def mean(records, row, *path):
@@ -34,35 +44,33 @@ def mean(records, row, *path):
 
 def test_uvm_underestimates_and_improves_with_samples(teachers):
     few, many = (mean(teachers, f"UVM (10^{p})", "pairs") for p in (4, 5))
-    assert few < many < mean(teachers, table1.MINIMUM, "pairs")
+    assert few < many < mean(teachers, MINIMUM, "pairs")
     assert mean(teachers, "UVM (10^5)", "teaches") == 0.0
 
 
 def test_scot_is_accurate_and_as_short_as_the_minimum(teachers):
-    assert mean(teachers, table1.SCOT, "teaches") == 1.0
-    assert mean(teachers, table1.SCOT, "pairs") == mean(teachers, table1.MINIMUM, "pairs")
-    assert mean(teachers, table1.SCOT, table1.BIRL, "wrong") < 0.02
+    assert mean(teachers, SCOT, "teaches") == 1.0
+    assert mean(teachers, SCOT, "pairs") == mean(teachers, MINIMUM, "pairs")
+    assert mean(teachers, SCOT, BIRL, "wrong") < 0.02
     for power in (4, 5):
-        uvm = mean(teachers, f"UVM (10^{power})", table1.BIRL, "wrong")
-        assert mean(teachers, table1.SCOT, table1.BIRL, "wrong") < uvm
+        uvm = mean(teachers, f"UVM (10^{power})", BIRL, "wrong")
+        assert mean(teachers, SCOT, BIRL, "wrong") < uvm
 
 
 def test_random_is_worse_than_scot_at_equal_size(teachers):
-    size = {row: mean(teachers, row, "pairs") for row in (table1.SAME_SIZE, table1.SCOT)}
-    assert size[table1.SAME_SIZE] == size[table1.SCOT]
-    for learner in (table1.BIRL, table1.LIKELIEST):
-        random, scot = (
-            mean(teachers, row, learner, "wrong") for row in (table1.SAME_SIZE, table1.SCOT)
-        )
+    size = {row: mean(teachers, row, "pairs") for row in (SAME_SIZE, SCOT)}
+    assert size[SAME_SIZE] == size[SCOT]
+    for learner in (BIRL, LIKELIEST):
+        random, scot = (mean(teachers, row, learner, "wrong") for row in (SAME_SIZE, SCOT))
         assert random > scot + 0.02
 
 
 def test_redundant_and_closed_lessons_are_longer(teachers):
-    short = mean(teachers, table1.SCOT, "pairs")
-    assert mean(teachers, table1.REDUNDANT, "pairs") > 2 * short
-    assert mean(teachers, table1.CLOSED, "pairs") > short
-    assert mean(teachers, table1.CLOSED, "closed") == 1.0
-    assert mean(teachers, table1.CLOSED, "teaches") == 1.0
+    short = mean(teachers, SCOT, "pairs")
+    assert mean(teachers, REDUNDANT, "pairs") > 2 * short
+    assert mean(teachers, CLOSED, "pairs") > short
+    assert mean(teachers, CLOSED, "closed") == 1.0
+    assert mean(teachers, CLOSED, "teaches") == 1.0
 
 
 def test_policy_a_of_the_chain_wins_under_bio_irl():

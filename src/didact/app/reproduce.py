@@ -287,8 +287,12 @@ def _document(report: StudyReport) -> dict[str, Any]:
         "efficiency": None if share is None else round(share, 4),
         "departures": report.departures,
         "findings": [
-            {"claim": f.claim.words, "source": f.claim.source, "holds": f.holds,
-             "numbers": f.evidence}
+            {
+                "claim": f.claim.words,
+                "source": f.claim.source,
+                "holds": f.holds,
+                "numbers": f.evidence,
+            }
             for f in report.findings
         ],
-    }  # fmt: skip
+    }

@@ -28,26 +28,19 @@ def difficulty(
     """
     listed = [rows] if isinstance(rows, Difficulty) else list(rows)
     drawn = axes_of(ax, 5.5, 1.0 + 0.42 * len(listed))
-    kinds = (
-        ("pairs", [r.n_pairs for r in listed], [r.fewest_pairs for r in listed]),
-        ("demonstrations", [r.n_demonstrations for r in listed],
-         [r.fewest_demonstrations for r in listed]),
-    )  # fmt: skip
-    for number, (name, found, fewest) in enumerate(kinds):
-        places = bar_places(range(len(listed)), number, len(kinds))
-        lengths = [float(value or 0) for value in found]
-        height = SHARE / len(kinds)
-        drawn.barh(places, lengths, **{
-            "height": height, "color": colour(number), "label": name, **style,
-        })  # fmt: skip
-        bounds = [np.nan if bound is None else bound for bound in fewest]
-        drawn.plot(bounds, places, "|", color=INK, markersize=12 * height / 0.4,
-                   label="no lesson has fewer" if number == 0 else "_bound")  # fmt: skip
+    pairs = [(row.n_pairs, row.fewest_pairs) for row in listed]
+    whole = [(row.n_demonstrations, row.fewest_demonstrations) for row in listed]
+    handles: list[Any] = []
+    for number, (name, found) in enumerate((("pairs", pairs), ("demonstrations", whole))):
+        places = bar_places(range(len(listed)), number, 2)
+        given = {"height": SHARE / 2, "color": colour(number), "label": name, **style}
+        handles.append(drawn.barh(places, [float(size or 0) for size, _ in found], **given))
+        bounds = [np.nan if bound is None else bound for _, bound in found]
+        lines = drawn.plot(bounds, places, "|", color=INK, markersize=12, label="none has fewer")
     name_groups(drawn, [row.name for row in listed])
     drawn.set_xlabel("the smallest lesson found")
     count_axis(drawn.xaxis)
-    bound, *kinds_drawn = drawn.get_legend_handles_labels()[0]
-    legend_below(drawn, [*kinds_drawn, bound], drop=32, across=0.5)
+    legend_below(drawn, [*handles, *lines], drop=32, across=0.5)
     return drawn
 
 
@@ -71,9 +64,12 @@ def draw_bars(
         known = np.isfinite(highs)
         left = np.maximum(0.0, np.asarray(lows, dtype=float)[known])
         ax.hlines(
-            np.asarray(places)[known], left, np.asarray(highs, dtype=float)[known],
-            color=INK, linewidth=1.0,
-        )  # fmt: skip
+            np.asarray(places)[known],
+            left,
+            np.asarray(highs, dtype=float)[known],
+            color=INK,
+            linewidth=1.0,
+        )
 
 
 def name_groups(ax: Axes, names: Sequence[str]) -> None:

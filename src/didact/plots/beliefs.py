@@ -37,8 +37,15 @@ def posterior(belief: Belief, ax: Axes | None = None, *, truth: Any = None, **st
         low, first, third, high = np.quantile(belief.samples_flat, QUANTILES, axis=0)
         drawn.hlines(places, low, high, **{"color": tint, "linewidth": 1.2, **style})
         drawn.hlines(places, first, third, **{"color": tint, **style, "linewidth": 4.5})
-        drawn.plot(belief.mean_weights, places, "o", color="white", markeredgecolor=tint,
-                   markersize=5, label="mean")  # fmt: skip
+        drawn.plot(
+            belief.mean_weights,
+            places,
+            "o",
+            color="white",
+            markeredgecolor=tint,
+            markersize=5,
+            label="mean",
+        )
     drawn.plot(belief.map_weights, places, "D", color=colour(1), markersize=4, label="most likely")
     if truth is not None:
         drawn.plot(_scaled(belief, truth), places, "x", color=INK, markersize=6, label="truth")

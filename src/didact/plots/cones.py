@@ -173,16 +173,26 @@ def mark_point(ax: Axes, place: Point, name: str) -> None:
     ax.plot(*place, "*", color=INK, markersize=8, zorder=5)
     left = place[0] > sum(ax.get_xlim()) / 2
     ax.annotate(
-        name, place, (-6 if left else 6, -2), textcoords="offset points", fontsize=SMALL,
-        ha="right" if left else "left", va="top", zorder=5,
+        name,
+        place,
+        (-6 if left else 6, -2),
+        textcoords="offset points",
+        fontsize=SMALL,
+        ha="right" if left else "left",
+        va="top",
+        zorder=5,
         bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.0},
-    )  # fmt: skip
+    )
 
 
 def _square(centre: Point, reach: float) -> list[Point]:
     x, y = centre
-    return [(x - reach, y - reach), (x + reach, y - reach), (x + reach, y + reach),
-            (x - reach, y + reach)]  # fmt: skip
+    return [
+        (x - reach, y - reach),
+        (x + reach, y - reach),
+        (x + reach, y + reach),
+        (x - reach, y + reach),
+    ]
 
 
 def _border(plane: HalfPlane, square: Sequence[Point]) -> list[Point]:

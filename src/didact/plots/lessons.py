@@ -68,8 +68,13 @@ def _steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style:
     drawn.set_ylabel("demonstration")
     without_box(drawn)
     if handles and len(handles) <= MOST_NAMED:
-        drawn.legend(handles=handles, fontsize=SMALL, frameon=False, loc="upper left",
-                     bbox_to_anchor=(1.0, 1.0))  # fmt: skip
+        drawn.legend(
+            handles=handles,
+            fontsize=SMALL,
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+        )
     return drawn
 
 

@@ -99,9 +99,14 @@ def _draw_bars(panel: Bars, ax: Axes) -> None:
         places = bar_places(each.xs, number, len(panel.series))
         tint = GREY if each.name == PAPERS else colour(number)
         draw_bars(
-            ax, places, each.ys, (each.lows, each.highs),
-            height=0.9 * SHARE / len(panel.series), color=tint, label=each.name,
-        )  # fmt: skip
+            ax,
+            places,
+            each.ys,
+            (each.lows, each.highs),
+            height=0.9 * SHARE / len(panel.series),
+            color=tint,
+            label=each.name,
+        )
     name_groups(ax, panel.categories)
     ax.set_xlabel(panel.y_title)
     legend_below(ax, ax.get_legend_handles_labels()[0], drop=32, across=0.5)
@@ -119,7 +124,11 @@ def _draw_plane(panel: Plane, ax: Axes) -> None:
 
 def _draw_world(panel: World, ax: Axes, seen: set[int]) -> None:
     world(
-        panel.task, ax, policy=panel.policy, shown=[panel.shown] if panel.shown else (),
-        marks=dict(panel.marks), legend=id(panel.task) not in seen,
-    )  # fmt: skip
+        panel.task,
+        ax,
+        policy=panel.policy,
+        shown=[panel.shown] if panel.shown else (),
+        marks=dict(panel.marks),
+        legend=id(panel.task) not in seen,
+    )
     seen.add(id(panel.task))

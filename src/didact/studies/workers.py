@@ -27,10 +27,14 @@ from didact.studies.study import Record, Trial
 ONE_THREAD = {
     name: "1"
     for name in (
-        "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
-        "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
     )
-}  # fmt: skip
+}
 """A worker uses one thread: as many trials run at once as there are workers, and sums of floats
 do not depend on the machine's load."""
 

@@ -177,9 +177,18 @@ def report_csv(report: StudyReport) -> str:
     """Every cell of every table in one line of its own, with full precision."""
     rows = [
         (
-            "table", "row", "column", "mean", "low", "high", "n", "text", "paper", "verdict",
+            "table",
+            "row",
+            "column",
+            "mean",
+            "low",
+            "high",
+            "n",
+            "text",
+            "paper",
+            "verdict",
         )
-    ]  # fmt: skip
+    ]
     for table in report.summary.tables:
         for cell in table.cells:
             ours = cell.ours

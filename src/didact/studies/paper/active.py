@@ -6,7 +6,7 @@ is an optimal trajectory from the state asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -16,7 +16,7 @@ from didact.active import ask
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
 from didact.studies.figure import Figure, Lines
-from didact.studies.paper.lessons import drawn_seed, published_chain
+from didact.studies.paper.lessons import chain_of, drawn_seed, random_world
 from didact.studies.paper.pictures import line
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study
@@ -35,7 +35,6 @@ from didact.studies.summary import (
     is_positive,
     is_small,
 )
-from didact.worlds import make
 
 NAME = "active"
 RANDOM, ENTROPY, INFOGAIN, VAR, SCOT = "random", "max-entropy", "max-infogain", "max-var", "scot"
@@ -67,28 +66,16 @@ class ActiveSettings:
 def learner_options(settings: ActiveSettings) -> dict[str, Any]:
     """The chain that learns after each answer, begun afresh each time."""
     if settings.chain == "published":
-        options = published_chain(
-            settings.features,
-            confidence=settings.confidence,
-            steps=settings.steps,
-            step_size=settings.step_size,
-        )
-        return {**options, "warm": False}
+        return {**chain_of(settings, settings.features), "warm": False}
     if settings.chain == "ours":
-        return {
-            "learner": "birl", "confidence": settings.confidence, "n_steps": settings.steps,
-            "n_chains": 1, "threads": 1,
-        }  # fmt: skip
+        ours = {"learner": "birl", "n_chains": 1, "threads": 1}
+        return {**ours, "confidence": settings.confidence, "n_steps": settings.steps}
     raise InvalidParameter(f"chain must be 'published' or 'ours'; it is {settings.chain!r}")
 
 
 def trial(settings: ActiveSettings, number: int) -> Record:
     """The losses before the first query and after each, for every strategy on one world."""
-    world = drawn_seed(settings.seed, NAME, number, "world")
-    task = make(
-        "random-grid", size=settings.size, n_features=settings.features,
-        discount=settings.discount, seed=world,
-    )  # fmt: skip
+    world, task = random_world(NAME, settings, number, settings.features)
     known = equivalence_class(task)
     seed = drawn_seed(settings.seed, NAME, number, "questions")
     found: dict[str, Any] = {"world": world}
@@ -178,65 +165,91 @@ def _curves(title: str, queries: Sequence[int], curves: dict[str, list[Estimate]
     return Table(f"{title[0].upper()}{title[1:]} by query", "queries", columns, tuple(cells))
 
 
+_says = partial(finding, NAME)
+
+
 def _findings(settings: ActiveSettings, records: Sequence[Record]) -> list[Finding]:
+    """What the paper says of the strategies; nothing where one of them was not run."""
     if not {RANDOM, ENTROPY, INFOGAIN, VAR, SCOT} <= set(settings.strategies):
         return []
-    others = [name for name in settings.strategies if name != SCOT]
     means = {
         name: estimate(area(r, name, "wrong") for r in records).mean for name in settings.strategies
     }
-    ends = _better(records, RANDOM, ENTROPY, "wrong", settings.queries)
-    half = settings.queries // 2 + 1
-    later = {name: _better(records, ENTROPY, name, "wrong", half) for name in (VAR, INFOGAIN)}
+    return [
+        _on_scot(means, records),
+        _on_early(records),
+        _on_approximation(means, records),
+        _on_entropy(settings.queries, records),
+        _on_later(settings.queries // 2 + 1, records),
+    ]
+
+
+def _on_scot(means: Mapping[str, float], records: Sequence[Record]) -> Finding:
+    others = [name for name in means if name != SCOT]
+    return _says(
+        "scot",
+        all_of(is_positive(_better(records, name, SCOT, "wrong")) for name in others),
+        "mean % of wrong actions over all queries: "
+        + ", ".join(f"{name} {value:.2f}" for name, value in means.items()),
+    )
+
+
+def _on_early(records: Sequence[Record]) -> Finding:
     apart = {
         (one, other): differences(records, partial(_early, one), partial(_early, other))
         for one, other in combinations((ENTROPY, INFOGAIN, VAR), 2)
     }
+    return _says(
+        "early",
+        all_of(is_small(found, SIMILAR) for found in apart.values()),
+        f"percentage points of wrong actions over the first {EARLY} queries: "
+        + "; ".join(
+            f"{one} less {other} {interval_text(found)}" for (one, other), found in apart.items()
+        ),
+    )
+
+
+def _early(strategy: str, record: Record) -> float:
+    """The mean % of wrong actions over the first queries."""
+    return float(sum(record[strategy]["wrong"][1 : EARLY + 1])) / EARLY
+
+
+def _on_approximation(means: Mapping[str, float], records: Sequence[Record]) -> Finding:
     closed = differences(
         records,
         lambda r: area(r, RANDOM, "wrong") + area(r, SCOT, "wrong"),
         lambda r: 2 * area(r, VAR, "wrong"),
     )
     share = (means[RANDOM] - means[VAR]) / ((means[RANDOM] - means[SCOT]) or 1.0)
-    return [
-        finding(
-            NAME, "scot",
-            all_of(is_positive(_better(records, name, SCOT, "wrong")) for name in others),
-            "mean % of wrong actions over all queries: "
-            + ", ".join(f"{name} {value:.2f}" for name, value in means.items()),
-        ),
-        finding(
-            NAME, "early", all_of(is_small(found, SIMILAR) for found in apart.values()),
-            f"percentage points of wrong actions over the first {EARLY} queries: "
-            + "; ".join(
-                f"{one} less {other} {interval_text(found)}"
-                for (one, other), found in apart.items()
-            ),
-        ),
-        finding(
-            NAME, "approximation", is_positive(closed),
-            f"of what random queries have more wrong actions than SCOT's, {100 * share:.0f}% is "
-            "gone with maximum VaR; good is taken as more than half",
-        ),
-        finding(
-            NAME, "entropy", is_small(ends, SIMILAR),
-            f"after {settings.queries} queries maximum entropy has {interval_text(ends)} "
-            "percentage points fewer wrong actions than random",
-        ),
-        finding(
-            NAME, "later", all_of(is_positive(found) for found in later.values()),
-            "; ".join(
-                f"{name} has {interval_text(found)} percentage points fewer wrong actions from "
-                f"query {half} on"
-                for name, found in later.items()
-            ),
-        ),
-    ]  # fmt: skip
+    return _says(
+        "approximation",
+        is_positive(closed),
+        f"of what random queries have more wrong actions than SCOT's, {100 * share:.0f}% is "
+        "gone with maximum VaR; good is taken as more than half",
+    )
 
 
-def _early(strategy: str, record: Record) -> float:
-    """The mean % of wrong actions over the first queries."""
-    return float(sum(record[strategy]["wrong"][1 : EARLY + 1])) / EARLY
+def _on_entropy(queries: int, records: Sequence[Record]) -> Finding:
+    ends = _better(records, RANDOM, ENTROPY, "wrong", queries)
+    return _says(
+        "entropy",
+        is_small(ends, SIMILAR),
+        f"after {queries} queries maximum entropy has {interval_text(ends)} "
+        "percentage points fewer wrong actions than random",
+    )
+
+
+def _on_later(half: int, records: Sequence[Record]) -> Finding:
+    later = {name: _better(records, ENTROPY, name, "wrong", half) for name in (VAR, INFOGAIN)}
+    return _says(
+        "later",
+        all_of(is_positive(found) for found in later.values()),
+        "; ".join(
+            f"{name} has {interval_text(found)} percentage points fewer wrong actions from "
+            f"query {half} on"
+            for name, found in later.items()
+        ),
+    )
 
 
 STUDY = Study(

@@ -6,19 +6,22 @@ was shown, with the same random numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from didact.bec.classes import equivalence_class
+from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.studies.figure import Figure, Lines, World
-from didact.studies.paper.lessons import drawn_seed, learned, published_chain
+from didact.studies.paper.lessons import chain_of, drawn_seed, learned
 from didact.studies.paper.pictures import line
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study
 from didact.studies.summary import (
     Cell,
     Column,
+    Estimate,
+    Finding,
     Summary,
     Table,
     differences,
@@ -27,7 +30,7 @@ from didact.studies.summary import (
     interval_text,
     is_positive,
 )
-from didact.teaching import teach
+from didact.teaching import Lesson, teach
 from didact.worlds import make
 
 NAME = "balls"
@@ -56,81 +59,99 @@ class BallSettings:
 def trial(settings: BallSettings, number: int) -> Record:
     """The losses of both learners after 1, 2, ... demonstrations; the last ones stay."""
     world = drawn_seed(settings.seed, NAME, number, "world")
-    task = make(
-        "ball-sorting", size=settings.size, starts=settings.starts, discount=settings.discount,
-        seed=world,
-    )  # fmt: skip
+    shape = {"size": settings.size, "starts": settings.starts, "discount": settings.discount}
+    task = make("ball-sorting", seed=world, **shape)
     known = equivalence_class(task)
     seed = drawn_seed(settings.seed, NAME, number, "learners")
     lesson = teach(task, horizon=settings.horizon, known=known, seed=seed)
-    chain = published_chain(
-        task.mdp.n_features,
-        confidence=settings.confidence,
-        steps=settings.steps,
-        step_size=settings.step_size,
-    )
+    chain = chain_of(settings, task.mdp.n_features)
     trusting = {"learner": "bio-irl", "trust": settings.trust, "matching": settings.matching}
-    learners: dict[str, dict[str, Any]] = {BIRL: chain, BIO: {**chain, **trusting}}
-    found: dict[str, Any] = {
+    return {
         "world": world,
         "demonstrations": len(lesson.demonstrations),
         "teaches": lesson.is_complete,
+        BIRL: _losses(settings.shown, lesson, known, chain, seed),
+        BIO: _losses(settings.shown, lesson, known, {**chain, **trusting}, seed),
     }
-    for name, options in learners.items():
-        losses: dict[str, list[float]] = {measure: [] for measure in MEASURES}
-        for n_shown in range(1, settings.shown + 1):
-            if n_shown <= len(lesson.demonstrations):
-                shown = lesson.demonstrations[:n_shown]
-                _, last = learned(task, known.plan, shown, options, seed)
-            losses["wrong"].append(100 * last["wrong"])
-            losses["loss"].append(last["loss"])
-        found[name] = losses
-    return found
+
+
+def _losses(
+    most: int, lesson: Lesson, known: EquivalenceClass, options: Mapping[str, Any], seed: int
+) -> dict[str, list[float]]:
+    """What a learner loses after each of the first `most` demonstrations."""
+    losses: dict[str, list[float]] = {measure: [] for measure in MEASURES}
+    for n_shown in range(1, most + 1):
+        if n_shown <= len(lesson.demonstrations):
+            shown = lesson.demonstrations[:n_shown]
+            _, last = learned(known.task, known.plan, shown, options, seed)
+        losses["wrong"].append(100 * last["wrong"])
+        losses["loss"].append(last["loss"])
+    return losses
 
 
 def summarise(settings: BallSettings, records: Sequence[Record]) -> Summary:
     """Both losses by number of demonstrations, and the paired difference of the learners."""
     numbers = list(range(1, settings.shown + 1))
-    columns = []
-    cells = []
+    columns: list[Column] = []
+    cells: list[Cell] = []
     panels = []
     for measure, title in MEASURES.items():
         columns += [Column(f"{name}: {title}", decimals=3) for name in (BIRL, BIO)]
         columns.append(Column(f"{title}: BIO-IRL's less by", decimals=3))
         curves = {
-            name: [estimate(r[name][measure][n - 1] for r in records) for n in numbers]
+            name: [estimate(_after(r, name, measure, n) for r in records) for n in numbers]
             for name in (BIRL, BIO)
         }
-        for n in numbers:
-            better = differences(
-                records,
-                lambda r, n=n, m=measure: r[BIRL][m][n - 1],
-                lambda r, n=n, m=measure: r[BIO][m][n - 1],
-            )
-            cells += [
-                Cell(str(n), f"{name}: {title}", found[n - 1]) for name, found in curves.items()
-            ]
-            cells.append(Cell(str(n), f"{title}: BIO-IRL's less by", better))
+        cells += _measured(measure, title, curves, records)
         xs = [float(n) for n in numbers]
         series = tuple(line(name, xs, found) for name, found in curves.items())
         panels.append(Lines(title, "demonstrations", title, series))
     cells.sort(key=lambda cell: int(cell.row))
     table = Table("After each demonstration", "demonstrations", tuple(columns), tuple(cells))
+    sizes = estimate(r["demonstrations"] for r in records)
+    remarks = (f"A lesson has {sizes.mean:.2f} demonstrations on average; its last losses stay.",)
+    figure = Figure(NAME, "Losses after each demonstration", (*panels, _table_top(settings)))
+    return Summary((table,), (figure,), (_on_speed(settings.shown, records),), remarks)
+
+
+def _after(record: Record, learner: str, measure: str, n_shown: int) -> float:
+    """What a learner loses after so many demonstrations."""
+    return float(record[learner][measure][n_shown - 1])
+
+
+def _measured(
+    measure: str,
+    title: str,
+    curves: Mapping[str, Sequence[Estimate]],
+    records: Sequence[Record],
+) -> Iterator[Cell]:
+    """A measure of both learners after each demonstration, and the difference in pairs."""
+    for place, found in enumerate(zip(*curves.values(), strict=True)):
+        row = str(place + 1)
+        birl, bio = (
+            partial(_after, learner=name, measure=measure, n_shown=place + 1)
+            for name in (BIRL, BIO)
+        )
+        for name, value in zip(curves, found, strict=True):
+            yield Cell(row, f"{name}: {title}", value)
+        yield Cell(row, f"{title}: BIO-IRL's less by", differences(records, birl, bio))
+
+
+def _on_speed(shown: int, records: Sequence[Record]) -> Finding:
+    """Whether BIO-IRL does less wrong over all demonstrations."""
     first = differences(records, lambda r: r[BIRL]["wrong"][0], lambda r: r[BIO]["wrong"][0])
     over_all = differences(
         records,
-        lambda r: sum(r[BIRL]["wrong"]) / settings.shown,
-        lambda r: sum(r[BIO]["wrong"]) / settings.shown,
+        lambda r: sum(r[BIRL]["wrong"]) / shown,
+        lambda r: sum(r[BIO]["wrong"]) / shown,
     )
-    sizes = estimate(r["demonstrations"] for r in records)
-    faster = finding(
-        NAME, "faster", is_positive(over_all),
+    return finding(
+        NAME,
+        "faster",
+        is_positive(over_all),
         f"BIO-IRL has {interval_text(over_all)} percentage points fewer wrong actions over all "
         f"demonstrations, {interval_text(first)} after the first",
-    )  # fmt: skip
-    remarks = (f"A lesson has {sizes.mean:.2f} demonstrations on average; its last losses stay.",)
-    figure = Figure(NAME, "Losses after each demonstration", (*panels, _table_top(settings)))
-    return Summary((table,), (figure,), (faster,), remarks)
+    )
 
 
 def _table_top(settings: BallSettings) -> World:

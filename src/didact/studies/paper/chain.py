@@ -23,7 +23,7 @@ from didact.random import stream
 from didact.studies.figure import Bars, Figure, Series, World
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study, one_trial
-from didact.studies.summary import Cell, Column, Summary, Table, finding
+from didact.studies.summary import Cell, Column, Finding, Summary, Table, finding
 from didact.studies.summary import known as known_number
 from didact.worlds import make
 
@@ -121,11 +121,33 @@ def summarise(settings: ChainSettings, records: Sequence[Record]) -> Summary:
         _table(settings, record, matching)
         for matching in sorted(MATCHINGS, key=lambda name: name != settings.matching)
     )
+    remarks = (
+        "The demonstration moves right from the first state right of the middle. A moves to the "
+        "nearer end everywhere: both ends are liked equally.",
+    )
+    findings = (_on_birl(settings, record), _on_bio_irl(settings, record))
+    return Summary(tables, (_figure(settings, record),), findings, remarks)
+
+
+def _on_birl(settings: ChainSettings, record: Record) -> Finding:
+    """Whether every candidate's rewards make the demonstration certain."""
     letters = lettered(settings, record)
     certain = {
         letters[name]: (entry["certain"], entry["rewards"])
         for name, entry in record["candidates"].items()
     }
+    counts = [f"{share} of {n} of {letter}'s" for letter, (share, n) in sorted(certain.items())]
+    return finding(
+        NAME,
+        "equal",
+        min(share / n for share, n in certain.values()) > NEARLY_ALL,
+        f"above {CERTAIN} for {', '.join(counts)} rewards drawn; lower only near the border of a "
+        "policy",
+    )
+
+
+def _on_bio_irl(settings: ChainSettings, record: Record) -> Finding:
+    """Whether A is the likeliest for every trust, with the matching of the settings."""
     winners: dict[str, list[str]] = {
         matching: [
             max(found, key=found.__getitem__)
@@ -133,28 +155,16 @@ def summarise(settings: ChainSettings, records: Sequence[Record]) -> Summary:
         ]
         for matching in MATCHINGS
     }
-    findings = (
-        finding(
-            NAME, "equal", min(share / n for share, n in certain.values()) > NEARLY_ALL,
-            f"above {CERTAIN} for "
-            + ", ".join(f"{share} of {n} of {letter}'s" for letter, (share, n) in
-                        sorted(certain.items()))
-            + " rewards drawn; lower only near the border of a policy",
+    return finding(
+        NAME,
+        "wins",
+        set(winners[settings.matching]) == {"A"},
+        "; ".join(
+            f"with {matching} matching{PAPERS if matching == 'greedy' else ''} "
+            f"{' and '.join(dict.fromkeys(found))} is the likeliest"
+            for matching, found in winners.items()
         ),
-        finding(
-            NAME, "wins", set(winners[settings.matching]) == {"A"},
-            "; ".join(
-                f"with {matching} matching{PAPERS if matching == 'greedy' else ''} "
-                f"{' and '.join(dict.fromkeys(found))} is the likeliest"
-                for matching, found in winners.items()
-            ),
-        ),
-    )  # fmt: skip
-    remarks = (
-        "The demonstration moves right from the first state right of the middle. A moves to the "
-        "nearer end everywhere: both ends are liked equally.",
     )
-    return Summary(tables, (_figure(settings, record),), findings, remarks)
 
 
 def _table(settings: ChainSettings, record: Record, matching: str) -> Table:
@@ -170,15 +180,11 @@ def _table(settings: ChainSettings, record: Record, matching: str) -> Table:
             Cell(letter, _who(trust), known_number(found[letter]))
             for trust, found in by_trust.items()
         ]
-    columns = (
-        Column("moves"), Column("gap", decimals=3),
-        *(Column(_who(trust), decimals=4) for trust in by_trust),
-    )  # fmt: skip
-    ours = PAPERS if matching == "greedy" else ""
-    return Table(
-        f"Likelihood of each policy candidate, {matching} matching{ours}",
-        "candidate", columns, tuple(cells),
-    )  # fmt: skip
+    likelihood = [Column(_who(trust), decimals=4) for trust in by_trust]
+    columns = (Column("moves"), Column("gap", decimals=3), *likelihood)
+    whose = PAPERS if matching == "greedy" else ""
+    title = f"Likelihood of each policy candidate, {matching} matching{whose}"
+    return Table(title, "candidate", columns, tuple(cells))
 
 
 def _who(trust: float) -> str:
@@ -202,18 +208,11 @@ def _figure(settings: ChainSettings, record: Record) -> Figure:
         found = likelihoods(settings, record, trust, settings.matching)
         places = tuple(float(i) for i in range(len(names)))
         series.append(Series(_who(trust), places, tuple(found[letters[n]] for n in names)))
-    return Figure(
-        NAME,
-        "One demonstration, the policies that fit it, and how likely they are",
-        (
-            World("the demonstration", task, shown=tuple(demonstration(settings))),
-            *worlds,
-            Bars(
-                "likelihood of each candidate", "likelihood",
-                tuple(f"policy {letters[name]}" for name in names), tuple(series),
-            ),
-        ),
-    )  # fmt: skip
+    categories = tuple(f"policy {letters[name]}" for name in names)
+    shown = World("the demonstration", task, shown=tuple(demonstration(settings)))
+    bars = Bars("likelihood of each candidate", "likelihood", categories, tuple(series))
+    title = "One demonstration, the policies that fit it, and how likely they are"
+    return Figure(NAME, title, (shown, *worlds, bars))
 
 
 STUDY = Study(

@@ -5,7 +5,7 @@ Figure 1 and the appendix's example. Nothing in it is random: there is one trial
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from didact.mdp import Task
 from didact.studies.figure import Figure, Plane, World
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study, one_trial
-from didact.studies.summary import Cell, Column, Summary, Table, finding
+from didact.studies.summary import Cell, Column, Finding, Summary, Table, finding
 from didact.worlds import make
 
 DOWN, LEFT, UP = 1, 2, 0
@@ -85,32 +85,32 @@ def summarise(settings: ExampleSettings, records: Sequence[Record]) -> Summary:
         name: [in_words(space) for space in record["half-spaces"][name]]
         for name in (POLICY, DEMONSTRATION, LONGER)
     }
-    cells = [
-        Cell(name, column, text)
-        for name, found in spaces.items()
-        for column, text in (
-            ("half-spaces", " and ".join(found)),
-            ("the policy's class", "yes" if record["same class"][name] else "no"),
-        )
-    ]
+    cells = []
+    for name, found in spaces.items():
+        same = "yes" if record["same class"][name] else "no"
+        cells += [
+            Cell(name, "half-spaces", " and ".join(found)),
+            Cell(name, "the policy's class", same),
+        ]
     columns = (Column("half-spaces"), Column("the policy's class"))
     table = Table("Half-spaces, exactly", "what is shown", columns, tuple(cells))
-    findings = (
-        finding(
-            "example", "policy", set(spaces[POLICY]) == {"2.539 w0 - w1 >= 0", "-w0 >= 0"},
-            " and ".join(spaces[POLICY]),
-        ),
-        finding(
-            "example", "demonstration",
-            set(spaces[DEMONSTRATION]) == {"-w0 >= 0", "w0 - w1 >= 0"}
-            and not record["same class"][DEMONSTRATION],
-            " and ".join(spaces[DEMONSTRATION]),
-        ),
-        finding(
-            "example", "top-right", record["same class"][LONGER], " and ".join(spaces[LONGER])
-        ),
-    )  # fmt: skip
+    findings = _findings(spaces, record["same class"])
     return Summary((table,), (_figure(settings, record),), findings)
+
+
+def _findings(
+    spaces: Mapping[str, Sequence[str]], is_same: Mapping[str, bool]
+) -> tuple[Finding, ...]:
+    """Whether the half-spaces are those that the paper prints."""
+    told = {name: " and ".join(found) for name, found in spaces.items()}
+    of_policy = set(spaces[POLICY]) == {"2.539 w0 - w1 >= 0", "-w0 >= 0"}
+    of_shown = set(spaces[DEMONSTRATION]) == {"-w0 >= 0", "w0 - w1 >= 0"}
+    looser = of_shown and not is_same[DEMONSTRATION]
+    return (
+        finding("example", "policy", of_policy, told[POLICY]),
+        finding("example", "demonstration", looser, told[DEMONSTRATION]),
+        finding("example", "top-right", is_same[LONGER], told[LONGER]),
+    )
 
 
 def _figure(settings: ExampleSettings, record: Record) -> Figure:

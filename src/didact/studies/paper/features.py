@@ -8,17 +8,17 @@ features and one world.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from didact.bec.classes import equivalence_class
+from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.mdp import Task
 from didact.random import stream
 from didact.studies.figure import Figure, Lines
-from didact.studies.paper.lessons import drawn_seed
+from didact.studies.paper.lessons import random_world
 from didact.studies.paper.pictures import line
 from didact.studies.settings import setting, told
 from didact.studies.study import Record, Study
@@ -38,7 +38,7 @@ from didact.studies.summary import (
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations
 from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.methods.scot import scot
 from didact.teaching.methods.uvm import minimise_uncertainty
 from didact.worlds import make
@@ -57,9 +57,10 @@ class FeatureSettings:
 
     trials: int = setting(30, source="appendix, Figure 7, caption: 30 runs")
     features: tuple[int, ...] = setting(
-        (2, 4, 6, 8, 10, 12, 14, 16, 18, 20),
-        source="our reading of Figure 7: 2 to 20 in steps of 2", paper=None,
-    )  # fmt: skip
+        tuple(range(2, 21, 2)),
+        source="our reading of Figure 7: 2 to 20 in steps of 2",
+        paper=None,
+    )
     size: int = setting(6, source="appendix, full results")
     horizon: int = setting(6, source="appendix, full results")
     samples: int = setting(1_000_000, source="appendix, Figure 7, caption")
@@ -76,11 +77,7 @@ def trial(settings: FeatureSettings, number: int) -> Record:
     """Both lessons for one world: demonstrations, pairs, whether they teach."""
     warm()
     n_features = settings.features[number % len(settings.features)]
-    world = drawn_seed(settings.seed, NAME, number, "world")
-    task = make(
-        "random-grid", size=settings.size, n_features=n_features, discount=settings.discount,
-        seed=world,
-    )  # fmt: skip
+    world, task = random_world(NAME, settings, number, n_features)
     rng = stream(settings.seed, NAME, number, "uvm")
     return {
         "world": world,
@@ -90,37 +87,45 @@ def trial(settings: FeatureSettings, number: int) -> Record:
 
 
 def _both(task: Task, horizon: int, n_samples: int, rng: np.random.Generator) -> Record:
+    """SCOT's and UVM's lessons, and the seconds of each, with what both need found once."""
     began = time.perf_counter()
     known = equivalence_class(task, arithmetic="exact")
-    first = np.zeros_like(known.plan.optimal)
-    first[np.arange(len(first)), known.plan.optimal.argmax(axis=1)] = True
-    candidates = candidate_demonstrations(
-        task.mdp,
-        replace(known.plan, optimal=first),
-        starts=as_starts(task.mdp, None),
-        horizon=horizon,
-        rollouts=None,
-        seed=0,
-    )
-    problem = Problem(cover_elements(known), candidates, [1] * len(candidates))
-    _ = problem.stated
+    problem = _one_walk_from_each_start(known, horizon)
     shared = time.perf_counter() - began
+    teachers: dict[str, Callable[[], Picks]] = {
+        SCOT: lambda: scot(problem, rng),
+        UVM: lambda: minimise_uncertainty(problem, rng, n_samples=n_samples),
+    }
     found: dict[str, object] = {"facets": known.cone.n_facets}
     seconds = {}
-    for name in (SCOT, UVM):
+    for name, pick in teachers.items():
         began = time.perf_counter()
-        picks = scot(problem, rng) if name == SCOT else minimise_uncertainty(
-            problem, rng, n_samples=n_samples
-        )  # fmt: skip
-        seconds[name] = time.perf_counter() - began + shared
-        shown = [candidates[picked] for picked in picks.numbers]
+        picks = pick()
+        seconds[f"{name}, {task.mdp.n_features}"] = time.perf_counter() - began + shared
+        shown = [problem.candidates[picked] for picked in picks.numbers]
         found[name] = {
             "demonstrations": len(shown),
             "pairs": sum(len(demonstration) for demonstration in shown),
             "teaches": check(task, shown, known=known).teaches,
         }
-    n_features = task.mdp.n_features
-    return {**found, "seconds": {f"{name}, {n_features}": s for name, s in seconds.items()}}
+    return {**found, "seconds": seconds}
+
+
+def _one_walk_from_each_start(known: EquivalenceClass, horizon: int) -> Problem:
+    """The cover problem whose candidates take the first optimal action in each state."""
+    mdp, first = known.task.mdp, np.zeros_like(known.plan.optimal)
+    first[np.arange(len(first)), known.plan.optimal.argmax(axis=1)] = True
+    candidates = candidate_demonstrations(
+        mdp,
+        replace(known.plan, optimal=first),
+        starts=as_starts(mdp, None),
+        horizon=horizon,
+        rollouts=None,
+        seed=0,
+    )
+    problem = Problem(cover_elements(known), candidates, [1] * len(candidates))
+    _ = problem.stated  # found when first asked for, and both teachers ask
+    return problem
 
 
 @cache
@@ -136,6 +141,16 @@ def summarise(settings: FeatureSettings, records: Sequence[Record]) -> Summary:
         n: [record for record in records if record["features"] == n] for n in settings.features
     }
     by_features = {n: found for n, found in by_features.items() if found}
+    table = _table(settings, by_features)
+    return Summary((table,), (_figure(by_features),), _findings(by_features))
+
+
+def _pairs(name: str, by_features: Mapping[int, Sequence[Record]]) -> dict[int, Estimate]:
+    """A teacher's pairs by number of features."""
+    return {n: estimate(r[name]["pairs"] for r in found) for n, found in by_features.items()}
+
+
+def _table(settings: FeatureSettings, by_features: Mapping[int, Sequence[Record]]) -> Table:
     cells = []
     for n, found in by_features.items():
         row = str(n)
@@ -145,61 +160,58 @@ def summarise(settings: FeatureSettings, records: Sequence[Record]) -> Summary:
                 Cell(row, f"{name}: pairs", estimate(r[name]["pairs"] for r in found)),
                 Cell(row, f"{name}: teaches", estimate(r[name]["teaches"] for r in found)),
             ]
-    columns = (
-        Column("facets"), Column(f"{SCOT}: pairs"), Column(f"{SCOT}: teaches", "count"),
-        Column(f"{UVM}: pairs"), Column(f"{UVM}: teaches", "count"),
-    )  # fmt: skip
-    lines = {
-        name: [estimate(r[name]["pairs"] for r in found) for found in by_features.values()]
-        for name in (SCOT, UVM)
-    }
-    xs = [float(n) for n in by_features]
-    figure = Figure(
-        NAME,
-        "Lessons by number of features",
-        (
-            Lines(
-                "pairs in a lesson", "features", "pairs",
-                tuple(line(name, xs, found) for name, found in lines.items()),
-            ),
-        ),
-    )  # fmt: skip
+    columns = [Column("facets")]
+    for name in (SCOT, UVM):
+        columns += [Column(f"{name}: pairs"), Column(f"{name}: teaches", "count")]
     title = f"Demonstrations of {settings.horizon} steps, {settings.size}x{settings.size} worlds"
-    table = Table(title, "features", columns, tuple(cells))
-    return Summary((table,), (figure,), _findings(by_features))
+    return Table(title, "features", tuple(columns), tuple(cells))
+
+
+def _figure(by_features: Mapping[int, Sequence[Record]]) -> Figure:
+    xs = [float(n) for n in by_features]
+    series = [line(name, xs, [*_pairs(name, by_features).values()]) for name in (SCOT, UVM)]
+    panel = Lines("pairs in a lesson", "features", "pairs", tuple(series))
+    return Figure(NAME, "Lessons by number of features", (panel,))
+
+
+_says = partial(finding, NAME)
 
 
 def _findings(by_features: Mapping[int, Sequence[Record]]) -> tuple[Finding, ...]:
-    scot, uvm = (
-        {n: estimate(r[name]["pairs"] for r in found) for n, found in by_features.items()}
-        for name in (SCOT, UVM)
-    )
+    scot, uvm = (_pairs(name, by_features) for name in (SCOT, UVM))
     first, last = min(by_features), max(by_features)
-    many = [n for n in by_features if n >= MANY]
-    fewer = [
-        differences(by_features[n], lambda r: r[SCOT]["pairs"], lambda r: r[UVM]["pairs"])
-        for n in many
-    ]
-    taught = sum(bool(r[UVM]["teaches"]) for n in many for r in by_features[n])
     peak = max(uvm, key=lambda n: uvm[n].mean)
     return (
-        finding(
-            NAME, "grows", _is_above(scot[last], scot[first]) if first < last else None,
+        _says(
+            "grows",
+            _is_above(scot[last], scot[first]) if first < last else None,
             f"{scot[first].mean:.1f} pairs with {first} features, "
             f"{scot[last].mean:.1f} with {last}",
         ),
-        finding(
-            NAME, "underestimates", all_of(is_positive(found) for found in fewer),
-            f"fewer pairs than SCOT by {', '.join(f'{found.mean:.1f}' for found in fewer) or '-'} "
-            f"with {told(tuple(many)) or '-'} features; {taught} of UVM's "
-            f"{sum(len(by_features[n]) for n in many)} lessons there teach",
-        ),
-        finding(
-            NAME, "plateau", _is_above(uvm[peak], uvm[last]) if first < last else None,
+        _on_many({n: found for n, found in by_features.items() if n >= MANY}),
+        _says(
+            "plateau",
+            _is_above(uvm[peak], uvm[last]) if first < last else None,
             f"{uvm[peak].mean:.1f} pairs with {peak} features, the most, "
             f"and {uvm[last].mean:.1f} with {last}",
         ),
-    )  # fmt: skip
+    )
+
+
+def _on_many(many: Mapping[int, Sequence[Record]]) -> Finding:
+    """Whether UVM picks too few pairs where there are many features."""
+    fewer = [
+        differences(found, lambda r: r[SCOT]["pairs"], lambda r: r[UVM]["pairs"])
+        for found in many.values()
+    ]
+    taught = sum(bool(r[UVM]["teaches"]) for found in many.values() for r in found)
+    return _says(
+        "underestimates",
+        all_of(is_positive(found) for found in fewer),
+        f"fewer pairs than SCOT by {', '.join(f'{found.mean:.1f}' for found in fewer) or '-'} "
+        f"with {told(tuple(many)) or '-'} features; {taught} of UVM's "
+        f"{sum(len(found) for found in many.values())} lessons there teach",
+    )
 
 
 def _is_above(one: Estimate, other: Estimate) -> bool | None:
@@ -216,12 +228,9 @@ def judge_times(settings: FeatureSettings, seconds: Mapping[str, Sequence[float]
         for n in settings.features
         if f"{UVM}, {n}" in seconds
     }
-    return [
-        finding(
-            NAME, "computation", min(ratios.values()) >= NEARLY_A_THOUSAND,
-            f"UVM takes {min(ratios.values()):.3g} to {max(ratios.values()):.3g} times as long",
-        )
-    ]  # fmt: skip
+    least, most = min(ratios.values()), max(ratios.values())
+    evidence = f"UVM takes {least:.3g} to {most:.3g} times as long"
+    return [_says("computation", least >= NEARLY_A_THOUSAND, evidence)]
 
 
 def draw_times(settings: FeatureSettings, seconds: Mapping[str, Sequence[float]]) -> list[Figure]:

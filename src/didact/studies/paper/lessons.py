@@ -1,4 +1,4 @@
-"""What several studies do with a lesson: give it to a learner and see what the learner does."""
+"""What several studies do: draw a world, give a lesson to a learner, see what the learner does."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, evaluate, solve
 from didact.random import stream
+from didact.worlds import make
 
 STUCK = 3.0
 """A chain is stuck when weights are known that are likelier than its best by so many nats."""
@@ -21,6 +22,23 @@ STUCK = 3.0
 def drawn_seed(seed: int, study: str, number: int, *names: str | int) -> int:
     """A seed from the study's seed, the study and the trial alone, for what takes whole numbers."""
     return int(stream(seed, study, number, *names).integers(2**32))
+
+
+def random_world(study: str, settings: Any, number: int, n_features: int) -> tuple[int, Task]:
+    """The seed of a trial's random grid, and the grid, of the settings' size and discount."""
+    seed = drawn_seed(settings.seed, study, number, "world")
+    shape = {"size": settings.size, "discount": settings.discount}
+    return seed, make("random-grid", n_features=n_features, seed=seed, **shape)
+
+
+def chain_of(settings: Any, n_features: int) -> dict[str, Any]:
+    """The paper's chain with the confidence, steps and step size of the settings."""
+    return published_chain(
+        n_features,
+        confidence=settings.confidence,
+        steps=settings.steps,
+        step_size=settings.step_size,
+    )
 
 
 def published_chain(

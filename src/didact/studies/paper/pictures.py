@@ -1,4 +1,4 @@
-"""What several studies draw: lines with their intervals."""
+"""What several studies draw: lines and bars with their intervals."""
 
 from __future__ import annotations
 
@@ -19,4 +19,15 @@ def line(name: str, xs: Sequence[float], estimates: Sequence[Estimate]) -> Serie
         tuple(found.mean for found in estimates),
         tuple(found.low for found in estimates) if known else None,
         tuple(found.high for found in estimates) if known else None,
+    )
+
+
+def bars(name: str, estimates: Sequence[Estimate]) -> Series:
+    """A bar for each of the categories, with its interval."""
+    return Series(
+        name,
+        tuple(float(place) for place in range(len(estimates))),
+        tuple(found.mean for found in estimates),
+        tuple(found.low for found in estimates),
+        tuple(found.high for found in estimates),
     )

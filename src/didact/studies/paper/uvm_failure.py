@@ -5,7 +5,7 @@ The appendix's example of why a volume is no measure of what is taught. One tria
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from didact.planning import evaluate, solve
 from didact.studies.figure import Figure, World
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study, one_trial
-from didact.studies.summary import Cell, Column, Summary, Table, finding
+from didact.studies.summary import Cell, Column, Finding, Summary, Table, finding
 from didact.studies.summary import known as known_number
 from didact.teaching import teach
 from didact.worlds import make
@@ -59,10 +59,6 @@ def trial(settings: FailureSettings, number: int) -> Record:
 def summarise(settings: FailureSettings, records: Sequence[Record]) -> Summary:
     """Both lessons side by side, and the world as a learner of UVM's lesson may see it."""
     record = records[0]
-    columns = (
-        Column("pairs", decimals=0), Column("volume left", decimals=4), Column("teaches"),
-        Column("a witness loses"), Column("left open"),
-    )  # fmt: skip
     cells = []
     for name in TEACHERS:
         lesson = record[name]
@@ -74,22 +70,31 @@ def summarise(settings: FailureSettings, records: Sequence[Record]) -> Summary:
             Cell(name, "a witness loses", known_number(lesson["loss"])),
             Cell(name, "left open", "; ".join(lesson["open"]) or "nothing"),
         ]
-    uvm = record["UVM"]
+    columns = (
+        Column("pairs", decimals=0),
+        Column("volume left", decimals=4),
+        Column("teaches"),
+        Column("a witness loses"),
+        Column("left open"),
+    )
+    table = Table("Two lessons of single steps", "teacher", columns, tuple(cells))
+    return Summary((table,), (_figure(record),), _findings(record["UVM"]))
+
+
+def _findings(uvm: Mapping[str, Any]) -> tuple[Finding, Finding]:
+    """Whether UVM is certain, and wrong to be."""
     shown_states = {state for state, _ in uvm["pairs"]}
-    findings = (
+    volumes = ", ".join(f"{volume:.4g}" for volume in uvm["volumes"])
+    return (
+        finding("uvm-failure", "certain", uvm["volumes"][-1] == 0.0, f"volumes {volumes}"),
         finding(
-            "uvm-failure", "certain", uvm["volumes"][-1] == 0.0,
-            f"volumes {', '.join(f'{v:.4g}' for v in uvm['volumes'])}",
-        ),
-        finding(
-            "uvm-failure", "open",
+            "uvm-failure",
+            "open",
             UPPER_RIGHT not in shown_states and not uvm["teaches"],
             f"open: {'; '.join(uvm['open'])}; weights that fit all that is shown may lose "
             f"{uvm['loss']:.3g}",
         ),
-    )  # fmt: skip
-    table = Table("Two lessons of single steps", "teacher", columns, tuple(cells))
-    return Summary((table,), (_figure(record),), findings)
+    )
 
 
 def _figure(record: Record) -> Figure:
