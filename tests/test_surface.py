@@ -105,6 +105,12 @@ def test_no_room_hides_a_public_name():
     assert not rooms & set(didact.__all__)
 
 
+def test_only_public_names_are_listed():
+    import_module("didact.worlds")
+    listed = [name for name in dir(didact) if not (name.startswith("__") and name.endswith("__"))]
+    assert listed == sorted(PUBLIC)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'slove'"):
         _ = didact.slove

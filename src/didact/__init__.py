@@ -120,4 +120,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    own = [name for name in globals() if name.startswith("__") and name.endswith("__")]
+    return sorted([*own, *__all__])
