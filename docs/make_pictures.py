@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from playwright.sync_api import sync_playwright
 
 from didact import equivalence_class, from_gymnasium, learn, make, plots, teach
-from didact.app.teach import verify
+from didact.app.verify import verify
 from didact.plots.files import print_style
 from didact.report.page.lesson import lesson_page
 

@@ -7,7 +7,8 @@ DidactError
 │   ├── InvalidFile         a file that cannot be read as what it should be
 │   └── InvalidParameter    an option or parameter out of its range, or an unknown name
 ├── Unsupported             well formed, but not something didact can answer; says why
-└── NotConverged            an iteration stopped short of its promised accuracy
+├── NotConverged            an iteration stopped short of its promised accuracy
+└── ProofFailed             the independent checker does not accept a proof; exit code 4
 """
 
 
@@ -41,6 +42,10 @@ class Unsupported(DidactError):
 
 class NotConverged(DidactError, ArithmeticError):
     """An iteration stopped short of its promised accuracy."""
+
+
+class ProofFailed(DidactError):
+    """The independent checker did not accept a proof."""
 
 
 class DidactWarning(UserWarning):

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from didact.app.teach import verify
+from didact.app.verify import verify
 from didact.errors import InvalidInput, InvalidParameter
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document

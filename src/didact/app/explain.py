@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from didact.app.policies import read_policy
-from didact.app.teach import NOT_TAUGHT, TAUGHT, verify
+from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.nearest_reward import NearestReward, nearest_reward
 from didact.bec.rationalise import Rationalisation, rationalise
@@ -47,9 +47,9 @@ class Explained:
     page: str | None
 
     @property
-    def exit_code(self) -> int:
-        """0 when the policy is taught, 3 when something stays open or no reward explains it."""
-        return TAUGHT if self.lesson is not None and self.lesson.is_complete else NOT_TAUGHT
+    def is_taught(self) -> bool:
+        """Whether nothing stays open; never where no reward explains the policy."""
+        return self.lesson is not None and self.lesson.is_complete
 
     def document(self) -> dict[str, Any]:
         """The same for machines; the page itself is a file."""

@@ -19,9 +19,9 @@ class Ranked:
     rows: tuple[Difficulty, ...]
 
     @property
-    def exit_code(self) -> int:
-        """0, or 3 when some task could not be opened or taught at all."""
-        return 3 if any(row.error is not None for row in self.rows) else 0
+    def is_complete(self) -> bool:
+        """Whether every task could be opened and has its numbers."""
+        return all(row.error is None for row in self.rows)
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""

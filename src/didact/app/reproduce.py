@@ -32,7 +32,6 @@ from didact.studies.store import Store, stored_settings
 from didact.studies.study import Study
 from didact.studies.workers import workers_of
 
-DONE, INCOMPLETE = 0, 3
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 
 
@@ -53,10 +52,9 @@ class Reproduced:
     broken: tuple[str, ...] = ()
 
     @property
-    def exit_code(self) -> int:
-        """0 when every trial of every study is there, else 3."""
-        failed = self.broken or any(report.failed for report in self.reports)
-        return INCOMPLETE if failed else DONE
+    def is_complete(self) -> bool:
+        """Whether every trial of every study is there."""
+        return not self.broken and not any(report.failed for report in self.reports)
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""

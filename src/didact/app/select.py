@@ -11,8 +11,6 @@ from didact.mdp import Task
 from didact.mdp.exchange.recordings import Recording
 from didact.teaching.select import Selection, select
 
-TAUGHT, NOT_TAUGHT = 0, 3
-
 
 @dataclass(frozen=True, eq=False)
 class Selected:
@@ -22,11 +20,6 @@ class Selected:
     recording: Recording
     selection: Selection
     written: Converted | None
-
-    @property
-    def exit_code(self) -> int:
-        """0 when the chosen episodes teach the task, else 3."""
-        return TAUGHT if self.selection.teaches else NOT_TAUGHT
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""

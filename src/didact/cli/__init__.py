@@ -1,7 +1,6 @@
 """The command line: thin commands over the use cases in `didact.app`.
 
-Exit codes: 0 done, 1 the output cannot be written, 2 bad input, 3 not taught, 4 a proof failed,
-130 interrupted. A traceback is always a bug.
+Exit codes are those of `didact.cli.exits`. A traceback is always a bug.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from typing import Any
 import click
 
 from didact import __version__
-from didact.errors import DidactError, DidactWarning
+from didact.cli import exits
+from didact.errors import DidactError, DidactWarning, ProofFailed
 
 COMMANDS = (
     *("worlds", "show", "teach", "check", "explain", "learn", "ask"),
@@ -71,21 +71,23 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = cli.main(arguments, prog_name="didact", standalone_mode=False)
         sys.stdout.flush()
+    except ProofFailed as error:
+        _fail(str(error), exits.PROOF_FAILED)
     except DidactError as error:
-        _fail(str(error), 2)
+        _fail(str(error), exits.BAD_INPUT)
     except click.ClickException as error:
         context: click.Context | None = getattr(error, "ctx", None)
         hint = "" if context is None else f" Try '{context.command_path} --help'."
-        _fail(error.format_message() + hint, 2)
+        _fail(error.format_message() + hint, exits.BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted", 130)
+        _fail("interrupted", exits.INTERRUPTED)
     except OSError as error:
         if error.filename is not None:
             raise
         _drop_output()
-        _fail(f"the output cannot be written: {error.strerror}", 1)
+        _fail(f"the output cannot be written: {error.strerror}", exits.NO_OUTPUT)
     except MemoryError:
-        _fail("there is not enough memory for this; try a smaller world", 2)
+        _fail("there is not enough memory for this; try a smaller world", exits.BAD_INPUT)
     else:
         sys.exit(code if isinstance(code, int) else 0)
 

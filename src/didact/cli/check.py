@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from didact.cli import options
+from didact.cli.exits import exit_code
 from didact.cli.settings import world_settings
 
 
@@ -35,23 +36,19 @@ def command(
     The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Exit
     code 0: they teach it; 3: they do not; 4: the proof failed.
     """
-    from didact.app.teach import PROOF_FAILED, ProofFailed, check_source
+    from didact.app.check import check_source
     from didact.cli.progress import waiting
 
     parameters = world_settings(world, settings, seed)
-    try:
-        with waiting(f"checking {demonstrations}"):
-            checked = check_source(world, demonstrations, parameters, proof=proof, scope=scope)
-    except ProofFailed as error:
-        click.echo(f"didact: {error}", err=True)
-        return PROOF_FAILED
+    with waiting(f"checking {demonstrations}"):
+        checked = check_source(world, demonstrations, parameters, proof=proof, scope=scope)
     if as_json:
         options.print_json(checked.document())
-        return checked.exit_code
+        return exit_code(checked.verdict.teaches)
     from didact.report.verdicts import verdict_lines
 
     for line in verdict_lines(
         checked.task, checked.verdict, checked.n_demonstrations, checked.verified
     ):
         options.print_line(line)
-    return checked.exit_code
+    return exit_code(checked.verdict.teaches)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.exits import exit_code
 from didact.cli.settings import world_settings
 from didact.errors import InvalidParameter
 
@@ -61,31 +62,26 @@ def command(
     proof failed.
     """
     from didact.app.explain import explain_source
-    from didact.app.teach import PROOF_FAILED, ProofFailed
     from didact.cli.progress import waiting
 
     parameters = world_settings(world, settings, seed)
     again = _command(world, settings, {**given, "seed": seed, "out": out, "pair": pair})
-    try:
-        with waiting(f"explaining {world}"):
-            explained = explain_source(
-                world,
-                parameters,
-                pair=_as_pair(pair),
-                seed=0 if seed is None else seed,
-                command=again,
-                out=out,
-                **given,
-            )
-    except ProofFailed as error:
-        click.echo(f"didact: {error}", err=True)
-        return PROOF_FAILED
+    with waiting(f"explaining {world}"):
+        explained = explain_source(
+            world,
+            parameters,
+            pair=_as_pair(pair),
+            seed=0 if seed is None else seed,
+            command=again,
+            out=out,
+            **given,
+        )
     if as_json:
         written = None if explained.page is None else out
         options.print_json({**explained.document(), "page": written})
-        return explained.exit_code
+        return exit_code(explained.is_taught)
     _say(explained, out)
-    return explained.exit_code
+    return exit_code(explained.is_taught)
 
 
 def _say(explained: Any, out: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.exits import exit_code
 
 
 @click.command("rank")
@@ -47,12 +48,12 @@ def command(
         write_text(rank_svg(ranked.rows), svg)
     if as_json:
         options.print_json(ranked.document())
-        return ranked.exit_code
+        return exit_code(ranked.is_complete)
     options.print_drawing(lambda width: draw_rank(ranked.rows, width=width))
     for path in (out, svg):
         if path is not None:
             click.echo(f"  saved as {path}")
-    return ranked.exit_code
+    return exit_code(ranked.is_complete)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options
+from didact.cli.exits import INTERRUPTED, exit_code
 from didact.cli.settings import read_settings, with_seed
 
 if TYPE_CHECKING:
@@ -78,14 +79,14 @@ def command(
         last = bar.last
         kept = "" if last is None else f": {last.study} has {last.done} of {last.total} trials"
         click.echo(f"didact: interrupted{kept}; the same command goes on from there", err=True)
-        return 130
+        return INTERRUPTED
     finally:
         bar.close()
     if as_json:
         options.print_json(made.document())
     else:
         _print(made)
-    return made.exit_code
+    return exit_code(made.is_complete)
 
 
 def _told(

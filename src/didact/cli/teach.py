@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from didact.cli import options
+from didact.cli.exits import exit_code
 from didact.cli.settings import read_options, read_states, world_settings
 
 
@@ -58,28 +59,24 @@ def command(
     WORLD is a name that `didact worlds` lists, a task file (.json), or a Gymnasium environment such
     as Taxi-v4. Exit code 0: taught; 3: something stays open; 4: the proof failed.
     """
-    from didact.app.teach import PROOF_FAILED, ProofFailed, teach_source
+    from didact.app.teach import teach_source
     from didact.cli.progress import waiting
 
     parameters = world_settings(world, settings, seed)
     reserved = {*given, "world", "task", "source", "parameters", "known", "starts", "seed"}
     choices = {**given, **read_options(teacher_settings, reserved)}
-    try:
-        with waiting(f"teaching {world}"):
-            taught = teach_source(
-                world,
-                parameters,
-                starts=read_states(starts, "--starts"),
-                seed=0 if seed is None else seed,
-                out=out,
-                **choices,
-            )
-    except ProofFailed as error:
-        click.echo(f"didact: {error}", err=True)
-        return PROOF_FAILED
+    with waiting(f"teaching {world}"):
+        taught = teach_source(
+            world,
+            parameters,
+            starts=read_states(starts, "--starts"),
+            seed=0 if seed is None else seed,
+            out=out,
+            **choices,
+        )
     if as_json:
         options.print_json(taught.lesson.document())
-        return taught.exit_code
+        return exit_code(taught.lesson.is_complete)
     from didact.report.terminal.lessons import draw_lesson
 
     options.play(taught.task, taught.lesson.demonstrations)
@@ -88,4 +85,4 @@ def command(
     )
     if out is not None:
         click.echo(f"  saved as {out}")
-    return taught.exit_code
+    return exit_code(taught.lesson.is_complete)

@@ -1,0 +1,83 @@
+"""Check demonstrations that people bring: the use case behind `didact check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from didact.app.verify import verify
+from didact.bec.rows import Scope
+from didact.errors import ProofFailed
+from didact.files.json import read_json
+from didact.mdp import Task
+from didact.mdp.files import demonstrations_in
+from didact.teaching import Verdict, check
+from didact.teaching.lesson import LESSON_FORMAT
+from didact.worlds.opening import open_task
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A task, a verdict on demonstrations for it, and what the checker said of a proof."""
+
+    task: Task
+    verdict: Verdict
+    n_demonstrations: int
+    verified: str | None
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        verdict = self.verdict
+        return {
+            "task": self.task.name,
+            "teaches": verdict.teaches,
+            "n_demonstrations": self.n_demonstrations,
+            "wrong": [vars(pair) for pair in verdict.wrong],
+            "witness": None if verdict.witness is None else [str(w) for w in verdict.witness],
+            "loss": verdict.loss,
+            "missing": None if verdict.missing is None else list(verdict.missing),
+            "missing_words": verdict.missing_words,
+            "closed": verdict.closed,
+            "n_open": verdict.n_open,
+            "n_close_calls": verdict.n_close_calls,
+            "n_facets": verdict.n_facets,
+            "n_equalities": verdict.n_equalities,
+            "arithmetic": verdict.arithmetic,
+            "verified": self.verified,
+            "proof": None if verdict.proof is None else dict(verdict.proof),
+        }
+
+
+def check_source(
+    source: str,
+    path: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    proof: bool = False,
+    scope: Scope | None = None,
+    **settings: Any,
+) -> Checked:
+    """Whether the demonstrations in a file teach the task that `source` names.
+
+    proof: also run the independent checker on the proof in a lesson file, or on a fresh one.
+    scope: by default that of a lesson file, else 'reachable'.
+    """
+    task = open_task(source, parameters)
+    given = read_json(path)
+    shown = demonstrations_in(given, task.mdp, path)
+    is_lesson = isinstance(given, dict) and given.get("format") == LESSON_FORMAT
+    verdict = check(task, shown, scope=scope or _scope_of(given, is_lesson), **settings)
+    verified = None
+    if proof and is_lesson and given.get("proof") is not None:
+        verified = verify(task, given)
+    elif proof and verdict.proof is not None:
+        verified = verify(task, verdict.proof)
+    elif proof and not verdict.wrong:
+        raise ProofFailed("there is no proof to check: floats prove nothing")
+    return Checked(task, verdict, len(shown), verified)
+
+
+def _scope_of(given: Any, is_lesson: bool) -> Scope:
+    settings = given.get("settings") if is_lesson else None
+    return "all" if isinstance(settings, dict) and settings.get("scope") == "all" else "reachable"

@@ -1,0 +1,25 @@
+"""Have a proof checked by the checker that shares nothing with what made it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from didact.errors import ProofFailed
+from didact.mdp import Task
+from didact.mdp.files import task_document
+from didact.proofcheck import ProofError, check_proof
+
+
+def verify(task: Task, document: Mapping[str, Any]) -> str:
+    """The line of the independent checker on a proof or lesson; raises ProofFailed."""
+    try:
+        return check_proof(_as_read(task_document(task)), _as_read(document))
+    except ProofError as error:
+        raise ProofFailed(f"the proof failed: {error}") from None
+
+
+def _as_read(document: Mapping[str, Any]) -> Any:
+    """The object as it comes out of a file, decimals as text."""
+    return json.loads(json.dumps(dict(document), default=str), parse_float=str)
