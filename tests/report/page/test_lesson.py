@@ -225,6 +225,17 @@ def test_the_proof_status_is_told_apart():
     assert "Numerical, not proved" in lesson_page(task, floats)
 
 
+def test_a_lesson_that_floats_cannot_decide_says_so():
+    task = make("chain")
+    lesson = teach(task, arithmetic="float")
+    assert lesson.status == "undecided"
+    page = lesson_page(task, lesson)
+    assert "≈ Undecided" in page
+    assert "Nothing but 1 close call that floating point cannot decide" in page
+    assert "Partial" not in page
+    read(page)
+
+
 def test_the_command_and_the_story_are_text():
     task = make("six-cell")
     page = lesson_page(task, teach(task), command=HOSTILE, story=[HOSTILE])
