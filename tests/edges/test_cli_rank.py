@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from didact.mdp import save_task
-from didact.report.terminal.rank import between, rank_svg
+from didact.report.page.rank import rank_svg
+from didact.report.terminal.rank import between
 from didact.teaching.rank import Difficulty
 from didact.worlds import make
 from tests.command_line import Terminal, refused

@@ -38,7 +38,8 @@ def command(
     """
     from didact.app.rank import rank_sources
     from didact.files.json import write_json, write_text
-    from didact.report.terminal.rank import draw_rank, rank_svg
+    from didact.report.page.rank import rank_svg
+    from didact.report.terminal.rank import draw_rank
 
     with _progress() as tell:
         ranked = rank_sources(names, exact=not greedy, time_limit=time_limit, progress=tell)

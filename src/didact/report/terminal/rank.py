@@ -1,9 +1,8 @@
-"""The teaching difficulty of tasks as a table and bars in a terminal, and as an SVG picture."""
+"""The teaching difficulty of tasks as a table and bars in a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -98,58 +97,3 @@ def _legend(rows: Sequence[Difficulty]) -> list[str]:
         named = ", ".join(shown_name(row.name) for row in rows if row.arithmetic == "float")
         lines.append(f"in floats, not proved: {named}")
     return lines
-
-
-ROW, LEFT, ROOM, NUMBERS, TOP = 30, 220, 420, 90, 46
-DEMOS_COLOUR, PAIRS_COLOUR, PART_COLOUR = "#4a7fb5", "#5f9e6e", "#c0504d"
-
-
-def rank_svg(rows: Sequence[Difficulty]) -> str:
-    """The same bars as one SVG picture: demonstrations above, pairs below, for each task."""
-    ranked = [row for row in rows if row.error is None]
-    most = max((max(r.n_pairs or 0, r.n_demonstrations or 0) for r in ranked), default=0) or 1
-    height, width = TOP + ROW * len(ranked) + 10, LEFT + ROOM + NUMBERS
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
-        "<title>How hard tasks are to teach</title>",
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        *_key(),
-    ]
-    for i, row in enumerate(ranked):
-        parts += _svg_row(row, TOP + i * ROW, most)
-    return "\n".join([*parts, "</svg>\n"])
-
-
-def _key() -> list[str]:
-    entries = (
-        (LEFT, DEMOS_COLOUR, "demonstrations"),
-        (LEFT + 130, PAIRS_COLOUR, "pairs"),
-        (LEFT + 200, PART_COLOUR, "only a part can be shown"),
-    )
-    return [
-        f'<rect x="{x}" y="14" width="12" height="12" fill="{colour}"/>'
-        f'<text x="{x + 18}" y="24">{text}</text>'
-        for x, colour, text in entries
-    ]
-
-
-def _svg_row(row: Difficulty, y: int, most: int) -> list[str]:
-    demos = DEMOS_COLOUR if row.status == "complete" else PART_COLOUR
-    return [
-        f'<text x="{LEFT - 10}" y="{y + 16}" text-anchor="end">{escape(row.name)}</text>',
-        *_svg_bar(row.fewest_demonstrations, row.n_demonstrations, y + 2, most, demos),
-        *_svg_bar(row.fewest_pairs, row.n_pairs, y + 13, most, PAIRS_COLOUR),
-    ]
-
-
-def _svg_bar(low: int | None, high: int | None, y: int, most: int, colour: str) -> list[str]:
-    """A bar: full up to the bound, light from there; the number behind it."""
-    found = (high or 0) * ROOM / most
-    sure = found if low is None else low * ROOM / most
-    return [
-        f'<rect x="{LEFT}" y="{y}" width="{found:.1f}" height="9" fill="{colour}" '
-        'fill-opacity="0.35"/>',
-        f'<rect x="{LEFT}" y="{y}" width="{sure:.1f}" height="9" fill="{colour}"/>',
-        f'<text x="{LEFT + found + 5:.1f}" y="{y + 9}" font-size="10">{between(low, high)}</text>',
-    ]
