@@ -89,27 +89,46 @@ def explain_source(
         _require_pair(task, pair)
     if arithmetic == "auto" and task.mdp.n_states * task.mdp.n_features > EXACT_UP_TO:
         arithmetic = "float"
-    found, nearest, story = None, None, []
+    reward = _Reward(task)
     if policy != "optimal":
         given = read_policy(policy, task, source, parameters)
-        found = rationalise(task.mdp, given, scope=scope, arithmetic=arithmetic)
-        if not found.explains and if_not_optimal == "nearest":
-            nearest = nearest_reward(task.mdp, given, scope=scope, arithmetic=arithmetic)
-        story = policy_story(task.mdp, policy, found, nearest, scene_of(task))
-        weights = found.weights if nearest is None else nearest.weights
-        if weights is None:
-            return Explained(task, None, None, found, None, tuple(story), None)
-        name = f"{task.name}, {policy}" if nearest is None else f"{task.name}, nearest to {policy}"
-        task = Task(task.mdp, list(weights), name=name, layout=task.layout)
+        how: dict[str, Any] = {"scope": scope, "arithmetic": arithmetic}
+        reward = _reward_of(task, policy, given, or_nearest=if_not_optimal == "nearest", **how)
+    if reward.task is None:
+        return Explained(task, None, None, reward.found, None, reward.story, None)
+    task = reward.task
     known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     lesson = teach(task, known=known, **settings)
     verified = _verified(task, lesson)
-    page = lesson_page(
-        task, lesson, known=known, verified=verified, command=command, story=story, pair=pair
-    )
+    shown: dict[str, Any] = {"command": command, "story": reward.story, "pair": pair}
+    page = lesson_page(task, lesson, known=known, verified=verified, **shown)
     if out is not None:
         write_text(page, out)
-    return Explained(task, lesson, verified, found, nearest, tuple(story), page)
+    return Explained(task, lesson, verified, reward.found, reward.nearest, reward.story, page)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reward:
+    """The task with the reward that is taught, None where none explains the policy; and why."""
+
+    task: Task | None
+    found: Rationalisation | None = None
+    nearest: NearestReward | None = None
+    story: tuple[str, ...] = ()
+
+
+def _reward_of(task: Task, policy: str, given: Any, *, or_nearest: bool, **how: Any) -> _Reward:
+    """The reward that explains a policy, or the nearest one where that is wanted."""
+    found, nearest = rationalise(task.mdp, given, **how), None
+    if not found.explains and or_nearest:
+        nearest = nearest_reward(task.mdp, given, **how)
+    story = tuple(policy_story(task.mdp, policy, found, nearest, scene_of(task)))
+    weights = found.weights if nearest is None else nearest.weights
+    if weights is None:
+        return _Reward(None, found, nearest, story)
+    name = f"{task.name}, {policy}" if nearest is None else f"{task.name}, nearest to {policy}"
+    taught = Task(task.mdp, list(weights), name=name, layout=task.layout)
+    return _Reward(taught, found, nearest, story)
 
 
 def _require_pair(task: Task, pair: tuple[int, int]) -> None:

@@ -13,13 +13,9 @@ from didact.teaching.check import WrongPair
 
 def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     """The verdict in one line."""
-    mdp = task.mdp
-    n_going = int((~mdp.terminal).sum())
-    given = lesson.settings.get("starts")
-    n_starts = int(((mdp.start.floats > 0) & ~mdp.terminal).sum()) if given is None else len(given)
-    where = (
-        f"{shown_name(task.name)}: {counted(n_going, 'situation')}, {counted(n_starts, 'start')}"
-    )
+    n_going = int((~task.mdp.terminal).sum())
+    starts = counted(n_starts(task, lesson), "start")
+    where = f"{shown_name(task.name)}: {counted(n_going, 'situation')}, {starts}"
     end = " Proof verified." if verified else " Numerical, not proved."
     n = len(lesson.demonstrations)
     if lesson.is_complete and n == 0:
@@ -34,6 +30,13 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     what = "no demonstration helps:" if n == 0 else f"{n} {_kind(lesson)} {_left(n)}"
     left = f"{len(lesson.uncovered)} of {counted(total, 'constraint')}"
     return f"{where}: NOT taught: {what} {left} open.{end}"
+
+
+def n_starts(task: Task, lesson: Lesson) -> int:
+    """In how many states demonstrations may begin."""
+    given = lesson.settings.get("starts")
+    own = (task.mdp.start.floats > 0) & ~task.mdp.terminal
+    return int(own.sum()) if given is None else len(given)
 
 
 def _kind(lesson: Lesson) -> str:

@@ -7,7 +7,7 @@ demonstration cuts the disc of directions. With more it is a slice through the t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,11 +132,6 @@ def _plane(
         pairs = demonstrated_pairs(mdp, demonstrations[:n])
         stated = [normal_of(known, row) for row in known.rows.stated_by(pairs).tolist()]
         sectors += _sectors(wedge(stretched(stated, stretch)))
-    rays = []
-    for weights, is_true in ((witness, False), (known.task.weights.tolist(), True)):
-        if weights is not None and any(float(w) for w in weights):
-            x, y = (float(w) * float(s) for w, s in zip(weights, stretch, strict=True))
-            rays.append(_ray(x, y, is_true=is_true))
     across, up = (
         mdp.feature_name(i) + (f" × {amount(float(stretch[i]))}" if stretch[i] != 1 else "")
         for i in range(2)
@@ -151,7 +146,7 @@ def _plane(
         names=(across, up),
         sectors=tuple(sectors),
         goal=tuple(_sectors(wedge(stretched(goal, stretch)))),
-        rays=tuple(rays),
+        rays=tuple(_rays(known, witness, stretch)),
     )
 
 
@@ -170,6 +165,14 @@ def _sector(span: Span) -> Sector:
         f"M{number(MIDDLE)} {number(MIDDLE)}L{number(x0)} {number(y0)}"
         f"A{number(RADIUS)} {number(RADIUS)} 0 {large} 0 {number(x1)} {number(y1)}z"
     )
+
+
+def _rays(known: EquivalenceClass, witness: Sequence[Any] | None, stretch: Corner) -> Iterator[Ray]:
+    """The wrong reward where there is one, and the true one; nothing for a reward of zero."""
+    for weights, is_true in ((witness, False), (known.task.weights.tolist(), True)):
+        if weights is not None and any(float(w) for w in weights):
+            x, y = (float(w) * float(s) for w, s in zip(weights, stretch, strict=True))
+            yield _ray(x, y, is_true=is_true)
 
 
 def _ray(x: float, y: float, *, is_true: bool) -> Ray:

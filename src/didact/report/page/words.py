@@ -10,8 +10,21 @@ from didact.mdp import MDP
 from didact.report.page.facts import Belief, Facts
 from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
+from didact.report.verdicts import n_starts
 from didact.teaching import Lesson
 
+USUAL = {
+    "teacher": "scot",
+    "horizon": None,
+    "cost": "demonstrations",
+    "scope": "reachable",
+    "rollouts": None,
+    "starts": None,
+    "budget": None,
+    "closed": False,
+    "seed": 0,
+}
+"""Settings of a lesson that need not be said."""
 MOST_WEIGHTS = 6
 SMALL_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
@@ -188,13 +201,7 @@ def assumptions(facts: Facts) -> Iterator[str]:
         " that the learner knows, and so are the moves of the world; only the weights are unknown."
     )
     yield f"Rewards are discounted by {float(mdp.exact_discount):g} a step."
-    starts = lesson.settings.get("starts")
-    n_starts = (
-        int(((mdp.start.floats > 0) & ~mdp.terminal).sum()) if starts is None else len(starts)
-    )
-    own = "the world's own" if starts is None else "the given"
-    where = f"{own} start" if n_starts == 1 else f"one of {own} {n_starts} starts"
-    yield f"Demonstrations begin in {where} and are optimal."
+    yield f"Demonstrations begin in {_starts(facts)} and are optimal."
     if facts.known.scope == "reachable":
         yield "Behaviour counts in every situation that some policy can reach from the start."
     else:
@@ -216,16 +223,18 @@ def assumptions(facts: Facts) -> Iterator[str]:
         )
 
 
+def _starts(facts: Facts) -> str:
+    own = "the world's own" if facts.lesson.settings.get("starts") is None else "the given"
+    n = n_starts(facts.task, facts.lesson)
+    return f"{own} start" if n == 1 else f"one of {own} {n} starts"
+
+
 def python_command(lesson: Lesson) -> str:
     """How to make the lesson again in Python, from its settings."""
-    usual = {
-        "teacher": "scot", "horizon": None, "cost": "demonstrations", "scope": "reachable",
-        "rollouts": None, "starts": None, "budget": None, "closed": False, "seed": 0,
-    }  # fmt: skip
     given = [
         f"{name}={value!r}"
         for name, value in lesson.settings.items()
-        if name != "arithmetic" and (name not in usual or usual[name] != value)
+        if name != "arithmetic" and (name not in USUAL or USUAL[name] != value)
     ]
     call = ", ".join(["task", *given])
     return f'lesson = didact.teach({call})\nlesson.report("lesson.html")'

@@ -33,9 +33,19 @@ ASCII = str.maketrans("↑↓←→·◎•█…", "^v<>.O*#~")
 INDENT, GAP = 2, 2
 MOST_ROWS, MOST_STATES, MOST_FEATURES = 60, 25, 24
 COLOURS = (
-    "grey93", "grey62", "light_pink3", "dark_sea_green3", "sky_blue3", "khaki3",
-    "plum3", "dark_orange3", "turquoise4", "rosy_brown", "yellow4", "slate_blue3",
-)  # fmt: skip
+    "grey93",
+    "grey62",
+    "light_pink3",
+    "dark_sea_green3",
+    "sky_blue3",
+    "khaki3",
+    "plum3",
+    "dark_orange3",
+    "turquoise4",
+    "rosy_brown",
+    "yellow4",
+    "slate_blue3",
+)
 
 
 def draw_task(task: Task, plan: Plan, *, width: int = 80) -> RenderableType:
