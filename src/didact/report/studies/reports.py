@@ -175,20 +175,7 @@ def settings_markdown(report: StudyReport) -> str:
 
 def report_csv(report: StudyReport) -> str:
     """Every cell of every table in one line of its own, with full precision."""
-    rows = [
-        (
-            "table",
-            "row",
-            "column",
-            "mean",
-            "low",
-            "high",
-            "n",
-            "text",
-            "paper",
-            "verdict",
-        )
-    ]
+    rows = [("table", "row", "column", "mean", "low", "high", "n", "text", "paper", "verdict")]
     for table in report.summary.tables:
         for cell in table.cells:
             ours = cell.ours
