@@ -8,10 +8,18 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
+from tests import effort
 from tests.command_line import Answer
 
 settings.register_profile("didact", derandomize=True, deadline=None)
 settings.load_profile("didact")
+
+
+def pytest_configure(config):
+    """Tests are read after this, and with them the numbers of their examples."""
+    if "not slow" in config.getoption("markexpr"):
+        effort.take_some_only()
+
 
 REGISTRIES = {
     "world": "didact.worlds.registry:_worlds",

@@ -3,16 +3,17 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.mdp import MDP, Task, Transitions
 from didact.planning import evaluate, reachable_states, solve, successor_features
+from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, best_values, optimal_sets, policy_sums
 
-thorough = settings(max_examples=1000, deadline=None, derandomize=True)
-brief = settings(max_examples=300, deadline=None, derandomize=True)
+thorough = examples(400, 1000)
+brief = examples(150, 300)
 
 
 def as_mask(sets: list[list[int]], n_actions: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from didact.proofcheck import check_proof
 from didact.teaching import Lesson, Problem, check, register_teacher, teach
 from tests.laws.test_bec import Drawn, Oracle, draw, inner, is_in_cone
 
-N_CHUNKS, CHUNK = 24, 125
+N_QUICK_CHUNKS, N_CHUNKS, CHUNK = 8, 24, 125
 MOST_TRIED = 10
 """Candidates up to which all their sets are tried."""
 
@@ -292,7 +292,13 @@ def check_many(numbers: range) -> None:
         assert counts[kind] >= share * len(numbers), (kind, counts)
 
 
-@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+SLOW_CHUNKS = range(N_QUICK_CHUNKS, N_CHUNKS)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [*range(N_QUICK_CHUNKS), *(pytest.param(c, marks=pytest.mark.slow) for c in SLOW_CHUNKS)],
+)
 def test_lessons(chunk):
     check_many(range(chunk * CHUNK, (chunk + 1) * CHUNK))
 
