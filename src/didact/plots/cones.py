@@ -17,6 +17,7 @@ from didact.bec.classes import EquivalenceClass
 from didact.bec.cone import Cone
 from didact.errors import InvalidParameter
 from didact.inputs import shown
+from didact.numerics.polygons import cut_by_line, square
 from didact.plots.drawing import FAINT, INK, SMALL, axes_of, colour, legend_below
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ INWARD = 0.16
 """A border's short line into its half-plane, as a share of the picture's half-width."""
 
 Point = tuple[float, float]
+Corners = list[tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _slice(found: Cone, first: int, second: int) -> list[HalfPlane]:
 
 def _reach(planes: Sequence[HalfPlane], centre: Point, most: float) -> float:
     """Half of the width shown: the class and some air, at most `most`."""
-    region = clipped(_square(centre, most), [p for p in planes if not p.is_equality])
+    region = _clipped(_square(centre, most), [p for p in planes if not p.is_equality])
     extent = max((max(abs(x - centre[0]), abs(y - centre[1])) for x, y in region), default=0.0)
     return min(most, AIR * extent) or most / 2
 
@@ -125,9 +127,9 @@ def half_planes(
     ax: Axes, planes: Sequence[HalfPlane], centre: Point, reach: float, **style: Any
 ) -> None:
     """Half-planes in a square around a centre: their intersection shaded, borders, labels."""
-    square = _square(centre, reach)
+    corners = _square(centre, reach)
     inequalities = [plane for plane in planes if not plane.is_equality]
-    region = clipped(square, inequalities)
+    region = _clipped(corners, inequalities)
     if len(region) > 2 and len(inequalities) == len(planes):
         shade = {"color": colour(0), "alpha": 0.25, "linewidth": 0, **style}
         ax.fill(*np.transpose(region), **shade)
@@ -135,9 +137,9 @@ def half_planes(
     ax.axvline(0, color=FAINT, linewidth=0.6, zorder=0)
     handles = []
     for number, plane in enumerate(planes):
-        handles += _draw_border(ax, plane, square, number + 1, reach)
+        handles += _draw_border(ax, plane, corners, number + 1, reach)
         if plane.is_equality:
-            kept = clipped(_border(plane, square), inequalities)
+            kept = _clipped(_border(plane, corners), inequalities)
             if len(kept) > 1:
                 ax.plot(*np.transpose(kept), color=colour(0), linewidth=5, alpha=0.4)
     ax.set_xlim(centre[0] - reach, centre[0] + reach)
@@ -150,10 +152,10 @@ def half_planes(
 
 
 def _draw_border(
-    ax: Axes, plane: HalfPlane, square: Sequence[Point], number: int, reach: float
+    ax: Axes, plane: HalfPlane, corners: Corners, number: int, reach: float
 ) -> list[Any]:
     """The border where it crosses the square, and a short line to the side that is in."""
-    ends = _border(plane, square)
+    ends = _border(plane, corners)
     if len(ends) < 2:
         return []
     tint = colour(number)
@@ -185,20 +187,14 @@ def mark_point(ax: Axes, place: Point, name: str) -> None:
     )
 
 
-def _square(centre: Point, reach: float) -> list[Point]:
-    x, y = centre
-    return [
-        (x - reach, y - reach),
-        (x + reach, y - reach),
-        (x + reach, y + reach),
-        (x - reach, y + reach),
-    ]
+def _square(centre: Point, reach: float) -> Corners:
+    return [(centre[0] + x, centre[1] + y) for x, y in square(reach)]
 
 
-def _border(plane: HalfPlane, square: Sequence[Point]) -> list[Point]:
+def _border(plane: HalfPlane, corners: Corners) -> Corners:
     """The two ends of a half-plane's border inside a convex polygon; none where it misses it."""
-    ends: list[Point] = []
-    for (x0, y0), (x1, y1) in zip(square, [*square[1:], square[0]], strict=True):
+    ends: Corners = []
+    for (x0, y0), (x1, y1) in zip(corners, [*corners[1:], corners[0]], strict=True):
         one = plane.a * x0 + plane.b * y0 + plane.c
         two = plane.a * x1 + plane.b * y1 + plane.c
         if (one < 0) != (two < 0):
@@ -207,18 +203,8 @@ def _border(plane: HalfPlane, square: Sequence[Point]) -> list[Point]:
     return ends
 
 
-def clipped(corners: Sequence[Point], planes: Sequence[HalfPlane]) -> list[Point]:
+def _clipped(corners: Corners, planes: Sequence[HalfPlane]) -> Corners:
     """The part of a convex polygon, or of a segment, that lies in all half-planes."""
-    kept = list(corners)
     for plane in planes:
-        sides = [plane.a * x + plane.b * y + plane.c for x, y in kept]
-        found: list[Point] = []
-        for i, ((x, y), side) in enumerate(zip(kept, sides, strict=True)):
-            before, (x0, y0) = sides[i - 1], kept[i - 1]
-            if side * before < 0 and (len(kept) > 2 or i == 1):
-                share = before / (before - side)
-                found.append((x0 + share * (x - x0), y0 + share * (y - y0)))
-            if side >= 0:
-                found.append((x, y))
-        kept = found
-    return kept
+        corners = cut_by_line(corners, (plane.a, plane.b, plane.c))
+    return corners
