@@ -52,7 +52,6 @@ room that is not here has one floor.
 
 NOT_YET = {
     ("didact.learners.points.multistart", "didact.learners.chains"),
-    ("didact.studies.summary", "didact.studies.paper"),
 }
 """Imports inside a room that still go up or sideways, by module and sub-room."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from didact.app.reproduce import reproduce
+from didact.studies.estimates import estimate
 from didact.studies.paper import active, chain, table1
 from didact.studies.paper.table1_trials import (
     BIRL,
@@ -19,7 +20,6 @@ from didact.studies.paper.table1_trials import (
     trial,
 )
 from didact.studies.registry import BUILT_IN
-from didact.studies.summary import estimate
 
 NOT_REPRODUCED = {("active", "entropy")}
 """Claims that our runs do not bear out: maximum entropy does better than random."""

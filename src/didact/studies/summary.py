@@ -1,8 +1,8 @@
-"""What records come to: means with intervals, the paper's numbers beside them, and verdicts.
+"""What records come to: tables with the paper's numbers beside ours, findings, verdicts.
 
-An interval is Student's, of 95%. The paper prints means without intervals, over n worlds of its
-own; if its trials spread like ours, the difference of two such means is within
-t s sqrt(1/ours + 1/n) in 95 of 100 cases, and then they agree.
+The paper prints means without intervals, over n worlds of its own; if its trials spread like ours,
+the difference of two such means is within t s sqrt(1/ours + 1/n) in 95 of 100 cases, and then they
+agree.
 """
 
 from __future__ import annotations
@@ -12,25 +12,45 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from didact.numerics.intervals import mean_interval, student_reach
+from didact.numerics.intervals import student_reach
+from didact.studies.estimates import LEVEL, Estimate, estimate
 from didact.studies.figure import Figure
-from didact.studies.paper.published import CLAIMS, Claim, Printed, printed
 from didact.studies.study import Record
 
-LEVEL = 0.95
 Kind = Literal["number", "percent", "count"]
 Verdict = Literal["agrees", "above", "below"]
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A mean over n trials, their standard deviation, and the 95% interval of the mean."""
+class Printed:
+    """A number as printed: in which study, row and column, over how many worlds, and where."""
 
-    mean: float
-    low: float
-    high: float
-    spread: float
+    study: str
+    row: str
+    column: str
+    text: str
     n: int
+    source: str
+
+    @property
+    def value(self) -> float:
+        """The printed number."""
+        return float(self.text)
+
+    @property
+    def decimals(self) -> int:
+        """How many digits stand after the point."""
+        return len(self.text.partition(".")[2])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says in words about a study, and where."""
+
+    study: str
+    key: str
+    words: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -103,12 +123,6 @@ class Summary:
     remarks: tuple[str, ...] = ()
 
 
-def estimate(values: Iterable[float]) -> Estimate:
-    """The mean of the values with its interval; of one value nothing but the value is known."""
-    found = [float(value) for value in values]
-    return Estimate(*mean_interval(found, LEVEL), len(found))
-
-
 def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
     """Whether ours agrees with a printed mean, or lies above or below it; None for lone values.
 
@@ -117,70 +131,11 @@ def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
     rounding = 0.5 * 10.0**-paper.decimals
     if ours.n < 2:
         return None
-    reach = (
-        student_reach(ours.n, LEVEL) * ours.spread * math.sqrt(1 / ours.n + 1 / paper.n) + rounding
-    )
+    spread = ours.spread * math.sqrt(1 / ours.n + 1 / paper.n)
     difference = ours.mean - paper.value
-    if abs(difference) <= reach:
+    if abs(difference) <= student_reach(ours.n, LEVEL) * spread + rounding:
         return "agrees"
     return "above" if difference > 0 else "below"
-
-
-def compared(
-    study: str, row: str, column: str, values: Iterable[float], *, papers: str | None = None
-) -> Cell:
-    """The cell of these values, beside the paper's number where it prints one.
-
-    papers: the paper's row to compare with, where ours has another name.
-    """
-    ours = estimate(values)
-    paper = printed(study, papers or row, column)
-    return Cell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
-
-
-def finding(study: str, key: str, holds: bool | None, evidence: str) -> Finding:
-    """What our numbers say to the paper's claim `key`."""
-    return Finding(CLAIMS[study, key], None if holds is None else bool(holds), evidence)
-
-
-def is_positive(difference: Estimate) -> bool | None:
-    """Whether a mean is above 0: yes or no when its interval lies on one side, else None."""
-    if difference.low > 0:
-        return True
-    return False if difference.high < 0 else None
-
-
-def is_small(difference: Estimate, margin: float) -> bool | None:
-    """Whether a mean is within a margin of 0: yes or no when its interval is in or out of it."""
-    if -margin <= difference.low and difference.high <= margin:
-        return True
-    return False if difference.low > margin or difference.high < -margin else None
-
-
-def all_of(answers: Iterable[bool | None]) -> bool | None:
-    """Whether all hold: no when one does not, unknown when one is not decided."""
-    found = list(answers)
-    if False in found:
-        return False
-    return None if None in found or not found else True
-
-
-def interval_text(found: Estimate, decimals: int = 2) -> str:
-    """'2.93 (1.76 to 4.09)', or the number alone where nothing is known about its spread."""
-    mean = f"{found.mean:.{decimals}f}"
-    if not math.isfinite(found.low):
-        return mean
-    return f"{mean} ({found.low:.{decimals}f} to {found.high:.{decimals}f})"
-
-
-def known(value: float) -> Estimate:
-    """A number that is known, not estimated."""
-    return Estimate(float(value), math.nan, math.nan, math.nan, 1)
-
-
-def differences(records: Sequence[Record], one: Any, other: Any) -> Estimate:
-    """The mean of one(record) - other(record): a paired comparison on the same trials."""
-    return estimate(one(record) - other(record) for record in records)
 
 
 def means_of(settings: Any, records: Sequence[Record]) -> Summary:

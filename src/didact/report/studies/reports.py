@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.inputs import counted
+from didact.studies.estimates import Estimate, estimate
 from didact.studies.figure import Figure
 from didact.studies.paper.published import SECONDS, printed
 from didact.studies.registry import BUILT_IN
 from didact.studies.settings import departures, origins, told
 from didact.studies.store import RunInfo
 from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Estimate, Finding, Summary, Table, estimate
+from didact.studies.summary import Cell, Column, Finding, Summary, Table
 
 
 @dataclass(frozen=True, eq=False)

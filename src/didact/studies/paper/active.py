@@ -15,26 +15,22 @@ from typing import Any
 from didact.active import ask
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
-from didact.studies.figure import Figure, Lines
-from didact.studies.paper.lessons import chain_of, drawn_seed, random_world
-from didact.studies.paper.pictures import line
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import (
-    Cell,
-    Column,
+from didact.studies.estimates import (
     Estimate,
-    Finding,
-    Summary,
-    Table,
     all_of,
     differences,
     estimate,
-    finding,
     interval_text,
     is_positive,
     is_small,
 )
+from didact.studies.figure import Figure, Lines
+from didact.studies.paper.lessons import chain_of, drawn_seed, random_world
+from didact.studies.paper.pictures import line
+from didact.studies.paper.published import finding
+from didact.studies.settings import setting
+from didact.studies.study import Record, Study
+from didact.studies.summary import Cell, Column, Finding, Summary, Table
 
 NAME = "active"
 RANDOM, ENTROPY, INFOGAIN, VAR, SCOT = "random", "max-entropy", "max-infogain", "max-var", "scot"

@@ -12,24 +12,14 @@ from functools import partial
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.studies.estimates import Estimate, differences, estimate, interval_text, is_positive
 from didact.studies.figure import Figure, Lines, World
 from didact.studies.paper.lessons import chain_of, drawn_seed, learned
 from didact.studies.paper.pictures import line
+from didact.studies.paper.published import finding
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study
-from didact.studies.summary import (
-    Cell,
-    Column,
-    Estimate,
-    Finding,
-    Summary,
-    Table,
-    differences,
-    estimate,
-    finding,
-    interval_text,
-    is_positive,
-)
+from didact.studies.summary import Cell, Column, Finding, Summary, Table
 from didact.teaching import Lesson, teach
 from didact.worlds import make
 

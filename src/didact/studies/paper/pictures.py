@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from didact.studies.estimates import Estimate
 from didact.studies.figure import Series
-from didact.studies.summary import Estimate
 
 
 def line(name: str, xs: Sequence[float], estimates: Sequence[Estimate]) -> Series:

@@ -2,40 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-
-@dataclass(frozen=True)
-class Printed:
-    """A number as printed: in which study, row and column, over how many worlds, and where."""
-
-    study: str
-    row: str
-    column: str
-    text: str
-    n: int
-    source: str
-
-    @property
-    def value(self) -> float:
-        """The printed number."""
-        return float(self.text)
-
-    @property
-    def decimals(self) -> int:
-        """How many digits stand after the point."""
-        return len(self.text.partition(".")[2])
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says in words about a study, and where."""
-
-    study: str
-    key: str
-    words: str
-    source: str
-
+from didact.studies.estimates import estimate
+from didact.studies.summary import Cell, Claim, Finding, Printed, verdict_on
 
 PAIRS, LOSS, WRONG, SECONDS = "pairs", "policy loss", "wrong actions", "seconds"
 """The columns of the paper's tables."""
@@ -169,3 +139,20 @@ def printed(study: str, row: str, column: str) -> Printed | None:
     """What the paper prints at a place, if anything."""
     places = (p for p in PRINTED if (p.study, p.row, p.column) == (study, row, column))
     return next(places, None)
+
+
+def compared(
+    study: str, row: str, column: str, values: Iterable[float], *, papers: str | None = None
+) -> Cell:
+    """The cell of these values, beside the paper's number where it prints one.
+
+    papers: the paper's row to compare with, where ours has another name.
+    """
+    ours = estimate(values)
+    paper = printed(study, papers or row, column)
+    return Cell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
+
+
+def finding(study: str, key: str, holds: bool | None, evidence: str) -> Finding:
+    """What our numbers say to the paper's claim `key`."""
+    return Finding(CLAIMS[study, key], None if holds is None else bool(holds), evidence)

@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
+from didact.studies.estimates import (
+    Estimate,
+    all_of,
+    differences,
+    estimate,
+    interval_text,
+    is_positive,
+)
 from didact.studies.figure import Bars, Figure, Series
 from didact.studies.paper.lessons import STUCK
 from didact.studies.paper.pictures import bars
-from didact.studies.paper.published import LOSS, PAIRS, WRONG, printed
+from didact.studies.paper.published import LOSS, PAIRS, WRONG, compared, finding, printed
 from didact.studies.paper.table1_trials import (
     BIRL,
     CHAIN,
@@ -28,21 +36,7 @@ from didact.studies.paper.table1_trials import (
 )
 from didact.studies.settings import told
 from didact.studies.study import Record, Study
-from didact.studies.summary import (
-    Cell,
-    Column,
-    Estimate,
-    Finding,
-    Summary,
-    Table,
-    all_of,
-    compared,
-    differences,
-    estimate,
-    finding,
-    interval_text,
-    is_positive,
-)
+from didact.studies.summary import Cell, Column, Finding, Summary, Table
 
 ORDERS = 100.0
 """Orders of magnitude: at least two."""
