@@ -226,10 +226,15 @@ def assert_renaming(drawn: Drawn, rng: random.Random, options: dict, exact: Less
 
 
 def assert_floats(oracle: Oracle, task: Task, exact: Lesson, options: dict) -> None:
-    """Floats agree with exact arithmetic, and their witness fits all that is shown."""
+    """Floats agree with exact arithmetic, and their witness fits all that is shown.
+
+    They cannot tell an equality from a narrow gap: they count such calls and do not say complete.
+    """
     lesson = teach(task, teacher="exact", arithmetic="float", **options)
     assert lesson.proof is None
-    assert lesson.status == exact.status
+    assert (lesson.n_close_calls > 0) == oracle.has_equality()
+    undecided = exact.is_complete and lesson.n_close_calls > 0
+    assert lesson.status == ("undecided" if undecided else exact.status)
     assert lesson.cost == exact.cost
     if lesson.witness is not None:
         length = float(sum(w * w for w in lesson.witness)) ** 0.5
