@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from didact.studies.estimates import all_of, differences, estimate, is_positive, is_small
+from didact.studies.estimates import all_of, differences, estimate
 
 
 @pytest.mark.parametrize("n", [2, 3, 20, 100])
@@ -32,16 +32,16 @@ def test_the_order_of_records_does_not_move_a_mean():
 
 def test_a_difference_is_positive_small_or_not_decided():
     above, below, around = (estimate(values) for values in ([1, 2, 3], [-3, -2, -1], [-9, 1, 9]))
-    assert [is_positive(found) for found in (estimate([4, 5, 6]), above, below, around)] == [
+    assert [found.is_positive for found in (estimate([4, 5, 6]), above, below, around)] == [
         True, None, None, None,
     ]  # fmt: skip
-    assert is_positive(estimate([-4, -5, -6])) is False
-    assert is_positive(estimate([3])) is None
-    assert is_small(estimate([0.1, 0.2, 0.1]), 1.0) is True
-    assert is_small(estimate([5, 5.1, 5]), 1.0) is False
-    assert is_small(estimate([-5, -5.1, -5]), 1.0) is False
-    assert is_small(around, 1.0) is None
-    assert is_small(estimate([0.0]), 1.0) is None
+    assert estimate([-4, -5, -6]).is_positive is False
+    assert estimate([3]).is_positive is None
+    assert estimate([0.1, 0.2, 0.1]).is_within(1.0) is True
+    assert estimate([5, 5.1, 5]).is_within(1.0) is False
+    assert estimate([-5, -5.1, -5]).is_within(1.0) is False
+    assert around.is_within(1.0) is None
+    assert estimate([0.0]).is_within(1.0) is None
     assert [all_of(found) for found in ([True, True], [True, None], [None, False], [])] == [
         True, None, False, None,
     ]  # fmt: skip

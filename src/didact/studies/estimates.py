@@ -27,6 +27,26 @@ class Estimate:
     spread: float
     n: int
 
+    @property
+    def is_positive(self) -> bool | None:
+        """Whether the mean is above 0: yes or no when its interval lies on one side, else None."""
+        if self.low > 0:
+            return True
+        return False if self.high < 0 else None
+
+    def is_within(self, margin: float) -> bool | None:
+        """Whether it is within a margin of 0: yes or no when its interval is in or out of it."""
+        if -margin <= self.low and self.high <= margin:
+            return True
+        return False if self.low > margin or self.high < -margin else None
+
+    def told(self, decimals: int = 2) -> str:
+        """'2.93 (1.76 to 4.09)', or the number alone where nothing is known about its spread."""
+        mean = f"{self.mean:.{decimals}f}"
+        if not math.isfinite(self.low):
+            return mean
+        return f"{mean} ({self.low:.{decimals}f} to {self.high:.{decimals}f})"
+
 
 def estimate(values: Iterable[float]) -> Estimate:
     """The mean of the values with its interval; of one value nothing but the value is known."""
@@ -44,31 +64,9 @@ def differences(records: Sequence[Record], one: Any, other: Any) -> Estimate:
     return estimate(one(record) - other(record) for record in records)
 
 
-def is_positive(difference: Estimate) -> bool | None:
-    """Whether a mean is above 0: yes or no when its interval lies on one side, else None."""
-    if difference.low > 0:
-        return True
-    return False if difference.high < 0 else None
-
-
-def is_small(difference: Estimate, margin: float) -> bool | None:
-    """Whether a mean is within a margin of 0: yes or no when its interval is in or out of it."""
-    if -margin <= difference.low and difference.high <= margin:
-        return True
-    return False if difference.low > margin or difference.high < -margin else None
-
-
 def all_of(answers: Iterable[bool | None]) -> bool | None:
     """Whether all hold: no when one does not, unknown when one is not decided."""
     found = list(answers)
     if False in found:
         return False
     return None if None in found or not found else True
-
-
-def interval_text(found: Estimate, decimals: int = 2) -> str:
-    """'2.93 (1.76 to 4.09)', or the number alone where nothing is known about its spread."""
-    mean = f"{found.mean:.{decimals}f}"
-    if not math.isfinite(found.low):
-        return mean
-    return f"{mean} ({found.low:.{decimals}f} to {found.high:.{decimals}f})"

@@ -15,18 +15,10 @@ from typing import Any
 from didact.active import ask
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
-from didact.studies.estimates import (
-    Estimate,
-    all_of,
-    differences,
-    estimate,
-    interval_text,
-    is_positive,
-    is_small,
-)
-from didact.studies.figure import Figure, Lines
+from didact.studies.estimates import Estimate, all_of, differences, estimate
+from didact.studies.figure import Figure
 from didact.studies.paper.lessons import chain_of, drawn_seed, random_world
-from didact.studies.paper.pictures import line
+from didact.studies.paper.losses import MEASURES, Curves, curves_of, curves_panel
 from didact.studies.paper.published import finding
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study
@@ -34,7 +26,6 @@ from didact.studies.summary import Cell, Column, Finding, Summary, Table
 
 NAME = "active"
 RANDOM, ENTROPY, INFOGAIN, VAR, SCOT = "random", "max-entropy", "max-infogain", "max-var", "scot"
-MEASURES = {"wrong": "wrong actions, % of states", "loss": "policy loss"}
 EARLY, SIMILAR = 3, 2.0
 """Our choice: how many queries are early, how many percentage points are no difference."""
 
@@ -107,14 +98,10 @@ def summarise(settings: ActiveSettings, records: Sequence[Record]) -> Summary:
     tables = [_areas(settings, records)]
     panels = []
     for measure, title in MEASURES.items():
-        curves = {
-            strategy: [estimate(r[strategy][measure][q] for r in records) for q in queries]
-            for strategy in settings.strategies
-        }
+        curves = curves_of(records, settings.strategies, measure, queries)
         tables.append(_curves(title, queries, curves))
-        xs = [float(q) for q in queries[1:]]
-        series = tuple(line(name, xs, found[1:]) for name, found in curves.items())
-        panels.append(Lines(title, "queries answered", title, series))
+        answered = {name: found[1:] for name, found in curves.items()}
+        panels.append(curves_panel(measure, "queries answered", queries[1:], answered))
     figure = Figure(NAME, "Losses after each query", tuple(panels))
     remarks = (
         "SCOT knows the answer: its sequence is a benchmark, not a proven lower bound. Where a "
@@ -151,7 +138,7 @@ def _better(
     )
 
 
-def _curves(title: str, queries: Sequence[int], curves: dict[str, list[Estimate]]) -> Table:
+def _curves(title: str, queries: Sequence[int], curves: Curves) -> Table:
     cells = [
         Cell(str(query), name, found[place])
         for place, query in enumerate(queries)
@@ -184,7 +171,7 @@ def _on_scot(means: Mapping[str, float], records: Sequence[Record]) -> Finding:
     others = [name for name in means if name != SCOT]
     return _says(
         "scot",
-        all_of(is_positive(_better(records, name, SCOT, "wrong")) for name in others),
+        all_of(_better(records, name, SCOT, "wrong").is_positive for name in others),
         "mean % of wrong actions over all queries: "
         + ", ".join(f"{name} {value:.2f}" for name, value in means.items()),
     )
@@ -197,11 +184,9 @@ def _on_early(records: Sequence[Record]) -> Finding:
     }
     return _says(
         "early",
-        all_of(is_small(found, SIMILAR) for found in apart.values()),
+        all_of(found.is_within(SIMILAR) for found in apart.values()),
         f"percentage points of wrong actions over the first {EARLY} queries: "
-        + "; ".join(
-            f"{one} less {other} {interval_text(found)}" for (one, other), found in apart.items()
-        ),
+        + "; ".join(f"{one} less {other} {found.told()}" for (one, other), found in apart.items()),
     )
 
 
@@ -219,7 +204,7 @@ def _on_approximation(means: Mapping[str, float], records: Sequence[Record]) -> 
     share = (means[RANDOM] - means[VAR]) / ((means[RANDOM] - means[SCOT]) or 1.0)
     return _says(
         "approximation",
-        is_positive(closed),
+        closed.is_positive,
         f"of what random queries have more wrong actions than SCOT's, {100 * share:.0f}% is "
         "gone with maximum VaR; good is taken as more than half",
     )
@@ -229,8 +214,8 @@ def _on_entropy(queries: int, records: Sequence[Record]) -> Finding:
     ends = _better(records, RANDOM, ENTROPY, "wrong", queries)
     return _says(
         "entropy",
-        is_small(ends, SIMILAR),
-        f"after {queries} queries maximum entropy has {interval_text(ends)} "
+        ends.is_within(SIMILAR),
+        f"after {queries} queries maximum entropy has {ends.told()} "
         "percentage points fewer wrong actions than random",
     )
 
@@ -239,10 +224,9 @@ def _on_later(half: int, records: Sequence[Record]) -> Finding:
     later = {name: _better(records, ENTROPY, name, "wrong", half) for name in (VAR, INFOGAIN)}
     return _says(
         "later",
-        all_of(is_positive(found) for found in later.values()),
+        all_of(found.is_positive for found in later.values()),
         "; ".join(
-            f"{name} has {interval_text(found)} percentage points fewer wrong actions from "
-            f"query {half} on"
+            f"{name} has {found.told()} percentage points fewer wrong actions from query {half} on"
             for name, found in later.items()
         ),
     )

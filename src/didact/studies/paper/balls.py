@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.studies.estimates import Estimate, differences, estimate, interval_text, is_positive
-from didact.studies.figure import Figure, Lines, World
+from didact.studies.estimates import differences, estimate
+from didact.studies.figure import Figure, World
 from didact.studies.paper.lessons import chain_of, drawn_seed, learned
-from didact.studies.paper.pictures import line
+from didact.studies.paper.losses import MEASURES, Curves, curves_of, curves_panel
 from didact.studies.paper.published import finding
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study
@@ -25,7 +25,6 @@ from didact.worlds import make
 
 NAME = "balls"
 BIRL, BIO = "BIRL", "BIO-IRL"
-MEASURES = {"wrong": "wrong actions, % of states", "loss": "policy loss"}
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,9 @@ def summarise(settings: BallSettings, records: Sequence[Record]) -> Summary:
     for measure, title in MEASURES.items():
         columns += [Column(f"{name}: {title}", decimals=3) for name in (BIRL, BIO)]
         columns.append(Column(f"{title}: BIO-IRL's less by", decimals=3))
-        curves = {
-            name: [estimate(_after(r, name, measure, n) for r in records) for n in numbers]
-            for name in (BIRL, BIO)
-        }
-        cells += _measured(measure, title, curves, records)
-        xs = [float(n) for n in numbers]
-        series = tuple(line(name, xs, found) for name, found in curves.items())
-        panels.append(Lines(title, "demonstrations", title, series))
+        curves = curves_of(records, (BIRL, BIO), measure, range(settings.shown))
+        cells += _measured(measure, curves, records)
+        panels.append(curves_panel(measure, "demonstrations", numbers, curves))
     cells.sort(key=lambda cell: int(cell.row))
     table = Table("After each demonstration", "demonstrations", tuple(columns), tuple(cells))
     sizes = estimate(r["demonstrations"] for r in records)
@@ -104,27 +98,20 @@ def summarise(settings: BallSettings, records: Sequence[Record]) -> Summary:
     return Summary((table,), (figure,), (_on_speed(settings.shown, records),), remarks)
 
 
-def _after(record: Record, learner: str, measure: str, n_shown: int) -> float:
-    """What a learner loses after so many demonstrations."""
-    return float(record[learner][measure][n_shown - 1])
-
-
-def _measured(
-    measure: str,
-    title: str,
-    curves: Mapping[str, Sequence[Estimate]],
-    records: Sequence[Record],
-) -> Iterator[Cell]:
+def _measured(measure: str, curves: Curves, records: Sequence[Record]) -> Iterator[Cell]:
     """A measure of both learners after each demonstration, and the difference in pairs."""
+    title = MEASURES[measure]
     for place, found in enumerate(zip(*curves.values(), strict=True)):
         row = str(place + 1)
-        birl, bio = (
-            partial(_after, learner=name, measure=measure, n_shown=place + 1)
-            for name in (BIRL, BIO)
-        )
+        birl, bio = (partial(_after, name, measure, place) for name in (BIRL, BIO))
         for name, value in zip(curves, found, strict=True):
             yield Cell(row, f"{name}: {title}", value)
         yield Cell(row, f"{title}: BIO-IRL's less by", differences(records, birl, bio))
+
+
+def _after(learner: str, measure: str, place: int, record: Record) -> float:
+    """What a learner loses after a demonstration, the first at place 0."""
+    return float(record[learner][measure][place])
 
 
 def _on_speed(shown: int, records: Sequence[Record]) -> Finding:
@@ -138,9 +125,9 @@ def _on_speed(shown: int, records: Sequence[Record]) -> Finding:
     return finding(
         NAME,
         "faster",
-        is_positive(over_all),
-        f"BIO-IRL has {interval_text(over_all)} percentage points fewer wrong actions over all "
-        f"demonstrations, {interval_text(first)} after the first",
+        over_all.is_positive,
+        f"BIO-IRL has {over_all.told()} percentage points fewer wrong actions over all "
+        f"demonstrations, {first.told()} after the first",
     )
 
 

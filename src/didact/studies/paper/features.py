@@ -17,7 +17,7 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.mdp import Task
 from didact.random import stream
-from didact.studies.estimates import Estimate, all_of, differences, estimate, is_positive
+from didact.studies.estimates import Estimate, all_of, differences, estimate
 from didact.studies.figure import Figure, Lines
 from didact.studies.paper.lessons import random_world
 from didact.studies.paper.pictures import line
@@ -197,7 +197,7 @@ def _on_many(many: Mapping[int, Sequence[Record]]) -> Finding:
     taught = sum(bool(r[UVM]["teaches"]) for found in many.values() for r in found)
     return _says(
         "underestimates",
-        all_of(is_positive(found) for found in fewer),
+        all_of(found.is_positive for found in fewer),
         f"fewer pairs than SCOT by {', '.join(f'{found.mean:.1f}' for found in fewer) or '-'} "
         f"with {told(tuple(many)) or '-'} features; {taught} of UVM's "
         f"{sum(len(found) for found in many.values())} lessons there teach",

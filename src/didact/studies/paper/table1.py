@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from didact.studies.estimates import (
-    Estimate,
-    all_of,
-    differences,
-    estimate,
-    interval_text,
-    is_positive,
-)
+from didact.studies.estimates import Estimate, all_of, differences, estimate
 from didact.studies.figure import Bars, Figure, Series
 from didact.studies.paper.lessons import STUCK
 from didact.studies.paper.pictures import bars
@@ -76,8 +69,8 @@ class _Worlds:
         """The same in words, for the paper's learner and for ours."""
         chain, ours = (self.less(one, other, what, learner) for learner in (CHAIN, BIRL))
         return (
-            f"{interval_text(chain, decimals)}{UNITS[what][1]} with the published chain, "
-            f"{interval_text(ours, decimals)} with our BIRL"
+            f"{chain.told(decimals)}{UNITS[what][1]} with the published chain, "
+            f"{ours.told(decimals)} with our BIRL"
         )
 
 
@@ -160,7 +153,7 @@ def _findings(settings: TableSettings, worlds: _Worlds) -> list[Finding]:
         *_on_redundancy(worlds),
         _says(
             "random",
-            is_positive(worlds.less(SAME_SIZE, SCOT, "wrong")),
+            worlds.less(SAME_SIZE, SCOT, "wrong").is_positive,
             f"after as many random pairs more by {worlds.both(SAME_SIZE, SCOT, 'wrong', 1)}",
         ),
     ]
@@ -173,7 +166,7 @@ def _on_volumes(volumes: Sequence[str], worlds: _Worlds) -> list[Finding]:
     minimum = worlds.mean(MINIMUM, "pairs")
     texts = ", ".join(f"{p:.2f}" for p in pairs)
     rises = all(a < b for a, b in pairwise(pairs)) if many else None
-    falls = is_positive(worlds.less(fewest, most, "loss")) if many else None
+    falls = worlds.less(fewest, most, "loss").is_positive if many else None
     loss = worlds.both(fewest, most, "loss", 3)
     return [
         _says("underestimates", max(pairs) < minimum, f"{texts} pairs; {minimum:.2f} are needed"),
@@ -188,7 +181,7 @@ def _on_accuracy(most: str, worlds: _Worlds) -> Finding:
     taught = sum(value == 1.0 for value in worlds.values(SCOT, "teaches"))
     return _says(
         "accurate",
-        all_of([taught == n, is_positive(worlds.less(most, SCOT, "wrong"))]),
+        all_of([taught == n, worlds.less(most, SCOT, "wrong").is_positive]),
         f"{taught} of its {n} lessons pin the class down; less than after {most} by "
         f"{worlds.both(most, SCOT, 'wrong', 1)}",
     )
@@ -202,9 +195,9 @@ def _on_redundancy(worlds: _Worlds) -> list[Finding]:
         lambda record: 2 * _at(record, SCOT, ("pairs",)),
     )
     sizes = f"{worlds.mean(REDUNDANT, 'pairs'):.2f} pairs, not {worlds.mean(SCOT, 'pairs'):.2f}"
-    lower = is_positive(worlds.less(SCOT, REDUNDANT, "loss"))
+    lower = worlds.less(SCOT, REDUNDANT, "loss").is_positive
     return [
-        _says("redundant", is_positive(larger), sizes),
+        _says("redundant", larger.is_positive, sizes),
         _says("redundant-loss", lower, f"lower by {worlds.both(SCOT, REDUNDANT, 'loss', 3)}"),
     ]
 
