@@ -40,6 +40,18 @@ def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
     assert __version__ in page
 
 
+def test_without_matplotlib_tables_still_come(didact, tmp_path, monkeypatch):
+    for name in {"matplotlib", *(n for n in sys.modules if n.startswith("matplotlib."))}:
+        monkeypatch.setitem(sys.modules, name, None)
+    answer = didact("reproduce", "example", "--out", "there")
+    assert answer.code == 0
+    assert "  figures need the package matplotlib; pip install 'didact[plots]'\n" in answer.out
+    written = {path.name for path in (tmp_path / "there").iterdir()}
+    assert {f"example.{kind}" for kind in FILES if kind not in ("svg", "pdf", "png")} <= written
+    assert not {f"example.{kind}" for kind in ("svg", "pdf", "png")} & written
+    assert "<figure" not in (tmp_path / "there" / "index.html").read_text()
+
+
 def test_json_is_for_machines(didact):
     answer = didact("reproduce", "uvm-failure", "--json", "--out", "there", "--jobs", "1")
     assert answer.code == 0

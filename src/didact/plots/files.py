@@ -7,6 +7,7 @@ a person keeps for Matplotlib do not count. Text in SVG is text, in the type tha
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,9 +50,22 @@ NOTHING = {
 def print_style(name: str) -> Iterator[None]:
     """Matplotlib's own settings and ours, whatever a person has set; name: of the picture."""
     matplotlib: Any = require_package("matplotlib", "plots", "figures")
-    style: Any = require_package("matplotlib.style", "plots", "figures")
-    with style.context("default"), matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
+    with _without_news_of_fonts():
+        style: Any = require_package("matplotlib.style", "plots", "figures")
+        with style.context("default"), matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
+            yield
+
+
+@contextmanager
+def _without_news_of_fonts() -> Iterator[None]:
+    """On a slow machine Matplotlib says that it looks for fonts, the first time; nobody asked."""
+    log = logging.getLogger("matplotlib.font_manager")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
         yield
+    finally:
+        log.setLevel(level)
 
 
 def picture_bytes(sheet: Figure, kind: str, title: str) -> bytes:
