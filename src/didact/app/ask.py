@@ -13,6 +13,7 @@ from didact.active import Question, Run, ask
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, shown_path, write_json
 from didact.mdp import MDP, Demonstration, Task, load_demonstrations
+from didact.mdp.layout import ARROW_OF
 from didact.planning.rollouts import draw
 from didact.worlds.opening import open_task
 
@@ -21,12 +22,12 @@ PERSON_SURE = 0.95
 """With a person, questions end when in every state so many of the draws agree."""
 
 STOP = ("q", "quit")
-DIRECTIONS = {
-    "up": "up", "north": "up", "down": "down", "south": "down",
-    "left": "left", "west": "left", "right": "right", "east": "right",
-}  # fmt: skip
 COMPASS = ("up", "down", "left", "right")
-ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
+ARROWS = {name: ARROW_OF[name] for name in COMPASS}
+DIRECTIONS = {
+    name: way for name, arrow in ARROW_OF.items() for way in COMPASS if ARROWS[way] == arrow
+}
+"""Which way a name means: north is up."""
 
 
 @dataclass(frozen=True, eq=False)

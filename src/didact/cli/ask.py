@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options
-from didact.cli.settings import read_options, read_states, world_settings
+from didact.cli.settings import read_numbers, read_options, world_settings
 from didact.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -23,46 +23,43 @@ ANSWERS = "answers.json"
 @click.command("ask")
 @click.argument("world")
 @options.parameters
-@click.option("--seed", type=click.IntRange(0), help="The seed of a random world and all draws.")
-@click.option(
-    "--strategy", default="max-var", show_default=True,
-    help="random, max-entropy, max-infogain, max-var, scot, exact, or one of your own.",
-)  # fmt: skip
+@options.seed("a random world and all draws")
+@options.text(
+    "--strategy",
+    "max-var",
+    "random, max-entropy, max-infogain, max-var, scot, exact, or one of your own.",
+)
 @click.option(
     "--queries", type=click.IntRange(1), default=10, show_default=True, help="At most so many."
 )
 @click.option(
-    "--horizon", type=click.IntRange(1),
+    "--horizon",
+    type=click.IntRange(1),
     help="Steps of an answer; with a person 1, else to the end or 1 / (1 - discount).",
-)  # fmt: skip
+)
 @click.option("--person", is_flag=True, help="You answer: arrow keys, letters, or lines of text.")
 @click.option("--states", metavar="S,S,...", help="Ask only in these states.")
 @click.option("--repeat", is_flag=True, help="Ask a state again; else each is asked once.")
 @click.option(
-    "--loss-below", type=float,
+    "--loss-below",
+    type=float,
     help="Stop when the learned policy loses less, by the 95% bound on its value at risk.",
-)  # fmt: skip
+)
 @click.option(
-    "--sure", type=float,
+    "--sure",
+    type=float,
     help="Stop when in every state this share of the draws agrees; with a person 0.95.",
-)  # fmt: skip
-@click.option("--from", "first", type=click.Path(dir_okay=False), help="Begin with these answers.")
-@click.option("--learner", default="birl", show_default=True, help="Who learns from the answers.")
+)
+@options.file("--from", "first", help="Begin with these answers.")
+@options.text("--learner", "birl", "Who learns from the answers.")
 @click.option("--confidence", type=float, help="How strictly answers are optimal.")
 @click.option("--steps", type=click.IntRange(1), help="Steps of each chain after each answer.")
 @click.option("--chains", type=click.IntRange(1), help="How many chains.")
-@click.option(
-    "-s", "--strategy-option", "strategy_settings", multiple=True, metavar="NAME=VALUE",
-    help="An option of the strategy, as n_rollouts=20; may be given again.",
-)  # fmt: skip
-@click.option(
-    "-l", "--learner-option", "learner_settings", multiple=True, metavar="NAME=VALUE",
-    help="An option of the learner, as prior=box; may be given again.",
-)  # fmt: skip
-@click.option(
-    "--out", type=click.Path(dir_okay=False),
-    help=f"Write the run to this file; with a person {ANSWERS}, written after every key.",
-)  # fmt: skip
+@options.settings_of("strategy", "An option of the strategy, as n_rollouts=20; may be given again.")
+@options.settings_of("learner", "An option of the learner, as prior=box; may be given again.")
+@options.file(
+    "--out", help=f"Write the run to this file; with a person {ANSWERS}, written after every key."
+)
 @options.as_json
 def command(
     world: str,
@@ -86,7 +83,7 @@ def command(
 
     task = open_task(world, world_settings(world, settings, seed))
     choices = _choices(given)
-    choices |= {"n_queries": queries, "states": read_states(states, "--states"), "seed": seed or 0}
+    choices |= {"n_queries": queries, "states": read_numbers(states, "--states"), "seed": seed or 0}
     if person:
         return _with_person(task, choices, out or ANSWERS, as_json)
     with waiting(f"asking about {world}"):

@@ -15,11 +15,12 @@ from didact.cli.settings import world_settings
 @click.argument("world")
 @click.argument("demonstrations", type=click.Path(dir_okay=False))
 @options.parameters
-@click.option("--seed", type=click.IntRange(0), help="The seed of a random world.")
+@options.seed("a random world")
 @click.option(
-    "--scope", type=click.Choice(["reachable", "all"]),
+    "--scope",
+    type=click.Choice(["reachable", "all"]),
     help="Whose behaviour counts: states reachable from the start, or all; lessons say it.",
-)  # fmt: skip
+)
 @click.option("--proof", is_flag=True, help="Run the independent checker on the proof too.")
 @options.as_json
 def command(

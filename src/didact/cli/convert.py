@@ -7,10 +7,7 @@ from typing import Any
 import click
 
 from didact.cli import options
-from didact.cli.settings import read_settings
-from didact.errors import InvalidParameter
-
-FORMATS = click.Choice(["json", "jsonl", "minari", "imitation"])
+from didact.cli.settings import read_numbers, read_settings
 
 
 @click.command("convert")
@@ -18,8 +15,8 @@ FORMATS = click.Choice(["json", "jsonl", "minari", "imitation"])
 @click.argument("target")
 @click.option("--task", "world", metavar="WORLD", help="The task, where SOURCE does not say it.")
 @options.parameters
-@click.option("--from", "read_as", type=FORMATS, help="The format of SOURCE.")
-@click.option("--to", "write_as", type=FORMATS, help="The format of TARGET.")
+@click.option("--from", "read_as", type=options.FORMATS, help="The format of SOURCE.")
+@click.option("--to", "write_as", type=options.FORMATS, help="The format of TARGET.")
 @click.option("--episodes", metavar="N,N,...", help="These episodes alone.")
 @click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
 @options.as_json
@@ -45,7 +42,7 @@ def command(
             source,
             target,
             parameters=read_settings(settings),
-            episodes=_as_numbers(episodes),
+            episodes=read_numbers(episodes, "--episodes"),
             **given,
         )
     if as_json:
@@ -59,13 +56,3 @@ def command(
         f"{what} ({counted(len(recording.demonstrations), 'episode')}, "
         f"{counted(recording.n_pairs, 'step')}) as {converted.format}: {converted.path}"
     )
-
-
-def _as_numbers(text: str | None) -> list[int] | None:
-    """Episode numbers from '0,3,7'."""
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InvalidParameter(f"--episodes must read 0,3,7; it is {text!r:.60}") from None

@@ -16,33 +16,25 @@ from didact.errors import InvalidParameter
 @click.command("explain")
 @click.argument("world")
 @options.parameters
-@click.option("--seed", type=click.IntRange(0), help="The seed of a random world and teacher.")
-@click.option(
-    "--policy", default="optimal", show_default=True, metavar="POLICY",
-    help="What to explain: optimal, a .npy or .json file of actions or probabilities by state, "
+@options.seed("a random world and teacher")
+@options.text(
+    "--policy",
+    "optimal",
+    "What to explain: optimal, a .npy or .json file of actions or probabilities by state, "
     "or module:name of a function or of an agent with predict.",
-)  # fmt: skip
-@click.option(
-    "--if-not-optimal", type=click.Choice(["stop", "nearest"]), default="stop", show_default=True,
-    help="For a policy that no reward in the features explains: stop, or teach the nearest.",
-)  # fmt: skip
-@click.option("-n", "--budget", type=click.IntRange(1), help="At most so many demonstrations.")
-@click.option(
-    "-o", "--out", type=click.Path(dir_okay=False), default="lesson.html", show_default=True,
-    help="Where the page goes.",
-)  # fmt: skip
-@click.option("--teacher", default="scot", show_default=True, help="As for `didact teach`.")
-@click.option(
-    "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."
+    metavar="POLICY",
 )
-@click.option(
-    "--scope", type=click.Choice(["reachable", "all"]), default="reachable", show_default=True,
-    help="Whose behaviour counts: states reachable from the start, or all.",
-)  # fmt: skip
-@click.option(
-    "--arithmetic", type=click.Choice(["auto", "float", "exact"]), default="auto",
-    show_default=True, help="auto: exact, with a proof, up to 20,000 states times features.",
-)  # fmt: skip
+@options.choice(
+    "--if-not-optimal",
+    ("stop", "nearest"),
+    "For a policy that no reward in the features explains: stop, or teach the nearest.",
+)
+@click.option("-n", "--budget", type=click.IntRange(1), help="At most so many demonstrations.")
+@options.file("-o", "--out", help="Where the page goes.", default="lesson.html", show_default=True)
+@options.text("--teacher", "scot", "As for `didact teach`.")
+@options.horizon
+@options.scope()
+@options.arithmetic("auto: exact, with a proof, up to 20,000 states times features.")
 @click.option("--pair", metavar="I,J", help="The two features of the half-space picture.")
 @options.as_json
 def command(
@@ -110,9 +102,12 @@ def _as_pair(text: str | None) -> tuple[int, int] | None:
 
 
 _USUAL = {
-    "policy": "optimal", "if_not_optimal": "stop", "teacher": "scot", "scope": "reachable",
+    "policy": "optimal",
+    "if_not_optimal": "stop",
+    "teacher": "scot",
+    "scope": "reachable",
     "arithmetic": "auto",
-}  # fmt: skip
+}
 _SHORT = {"budget": "-n", "out": "-o"}
 
 

@@ -21,24 +21,22 @@ SPELLED = {"steps": "n_steps", "chains": "n_chains"}
 @click.argument("world")
 @click.argument("demonstrations", type=click.Path(dir_okay=False))
 @options.parameters
-@click.option("--seed", type=click.IntRange(0), help="The seed of a random world and the learner.")
-@click.option(
-    "--learner", default="birl", show_default=True,
-    help="birl, bio-irl, ml-irl, policy-matching, max-entropy, or one of your own.",
-)  # fmt: skip
+@options.seed("a random world and the learner")
+@options.text(
+    "--learner",
+    "birl",
+    "birl, bio-irl, ml-irl, policy-matching, max-entropy, or one of your own.",
+)
 @click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
 @click.option("--steps", type=int, help="Steps of each chain, burn-in included.")
 @click.option("--chains", type=int, help="How many chains.")
 @click.option("--step-size", type=float, help="How far a chain steps; by default it adapts.")
 @click.option("--prior", help="Where weights lie: l2-sphere, l1-sphere, box, gaussian.")
 @click.option("--burn-in", type=int, help="First steps of each chain that are not kept.")
-@click.option(
-    "-l", "--learner-option", "learner_settings", multiple=True, metavar="NAME=VALUE",
-    help="Another option of the learner, as thin=10 for birl; may be given again.",
-)  # fmt: skip
-@click.option(
-    "--out", type=click.Path(dir_okay=False), help="Write the belief to this file (.npz)."
+@options.settings_of(
+    "learner", "Another option of the learner, as thin=10 for birl; may be given again."
 )
+@options.file("--out", help="Write the belief to this file (.npz).")
 @options.as_json
 def command(
     world: str,

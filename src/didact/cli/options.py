@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,18 +12,71 @@ import click
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+Option = Callable[[Any], Any]
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-parameters = click.option(
+horizon = click.option(
+    "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."
+)
+FORMATS = click.Choice(["json", "jsonl", "minari", "imitation"])
+"""Of recordings."""
+
+
+def texts(*names: str, help: str) -> Option:
+    """An option that takes a text NAME=VALUE, and may be given again."""
+    return click.option(*names, multiple=True, metavar="NAME=VALUE", help=help)
+
+
+parameters = texts(
     "-p",
     "--parameter",
     "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
     help="A parameter of the world, as size=9; may be given again. `didact worlds` lists them.",
 )
-seed = click.option(
-    "--seed", type=click.IntRange(0), help="The seed of a random world; the same as -p seed=N."
-)
+
+
+def text(name: str, default: str, help: str, **more: Any) -> Option:
+    """An option that takes a text."""
+    return click.option(name, default=default, show_default=True, help=help, **more)
+
+
+def seed(of: str) -> Option:
+    """The option --seed; of: what is drawn by it."""
+    return click.option("--seed", type=click.IntRange(0), help=f"The seed of {of}.")
+
+
+def choice(name: str, choices: Sequence[str], help: str) -> Option:
+    """An option that takes one of some words, the first by default."""
+    return click.option(
+        name, type=click.Choice(choices), default=choices[0], show_default=True, help=help
+    )
+
+
+def scope() -> Option:
+    """The option --scope."""
+    told = "Whose behaviour counts: states reachable from the start, or all."
+    return choice("--scope", ("reachable", "all"), told)
+
+
+def cost() -> Option:
+    """The option --cost."""
+    return choice("--cost", ("demonstrations", "pairs"), "What to keep small.")
+
+
+def arithmetic(help: str = "How ties are decided.") -> Option:
+    """The option --arithmetic."""
+    return choice("--arithmetic", ("auto", "float", "exact"), help)
+
+
+def settings_of(kind: str, help: str) -> Option:
+    """The options -t, -l or -s NAME=VALUE of a teacher, a learner or a strategy."""
+    return texts(f"-{kind[0]}", f"--{kind}-option", f"{kind}_settings", help=help)
+
+
+def file(*names: str, help: str, **more: Any) -> Option:
+    """An option that names a file."""
+    return click.option(*names, type=click.Path(dir_okay=False), help=help, **more)
+
 
 NARROWEST = 24
 """A narrower terminal wraps lines itself, better than words broken at every second letter."""

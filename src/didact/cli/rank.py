@@ -17,11 +17,14 @@ from didact.cli.exits import exit_code
 @click.argument("names", nargs=-1)
 @click.option("--greedy", is_flag=True, help="SCOT's lessons and their bounds; no search.")
 @click.option(
-    "--time-limit", type=click.FloatRange(0, min_open=True), default=20.0, show_default=True,
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    default=20.0,
+    show_default=True,
     help="Seconds for each search of a smallest lesson; bounds after it.",
-)  # fmt: skip
-@click.option("--svg", type=click.Path(dir_okay=False), help="Write the bars as a picture.")
-@click.option("--out", type=click.Path(dir_okay=False), help="Write the rows as JSON.")
+)
+@options.file("--svg", help="Write the bars as a picture.")
+@options.file("--out", help="Write the rows as JSON.")
 @options.as_json
 def command(
     names: tuple[str, ...],

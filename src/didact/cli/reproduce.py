@@ -29,14 +29,18 @@ EVERY = 10.0
     "--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, as tcp://10.0.0.1:8786."
 )
 @click.option(
-    "--out", type=click.Path(file_okay=False), metavar="DIR",
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
     help="The folder for results; by default reproduction, or reproduction-quick.",
-)  # fmt: skip
+)
 @click.option("--seed", type=click.IntRange(0), help="Another seed than 0.")
-@click.option(
-    "-s", "--setting", "settings", multiple=True, metavar="NAME=VALUE",
+@options.texts(
+    "-s",
+    "--setting",
+    "settings",
     help="Another value for a setting, as trials=5; may be given again.",
-)  # fmt: skip
+)
 @click.option("--retry", is_flag=True, help="Try trials again that failed three times.")
 @options.as_json
 def command(

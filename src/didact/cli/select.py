@@ -16,22 +16,12 @@ from didact.cli.settings import read_settings
 @click.option("--task", "world", metavar="WORLD", help="The task, where DATASET does not say it.")
 @options.parameters
 @click.option("--budget", type=click.IntRange(1), help="At most so many episodes.")
-@click.option(
-    "--method", type=click.Choice(["greedy", "exact"]), default="greedy", show_default=True,
-    help="exact: the fewest that show all that was recorded.",
-)  # fmt: skip
-@click.option(
-    "--cost", type=click.Choice(["demonstrations", "pairs"]), default="demonstrations",
-    show_default=True, help="What to keep small.",
-)  # fmt: skip
-@click.option(
-    "--scope", type=click.Choice(["reachable", "all"]), default="reachable", show_default=True,
-    help="Whose behaviour counts: states reachable from the start, or all.",
-)  # fmt: skip
-@click.option(
-    "--from", "read_as", type=click.Choice(["json", "jsonl", "minari", "imitation"]),
-    help="The format of DATASET.",
-)  # fmt: skip
+@options.choice(
+    "--method", ("greedy", "exact"), "exact: the fewest that show all that was recorded."
+)
+@options.cost()
+@options.scope()
+@click.option("--from", "read_as", type=options.FORMATS, help="The format of DATASET.")
 @click.option("--out", "target", help="Write the chosen episodes there, as `didact convert` does.")
 @click.option("--force", is_flag=True, help="Replace what is there.")
 @options.as_json

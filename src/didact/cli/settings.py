@@ -55,8 +55,8 @@ def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:
     return {**given, "seed": seed}
 
 
-def read_states(text: str | None, option: str) -> list[int] | None:
-    """State numbers from '0,3,7', the value of an option."""
+def read_numbers(text: str | None, option: str) -> list[int] | None:
+    """Numbers of states or episodes from '0,3,7', the value of an option."""
     if text is None:
         return None
     try:

@@ -11,15 +11,9 @@ from didact.cli.settings import read_settings, with_seed
 @click.command("show")
 @click.argument("world")
 @options.parameters
-@options.seed
-@click.option(
-    "--arithmetic",
-    type=click.Choice(["auto", "float", "exact"]),
-    default="auto",
-    show_default=True,
-    help="How ties are decided.",
-)
-@click.option("--save", type=click.Path(dir_okay=False), help="Also write the task to this file.")
+@options.seed("a random world; the same as -p seed=N")
+@options.arithmetic()
+@options.file("--save", help="Also write the task to this file.")
 @options.as_json
 def command(
     world: str,

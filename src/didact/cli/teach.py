@@ -8,41 +8,26 @@ import click
 
 from didact.cli import options
 from didact.cli.exits import exit_code
-from didact.cli.settings import read_options, read_states, world_settings
+from didact.cli.settings import read_numbers, read_options, world_settings
 
 
 @click.command("teach")
 @click.argument("world")
 @options.parameters
-@click.option("--seed", type=click.IntRange(0), help="The seed of a random world and teacher.")
-@click.option(
-    "--teacher", default="scot", show_default=True,
-    help="scot, scot-redundant, exact, uvm, random, or one of your own.",
-)  # fmt: skip
-@click.option(
-    "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."
-)
-@click.option(
-    "--cost", type=click.Choice(["demonstrations", "pairs"]), default="demonstrations",
-    show_default=True, help="What to keep small.",
-)  # fmt: skip
+@options.seed("a random world and teacher")
+@options.text("--teacher", "scot", "scot, scot-redundant, exact, uvm, random, or one of your own.")
+@options.horizon
+@options.cost()
 @click.option("--budget", type=click.IntRange(1), help="At most so many demonstrations.")
 @click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's.")
 @click.option("--rollouts", type=click.IntRange(1), help="Sample so many from each start.")
-@click.option(
-    "--scope", type=click.Choice(["reachable", "all"]), default="reachable", show_default=True,
-    help="Whose behaviour counts: states reachable from the start, or all.",
-)  # fmt: skip
-@click.option(
-    "--arithmetic", type=click.Choice(["auto", "float", "exact"]), default="auto",
-    show_default=True, help="How ties are decided.",
-)  # fmt: skip
+@options.scope()
+@options.arithmetic()
 @click.option("--closed", is_flag=True, help="Extend it for learners that plan for themselves.")
-@click.option(
-    "-t", "--teacher-option", "teacher_settings", multiple=True, metavar="NAME=VALUE",
-    help="An option of the teacher, as n_samples=100000 for uvm; may be given again.",
-)  # fmt: skip
-@click.option("--out", type=click.Path(dir_okay=False), help="Write the lesson to this file.")
+@options.settings_of(
+    "teacher", "An option of the teacher, as n_samples=100000 for uvm; may be given again."
+)
+@options.file("--out", help="Write the lesson to this file.")
 @options.as_json
 def command(
     world: str,
@@ -69,7 +54,7 @@ def command(
         taught = teach_source(
             world,
             parameters,
-            starts=read_states(starts, "--starts"),
+            starts=read_numbers(starts, "--starts"),
             seed=0 if seed is None else seed,
             out=out,
             **choices,

@@ -15,9 +15,12 @@ from didact.mdp.model import MDP
 from didact.mdp.task import Task
 
 ARROW_OF = {
-    "up": "↑", "north": "↑", "down": "↓", "south": "↓",
-    "left": "←", "west": "←", "right": "→", "east": "→", "stay": "·",
-}  # fmt: skip
+    **dict.fromkeys(("up", "north"), "↑"),
+    **dict.fromkeys(("down", "south"), "↓"),
+    **dict.fromkeys(("left", "west"), "←"),
+    **dict.fromkeys(("right", "east"), "→"),
+    "stay": "·",
+}
 DIRECTION = {"↑": (0, -1), "↓": (0, 1), "←": (-1, 0), "→": (1, 0)}
 """Right and down by one cell."""
 
