@@ -27,10 +27,9 @@ from didact.mdp.exchange.recordings import (
     DEMONSTRATIONS_FORMAT,
     Recording,
     header,
-    plain_numbers,
+    recorded,
     require_size,
 )
-from didact.mdp.files import task_from_document
 
 
 def read_jsonlines(path: Path) -> Recording:
@@ -49,16 +48,7 @@ def read_jsonlines(path: Path) -> Recording:
         require_size(n_pairs, place)
         found.append(demonstration)
         episodes.append(episode)
-    try:
-        task, lesson = begins.get("task"), begins.get("lesson")
-        return Recording(
-            tuple(found),
-            tuple(episodes),
-            None if task is None else task_from_document(task),
-            None if lesson is None else plain_numbers(lesson),
-        )
-    except InvalidInput as error:
-        raise InvalidFile(f"{place}: {error}") from None
+    return recorded(found, episodes, begins.get("task"), begins.get("lesson"), place)
 
 
 def _lines(path: Path, place: str) -> Iterator[tuple[int, Any]]:

@@ -25,11 +25,11 @@ from didact.mdp.exchange.recordings import (
     Environment,
     Recording,
     pairs_of,
-    plain_numbers,
+    recorded,
     require_size,
     steps_of,
 )
-from didact.mdp.files import task_document, task_from_document
+from didact.mdp.files import task_document
 
 START = "start_state"
 """The name of the start state among an episode's options."""
@@ -88,18 +88,16 @@ def read_minari(path: Path) -> Recording:
     for number, demonstration in _episodes(_metadata_file(path).parent, metadata, place):
         found.append(demonstration)
         episodes.append(number)
-    try:
-        task, lesson = metadata.get("didact_task"), metadata.get("didact_lesson")
-        return Recording(
-            tuple(found),
-            tuple(episodes),
-            None if task is None else task_from_document(task),
-            None if lesson is None else plain_numbers(lesson),
-            foreign=task is None,
-            environment=None if task is not None else _environment(metadata.get("env_spec")),
-        )
-    except InvalidInput as error:
-        raise InvalidFile(f"{place}: {error}") from None
+    task = metadata.get("didact_task")
+    return recorded(
+        found,
+        episodes,
+        task,
+        metadata.get("didact_lesson"),
+        place,
+        foreign=task is None,
+        environment=None if task is not None else _environment(metadata.get("env_spec")),
+    )
 
 
 def _require_numbers(metadata: Any, place: str) -> None:

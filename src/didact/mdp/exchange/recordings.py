@@ -277,6 +277,27 @@ def _read_episodes(given: Any) -> list[int]:
     return given
 
 
+def recorded(
+    demonstrations: Iterable[Demonstration],
+    episodes: Iterable[int],
+    task: Any,
+    lesson: Any,
+    place: str,
+    **more: Any,
+) -> Recording:
+    """A recording from what was read at a place; task and lesson as their documents, or None."""
+    try:
+        return Recording(
+            tuple(demonstrations),
+            tuple(episodes),
+            None if task is None else task_from_document(task),
+            None if lesson is None else plain_numbers(lesson),
+            **more,
+        )
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: {error}") from None
+
+
 def write_json_recording(recording: Recording, path: Path, *, replace: bool = False) -> None:
     """The lesson itself where the recording is one; else demonstrations with their task."""
     require_free(path, replace=replace, is_such=Path.is_file)
