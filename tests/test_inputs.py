@@ -20,6 +20,7 @@ from didact.inputs import (
     is_number,
     is_whole,
     nearest_spelling,
+    own_code,
     plain,
     plain_document,
     reason_of,
@@ -79,6 +80,15 @@ def test_a_failure_is_its_kind_and_message_cut():
     assert reason_of(ValueError("two\n\tlines")) == "ValueError: two lines"
     assert reason_of(ValueError("x" * 500)) == "ValueError: " + "x" * 188
     assert len(reason_of(ValueError("x" * 500), 300)) == 300
+
+
+def test_failures_of_own_code_are_told_and_refusals_stay():
+    with pytest.raises(InvalidParameter) as raised, own_code("the cost function"):
+        raise ZeroDivisionError("by\nzero")
+    assert str(raised.value) == "the cost function failed: ZeroDivisionError: by zero"
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+    with pytest.raises(InvalidModel, match=r"^as it is$"), own_code("the cost function"):
+        raise InvalidModel("as it is")
 
 
 def test_one_thing_is_counted_in_the_singular():

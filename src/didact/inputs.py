@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import math
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeGuard, TypeVar
@@ -55,6 +56,17 @@ def in_one_line(text: object) -> str:
 def reason_of(error: BaseException, longest: int = 200) -> str:
     """An error of somebody else's code in one line: 'ValueError: what it says', cut if too long."""
     return in_one_line(f"{type(error).__name__}: {error}")[:longest]
+
+
+@contextmanager
+def own_code(what: str) -> Iterator[None]:
+    """Tell a failure of somebody else's code in one line; refusals of didact stay what they are."""
+    try:
+        yield
+    except DidactError:
+        raise
+    except Exception as error:
+        raise InvalidParameter(f"{what} failed: {reason_of(error)}") from error
 
 
 def counted(n: int, thing: str) -> str:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from didact.errors import DidactError, DidactWarning, InvalidParameter
-from didact.inputs import in_one_line, nearest_spelling, reason_of, shown
+from didact.inputs import in_one_line, nearest_spelling, own_code, reason_of, shown
 
 Thing = TypeVar("Thing")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -157,17 +157,9 @@ class Registry(Generic[Thing]):
         """What the thing of that name takes by name."""
         return self._options(self.find(name))
 
-    @contextmanager
-    def running(self, name: str) -> Iterator[None]:
+    def running(self, name: str) -> AbstractContextManager[None]:
         """Tell the failure of a thing in one line; that of a built-in one is a bug and stays."""
-        try:
-            yield
-        except DidactError:
-            raise
-        except Exception as error:
-            if name in self.built_in:
-                raise
-            raise InvalidParameter(f"{self.kind} {name!r} failed: {reason_of(error)}") from error
+        return nullcontext() if name in self.built_in else own_code(f"{self.kind} {name!r}")
 
     def _has(self, name: Any) -> bool:
         return isinstance(name, str) and (name in self._added or name in self.built_in)

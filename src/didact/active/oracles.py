@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from didact.active.situation import Situation, softmax
-from didact.errors import DidactError, InvalidInput, InvalidParameter
-from didact.inputs import is_whole, reason_of, shown
+from didact.errors import InvalidInput, InvalidParameter
+from didact.inputs import is_whole, own_code, shown
 from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.demonstrations import as_demonstrations
 from didact.planning import Plan, rollout, solve
@@ -61,7 +61,8 @@ def answered(answer: Answer, question: Question) -> Demonstration | None:
 
     It may be an action, or (state, action) pairs.
     """
-    given = _given(answer, question)
+    with own_code("the answering function"):
+        given = answer(question)
     if given is None:
         return None
     if is_whole(given):
@@ -76,12 +77,3 @@ def answered(answer: Answer, question: Question) -> Demonstration | None:
             f"it begins in {shown(demonstration[0][0])}"
         )
     return demonstration
-
-
-def _given(answer: Answer, question: Question) -> Any:
-    try:
-        return answer(question)
-    except DidactError:
-        raise
-    except Exception as error:
-        raise InvalidParameter(f"the answering function failed: {reason_of(error)}") from error

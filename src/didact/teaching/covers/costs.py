@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from didact.errors import DidactError, InvalidParameter
-from didact.inputs import reason_of, shown
+from didact.errors import InvalidParameter
+from didact.inputs import own_code, shown
 from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.teaching.covers.candidates import Candidates
@@ -30,7 +30,8 @@ def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
     if isinstance(cost, str) and cost == "pairs":
         return [int(length) for length in candidates.lengths()]
     if callable(cost):
-        given = [_asked(cost, candidates[i]) for i in range(len(candidates))]
+        with own_code("the cost function"):
+            given = [cost(candidates[i]) for i in range(len(candidates))]
     elif isinstance(cost, Mapping):
         firsts = (candidates.pairs[:, 0] // candidates.n_actions).tolist()
         missing = sorted(set(firsts) - set(cost))
@@ -65,13 +66,3 @@ def whole_costs(costs: Sequence[Price]) -> tuple[list[int], Fraction]:
     scaled = [cost.numerator * (common // cost.denominator) for cost in exact]
     divisor = max(1, math.gcd(*scaled))
     return [cost // divisor for cost in scaled], Fraction(divisor, common)
-
-
-def _asked(cost: Any, demonstration: Demonstration) -> Any:
-    """What a function of one's own says that a demonstration costs."""
-    try:
-        return cost(demonstration)
-    except DidactError:
-        raise
-    except Exception as error:
-        raise InvalidParameter(f"the cost function failed: {reason_of(error)}") from error
