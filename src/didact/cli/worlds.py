@@ -41,21 +41,16 @@ _HANGING: dict[str, Any] = {
 
 
 def _document(info: WorldInfo) -> dict[str, Any]:
+    from didact.inputs import plain_document
     from didact.worlds import REQUIRED
 
     given = info.parameters.items()
     return {
         "summary": info.summary,
         "required": [name for name, value in given if value is REQUIRED],
-        "parameters": {name: _plain(value) for name, value in given if value is not REQUIRED},
+        "parameters": plain_document({n: value for n, value in given if value is not REQUIRED}),
         "takes_others": info.open_ended,
     }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, tuple | list):
-        return [_plain(entry) for entry in value]
-    return value if isinstance(value, int | float | str | None) else str(value)
 
 
 def _parameters(info: WorldInfo) -> str:
