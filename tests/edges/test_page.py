@@ -8,6 +8,7 @@ import pytest
 
 from didact import equivalence_class, make, teach
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
+from didact.report.page.templates import static_text
 from tests.report.drawn import HOSTILE, WORLDS
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -171,6 +172,87 @@ def test_slices_can_be_chosen(opened, folder):
     assert slices.count() == 10
     page.locator("select").select_option(index=3)
     assert [slices.nth(i).is_visible() for i in range(10)] == [i == 3 for i in range(10)]
+
+
+def test_dots_of_the_charts_say_their_numbers(opened, folder):
+    page = opened(written(folder, "grid"))
+    rows = page.locator("#coverage ~ * tbody tr").all_text_contents()
+    assert len(rows) > 2
+    for chart in page.locator(".chart").all():
+        titles = chart.locator("circle title").all_text_contents()
+        assert len(titles) == len(rows)
+        assert titles[0].startswith("after 0: 0 covered, loss ")
+        assert titles[-1] == f"after {len(rows) - 1}: 13 covered, loss 0"
+
+
+@pytest.fixture
+def served(browser):
+    """Open markup on a server that has the package's modules as they are, as a studio would."""
+    contexts, troubles = [], []
+
+    def answer(route):
+        name = route.request.url.removeprefix("http://studio.test/")
+        if name.endswith(".js"):
+            route.fulfill(content_type="text/javascript", body=static_text(name))
+        else:
+            route.fulfill(content_type="text/html", body=answer.body)
+
+    def run(markup: str):
+        contexts.append(browser.new_context(viewport=DESK))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        answer.body = markup
+        page.route("**/*", answer)
+        page.goto("http://studio.test/")
+        return page
+
+    yield run
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def without_script(page: str) -> str:
+    """The page without its script and its rule that nothing may be loaded."""
+    page = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    return re.sub(r"<meta http-equiv.*?>", "", page)
+
+
+def test_modules_are_imported_as_they_are(served, folder):
+    """What a page carries inside a studio imports, with the same markup."""
+    page = served(without_script(written(folder, "grid").read_text()))
+    page.evaluate("import('/lesson.js').then(({ lesson }) => lesson(document))")
+    page.click("#demo1 [data-do=next]")
+    assert say(page).startswith("Step 2 of")
+    assert page.locator(".choose").is_visible()
+    assert page.locator(".chart circle title").count() > 4
+
+
+def test_parts_take_a_root_and_data(served, folder):
+    page = served(without_script(written(folder, "grid").read_text()))
+    told = page.evaluate(
+        """async () => {
+          const { player, stepsIn } = await import("/player.js");
+          const { halfSpaces } = await import("/halfspaces.js");
+          const { coverage } = await import("/coverage.js");
+          const demo = document.getElementById("demo2");
+          const steps = stepsIn(demo).map((step, i) => ({ ...step, say: `moment ${i}` }));
+          const playing = player(demo, steps);
+          playing.step(1);
+          halfSpaces(document.querySelector(".choose").parentElement, 4).choose(2);
+          const charts = document.querySelector(".charts");
+          coverage(charts, [...charts.querySelectorAll("circle")].map((_, i) => (
+            { shown: i, covered: 7, loss: "none" })));
+          return [
+            demo.querySelector(".now").textContent,
+            document.querySelector("#demo1").classList.contains("live"),
+            [...document.querySelectorAll(".slice")].findIndex((slice) => !slice.hidden),
+            charts.querySelector("circle title").textContent,
+          ];
+        }"""
+    )
+    assert told == ["moment 1", False, 2, "after 0: 7 covered, loss none"]
 
 
 def test_everything_is_reached_by_the_keyboard_and_has_a_name(opened, folder):
