@@ -2,7 +2,8 @@
 
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.lesson import Lesson, load_lesson
+from didact.teaching.lesson import Lesson
+from didact.teaching.lesson_files import load_lesson
 from didact.teaching.rank import Difficulty, rank
 from didact.teaching.select import Selection, select
 from didact.teaching.teach import register_teacher, teach, teachers
