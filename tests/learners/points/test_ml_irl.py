@@ -202,7 +202,7 @@ def test_settings_can_be_written_as_json():
         ({"n_starts": 2.5}, "n_starts must be a whole number from 1; it is 2.5"),
         ({"norm": "box"}, "norm must be 'l2-sphere' or 'l1-sphere'; it is 'box'"),
         ({"norm": ["l2-sphere"]}, "norm must be 'l2-sphere' or 'l1-sphere'"),
-        ({"raise_confidence": "yes"}, "raise_confidence must be true or false; it is 'yes'"),
+        ({"raise_confidence": "yes"}, "raise_confidence must be True or False; it is 'yes'"),
     ],
 )
 def test_bad_options_are_told_in_one_line(options, message):

@@ -12,24 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from didact.inputs import whole_number
+from didact.inputs import flag
 from didact.learners.belief import Belief, point_belief
-from didact.learners.certificate import Certificate, as_confidence, certify
+from didact.learners.certificate import Certificate, certify
 from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures
 from didact.learners.points.bfgs import Ascent, ascend
-from didact.learners.points.margin import is_closed, margin_weights
-from didact.learners.points.multistart import (
-    ANNEALED_STEPS,
-    ORDERS,
-    Norm,
-    annealed_starts,
-    as_norm,
-    as_switch,
-    in_words,
-    search,
-)
+from didact.learners.points.multistart import ORDERS, Norm
 from didact.learners.points.ties import exactly_tied
+from didact.learners.points.unit_weights import UnitWeights
 from didact.numerics.exact import Floats
 
 SOFTER = 0.1
@@ -68,27 +59,18 @@ def ml_irl(
     raise_confidence: multiply the confidence by ten until the weights make every shown action
     optimal and every other one worse.
     """
-    confidence, n_starts = as_confidence(confidence), whole_number(n_starts, "n_starts", 1)
-    norm, raising = as_norm(norm), as_switch(raise_confidence, "raise_confidence")
-    features = ShownFeatures(evidence)
-    margins = _margins(evidence, features, rng)
-    annealed = []
-    if evidence.n_pairs and not (margins and is_closed(evidence)):
-        annealed = list(annealed_starts(evidence, confidence, rng, n_starts, norm))
-    found = search(
-        [Likelihood(evidence, at, features) for at in (SOFTER * confidence, confidence)],
-        rng,
-        n_features=evidence.mdp.n_features,
-        n_starts=n_starts,
-        norm=norm,
-        also=[*margins, *annealed],
-    )
-    answer = _Answer(found.best, confidence, certify(evidence, found.best.point, confidence))
+    sought = UnitWeights.sought(evidence, rng, confidence=confidence, n_starts=n_starts, norm=norm)
+    raising = flag(raise_confidence, "raise_confidence")
+    margins = sought.margins()
+    annealed = sought.annealed(margins)
+    softer, whole = SOFTER * sought.confidence, sought.confidence
+    functions = [Likelihood(evidence, at, sought.features) for at in (softer, whole)]
+    found = sought.climb(functions, [*margins, *annealed])
+    answer = _Answer(found.best, whole, certify(evidence, found.best.point, whole))
     notes = _notes(evidence, found.best)
     if raising:
-        margins = margins or _margins(evidence, features, rng, found.best.point)
-        answer = _raised(evidence, answer, margins, features, rng, norm)
-        notes += _notes_on_raising(answer, confidence)
+        answer = _raised(sought, answer, margins or sought.margins(found.best.point))
+        notes += _notes_on_raising(answer, whole)
     return point_belief(
         evidence.mdp,
         "ml-irl",
@@ -98,57 +80,37 @@ def ml_irl(
         confidence=answer.confidence,
         certificate=answer.certificate,
         settings={
-            "confidence": confidence,
-            "n_starts": n_starts,
-            "norm": norm,
+            **sought.asked(),
             "raise_confidence": raising,
-            "converged": answer.ascent.is_summit,
-            "convergence": in_words(found, "likelihood"),
-            "n_solves": features.n_solves,
-            "n_annealed_steps": ANNEALED_STEPS * n_starts if annealed else 0,
+            **sought.told(
+                found,
+                "likelihood",
+                converged=answer.ascent.is_summit,
+                annealed=bool(annealed),
+            ),
         },
         notes=notes,
     )
 
 
-def _margins(
-    evidence: Evidence,
-    features: ShownFeatures,
-    rng: np.random.Generator,
-    first: Floats | None = None,
-) -> list[Floats]:
-    """The weights of widest margin, if any are found from these weights or from random ones."""
-    if not evidence.n_pairs:
-        return []
-    start = rng.standard_normal(evidence.mdp.n_features) if first is None else first
-    widest = margin_weights(evidence, start, features)
-    return [] if widest is None else [widest]
-
-
-def _raised(
-    evidence: Evidence,
-    answer: _Answer,
-    margins: list[Floats],
-    features: ShownFeatures,
-    rng: np.random.Generator,
-    norm: Norm,
-) -> _Answer:
+def _raised(sought: UnitWeights, answer: _Answer, margins: list[Floats]) -> _Answer:
     """Climb at ten times the confidence, from where the last climb ended, until it is enough.
 
     As the confidence grows, the likelihood turns into the smallest margin by which shown actions
     win. So if there are weights with a margin m, the summit near them explains every demonstration
     from a confidence of about log(number of pairs and actions) / m on.
     """
+    evidence, order = sought.evidence, ORDERS[sought.norm]
     starts = [answer.ascent.point, *margins]
     at = answer.confidence
-    answer = _tied(evidence, answer, features)
+    answer = _tied(evidence, answer, sought.features)
     while not answer.certificate.holds and at > 0.0 and at * RAISE <= MOST_CONFIDENCE:
         at *= RAISE
-        function = Likelihood(evidence, at, features)
-        climbs = [ascend(function, s, rng, radius=1.0, order=ORDERS[norm]) for s in starts]
+        function = Likelihood(evidence, at, sought.features)
+        climbs = [ascend(function, s, sought.rng, radius=1.0, order=order) for s in starts]
         best = max(climbs, key=lambda ascent: ascent.value)
         answer = _Answer(best, at, certify(evidence, best.point, at))
-        answer = _tied(evidence, answer, features)
+        answer = _tied(evidence, answer, sought.features)
         starts = [best.point, *margins]
     return answer
 

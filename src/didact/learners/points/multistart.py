@@ -7,23 +7,18 @@ highest one. What it can say is how many climbs found the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from didact.errors import InvalidParameter
-from didact.inputs import shown
-from didact.learners.evidence import Evidence
 from didact.learners.points.bfgs import Ascent, Function, ascend
 from didact.numerics.exact import Floats
 
 Norm = Literal["l2-sphere", "l1-sphere"]
 ORDERS: dict[str, Literal[1, 2]] = {"l2-sphere": 2, "l1-sphere": 1}
 
-ANNEALED_STEPS = 5_000
-"""Steps of each annealed population: enough to tell high hills from low ones."""
 LEADING_STEPS = 60
 """Steps on a function that only has to show the way."""
 KICKS = (0.3, 0.6)
@@ -74,18 +69,29 @@ def search(
 
     climbs = [climb(led(start)) for start in spread_directions(rng, n_starts, n_features)]
     climbs += [climb(start) for start in also]
+    best = _kicked(climb, climbs, rng, n_starts)
+    if not best.is_summit:
+        best = max(best, climb(best.point), key=lambda ascent: (ascent.is_summit, ascent.value))
+    return Search(best, len(climbs), _as_high(climbs, best))
+
+
+def _kicked(
+    climb: Callable[[Floats], Ascent], climbs: list[Ascent], rng: np.random.Generator, n_idle: int
+) -> Ascent:
+    """The best of the climbs and of those that kicks from the best add, until n_idle bring nothing.
+
+    Nothing is kicked where most climbs ended as high as the best.
+    """
     best = max(climbs, key=lambda ascent: ascent.value)
-    idle = n_starts if 2 * _as_high(climbs, best) > len(climbs) else 0
-    while idle < n_starts:
-        kick = KICKS[idle % len(KICKS)] * spread_directions(rng, 1, n_features)[0]
+    idle = n_idle if 2 * _as_high(climbs, best) > len(climbs) else 0
+    while idle < n_idle:
+        kick = KICKS[idle % len(KICKS)] * spread_directions(rng, 1, best.point.size)[0]
         climbs.append(climb(best.point + kick))
         idle += 1
         if climbs[-1].value > best.value + AS_HIGH * (1.0 + abs(best.value)):
             idle = 0
         best = max(best, climbs[-1], key=lambda ascent: ascent.value)
-    if not best.is_summit:
-        best = max(best, climb(best.point), key=lambda ascent: (ascent.is_summit, ascent.value))
-    return Search(best, len(climbs), _as_high(climbs, best))
+    return best
 
 
 def _as_high(climbs: list[Ascent], best: Ascent) -> int:
@@ -105,44 +111,6 @@ def spread_directions(rng: np.random.Generator, n: int, n_features: int) -> Floa
         frame, _ = np.linalg.qr(rng.standard_normal((n_features, n_features)))
         directions += [sign * vector for vector in frame.T for sign in (1.0, -1.0)]
     return np.array(directions[:n])
-
-
-def annealed_starts(
-    evidence: Evidence, confidence: float, rng: np.random.Generator, n: int, norm: Norm
-) -> Floats:
-    """Weights (n + 1, k) where BIRL's chains would begin: populations led from the prior.
-
-    Each is led by the likelihood to a power that grows to 1, which finds narrow high hills that
-    climbs from random places miss. The first row is the best seen.
-    """
-    from didact.learners.chains.birl import birl
-
-    belief = birl(
-        evidence,
-        rng,
-        confidence=confidence,
-        n_steps=ANNEALED_STEPS,
-        burn_in=ANNEALED_STEPS - 1,
-        n_chains=n,
-        prior=norm,
-    )
-    return np.vstack((belief.map_weights, belief.samples[:, -1]))
-
-
-def as_norm(given: Any) -> Norm:
-    """The name of a sphere."""
-    if isinstance(given, str) and given == "l2-sphere":
-        return "l2-sphere"
-    if isinstance(given, str) and given == "l1-sphere":
-        return "l1-sphere"
-    raise InvalidParameter(f"norm must be 'l2-sphere' or 'l1-sphere'; it is {shown(given)}")
-
-
-def as_switch(given: Any, place: str) -> bool:
-    """True or False."""
-    if not isinstance(given, bool | np.bool_):
-        raise InvalidParameter(f"{place} must be true or false; it is {shown(given)}")
-    return bool(given)
 
 
 def in_words(found: Search, what: str) -> str:

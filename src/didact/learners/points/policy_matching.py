@@ -12,20 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from didact.inputs import whole_number
 from didact.learners.belief import Belief, point_belief
-from didact.learners.certificate import as_confidence, certify
+from didact.learners.certificate import certify
 from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures, softmax
-from didact.learners.points.margin import is_closed, margin_weights
-from didact.learners.points.multistart import (
-    ANNEALED_STEPS,
-    Norm,
-    annealed_starts,
-    as_norm,
-    in_words,
-    search,
-)
+from didact.learners.points.bfgs import Ascent, Function
+from didact.learners.points.multistart import Norm
+from didact.learners.points.unit_weights import UnitWeights
 from didact.numerics.exact import Floats
 
 SOFTER = 0.1
@@ -71,54 +64,41 @@ def policy_matching(
     The difference is in settings["mismatch"]; the belief's density is the log likelihood of the
     demonstrations under the same softmax policy.
     """
-    confidence, n_starts, norm = (
-        as_confidence(confidence),
-        whole_number(n_starts, "n_starts", 1),
-        as_norm(norm),
-    )
-    features = ShownFeatures(evidence)
-
-    starts: list[Floats] = []
-    if evidence.n_pairs:
-        widest = margin_weights(evidence, rng.standard_normal(evidence.mdp.n_features), features)
-        starts = [] if widest is None else [widest]
-        if widest is None or not is_closed(evidence):
-            starts += list(annealed_starts(evidence, confidence, rng, n_starts, norm))
-    found = search(
-        [
-            Likelihood(evidence, SOFTER * confidence, features),
-            Likelihood(evidence, confidence, features),
-            Mismatch(evidence, confidence, features),
-        ],
-        rng,
-        n_features=evidence.mdp.n_features,
-        n_starts=n_starts,
-        norm=norm,
-        also=starts,
-    )
-    certificate = certify(evidence, found.best.point, confidence)
-    notes = []
-    if not evidence.n_pairs:
-        notes.append("nothing was shown: all weights match it, and these were drawn at random")
-    elif not found.best.is_summit:
-        notes.append(f"the climb did not converge: a slope of {found.best.slope:.1e} is left")
+    sought = UnitWeights.sought(evidence, rng, confidence=confidence, n_starts=n_starts, norm=norm)
+    margins = sought.margins()
+    annealed = sought.annealed(margins)
+    found = sought.climb(_functions(sought), [*margins, *annealed])
+    certificate = certify(evidence, found.best.point, sought.confidence)
     return point_belief(
         evidence.mdp,
         "policy-matching",
         evidence.demonstrations,
         found.best.point,
         log_posterior=certificate.log_likelihood,
-        confidence=confidence,
+        confidence=sought.confidence,
         certificate=certificate,
         settings={
-            "confidence": confidence,
-            "n_starts": n_starts,
-            "norm": norm,
+            **sought.asked(),
             "mismatch": -found.best.value,
-            "converged": found.best.is_summit,
-            "convergence": in_words(found, "match"),
-            "n_solves": features.n_solves,
-            "n_annealed_steps": ANNEALED_STEPS * n_starts if len(starts) > 1 else 0,
+            **sought.told(found, "match", converged=found.best.is_summit, annealed=bool(annealed)),
         },
-        notes=tuple(notes),
+        notes=_notes(evidence, found.best),
     )
+
+
+def _functions(sought: UnitWeights) -> list[Function]:
+    """The likelihood, softer and then at the confidence, and what counts in the end."""
+    evidence, features = sought.evidence, sought.features
+    return [
+        Likelihood(evidence, SOFTER * sought.confidence, features),
+        Likelihood(evidence, sought.confidence, features),
+        Mismatch(evidence, sought.confidence, features),
+    ]
+
+
+def _notes(evidence: Evidence, best: Ascent) -> tuple[str, ...]:
+    if not evidence.n_pairs:
+        return ("nothing was shown: all weights match it, and these were drawn at random",)
+    if not best.is_summit:
+        return (f"the climb did not converge: a slope of {best.slope:.1e} is left",)
+    return ()
