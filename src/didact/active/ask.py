@@ -220,7 +220,9 @@ class _Loop:
         rng = stream(self.root, "learn", number)
         last = before if self.warm else None
         belief, start = learn_from(
-            self.task.mdp, self.shown, last, rng, self.learner, self.learner_options
+            *(self.task.mdp, self.shown, last, rng),
+            learner=self.learner,
+            options=self.learner_options,
         )
         situation = Situation(
             task=self.task,
@@ -231,7 +233,13 @@ class _Loop:
             horizon=self.horizon,
             memory=self.memory,
         )
-        step = measured(number, situation, self.states, self.truth, query, given, start)
+        step = measured(
+            *(number, situation, self.states),
+            truth=self.truth,
+            query=query,
+            answer=given,
+            start=start,
+        )
         self.steps.append(step)
         if self.on_step is not None:
             self.on_step(step, situation)

@@ -44,6 +44,7 @@ def measured(
     number: int,
     situation: Situation,
     states: Any,
+    *,
     truth: Truth | None,
     query: Query | None,
     answer: Demonstration | None,
@@ -51,17 +52,6 @@ def measured(
 ) -> Step:
     """The step that a belief has come to; states: all that could ever be asked."""
     belief = situation.belief
-    against_truth: dict[str, Any] = dict.fromkeys(
-        ("policy_loss", "wrong_actions", "covered", "n_elements")
-    )
-    if truth is not None:
-        found = evaluate(situation.task, belief.policy("map"), plan=truth.known.plan)
-        against_truth = {
-            "policy_loss": found.policy_loss,
-            "wrong_actions": found.wrong_actions,
-            "covered": truth.n_covered(situation.demonstrations),
-            "n_elements": truth.elements.n_elements,
-        }
     risk, bound = _risk(situation)
     agreement = situation.agreement[states]
     return Step(
@@ -69,7 +59,7 @@ def measured(
         state=None if query is None else query.state,
         score=None if query is None else query.score,
         demonstration=answer,
-        **against_truth,
+        **_against(truth, situation),
         value_at_risk=risk,
         bound=bound,
         sure=float(agreement.min()),
@@ -81,6 +71,19 @@ def measured(
         start=start,
         warnings=belief.warnings,
     )
+
+
+def _against(truth: Truth | None, situation: Situation) -> dict[str, Any]:
+    """How the most likely weights' policy does, and what is covered; None without a truth."""
+    if truth is None:
+        return dict.fromkeys(("policy_loss", "wrong_actions", "covered", "n_elements"))
+    found = evaluate(situation.task, situation.belief.policy("map"), plan=truth.known.plan)
+    return {
+        "policy_loss": found.policy_loss,
+        "wrong_actions": found.wrong_actions,
+        "covered": truth.n_covered(situation.demonstrations),
+        "n_elements": truth.elements.n_elements,
+    }
 
 
 def _risk(situation: Situation) -> tuple[float, float | None]:

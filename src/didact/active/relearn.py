@@ -32,6 +32,7 @@ def learn_from(
     demonstrations: Sequence[Demonstration],
     before: Situation | None,
     rng: np.random.Generator,
+    *,
     learner: str,
     options: Mapping[str, Any],
 ) -> tuple[Belief, str]:

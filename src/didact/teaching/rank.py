@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
@@ -162,12 +162,13 @@ def rank(
     flag(exact, "exact")
     time_limit = seconds(time_limit, "time_limit")
     named = _named(tasks)
-    _difficulty("chain", partial(make, "chain"), exact, arithmetic, time_limit, seed)
+    search = _Search(exact, arithmetic, time_limit, seed)
+    search.difficulty("chain", partial(make, "chain"))
     rows = []
     for name, source in named:
         if progress is not None:
             progress(name)
-        rows.append(_difficulty(name, source, exact, arithmetic, time_limit, seed))
+        rows.append(search.difficulty(name, source))
     return sorted(rows, key=_hardness)
 
 
@@ -210,25 +211,37 @@ def open_named(name: str) -> Task:
     return open_task(name, any_version=True)
 
 
-def _difficulty(
-    name: str,
-    make_task: Callable[[], Task],
-    exact: bool,
-    arithmetic: Arithmetic,
-    time_limit: float,
-    seed: int,
-) -> Difficulty:
-    began = time.perf_counter()
-    try:
-        task = make_task()
-        known = equivalence_class(task, arithmetic=arithmetic)
-        search = partial(_lesson, known, exact, time_limit, seed)
-        whole, single = search(), search(horizon=1, starts=_all_starts(known))
-        fewest = None if not whole.is_complete else _fewest_demonstrations(known, time_limit)
-        return _row(name, known, whole, single, fewest, time.perf_counter() - began)
-    except (DidactError, MemoryError) as error:
-        reason = in_one_line(error) or "there is not enough memory for it"
-        return Difficulty(name, seconds=time.perf_counter() - began, error=reason)
+@dataclass(frozen=True)
+class _Search:
+    """How the smallest lessons of a task are searched."""
+
+    exact: bool
+    arithmetic: Arithmetic
+    time_limit: float
+    seed: int
+
+    def difficulty(self, name: str, make_task: Callable[[], Task]) -> Difficulty:
+        """The row of a task; where it cannot be made or taught, with the reason."""
+        began = time.perf_counter()
+        try:
+            row = self._row(name, equivalence_class(make_task(), arithmetic=self.arithmetic))
+        except (DidactError, MemoryError) as error:
+            reason = in_one_line(error) or "there is not enough memory for it"
+            row = Difficulty(name, error=reason)
+        return replace(row, seconds=time.perf_counter() - began)
+
+    def _row(self, name: str, known: EquivalenceClass) -> Difficulty:
+        whole, single = self.lesson(known), self.lesson(known, horizon=1, starts=_all_starts(known))
+        row = _row(name, known, whole, single)
+        if not whole.is_complete:
+            return row
+        return replace(row, fewest_demonstrations=_fewest_demonstrations(known, self.time_limit))
+
+    def lesson(self, known: EquivalenceClass, **where: Any) -> Lesson:
+        """The smallest lesson found, or SCOT's."""
+        options: dict[str, Any] = {"time_limit": self.time_limit} if self.exact else {}
+        teacher = "exact" if self.exact else "scot"
+        return teach(known.task, teacher=teacher, known=known, seed=self.seed, **where, **options)
 
 
 def _all_starts(known: EquivalenceClass) -> list[int]:
@@ -237,21 +250,11 @@ def _all_starts(known: EquivalenceClass) -> list[int]:
     return states
 
 
-def _lesson(
-    known: EquivalenceClass, exact: bool, time_limit: float, seed: int, **where: Any
-) -> Lesson:
-    options: dict[str, Any] = {"time_limit": time_limit} if exact else {}
-    teacher = "exact" if exact else "scot"
-    return teach(known.task, teacher=teacher, known=known, seed=seed, **where, **options)
-
-
 def _row(
     name: str,
     known: EquivalenceClass,
     whole: Lesson,
     single: Lesson,
-    fewest: int | None,
-    seconds: float,
 ) -> Difficulty:
     mdp, cone = known.task.mdp, known.cone
     n_elements = cone.n_facets + len(cone.equalities)
@@ -266,13 +269,11 @@ def _row(
         status=whole.status,
         share=1.0 if n_elements == 0 else (n_elements - n_open) / n_elements,
         n_demonstrations=len(whole.demonstrations),
-        fewest_demonstrations=fewest,
         n_pairs=single.n_pairs,
         fewest_pairs=_bound(single),
         longest=max(map(len, whole.demonstrations), default=0),
         loss=whole.loss,
         arithmetic=known.arithmetic,
-        seconds=seconds,
     )
 
 
