@@ -79,7 +79,8 @@ def chains(own_registries):
 
 def learned(before, **options):
     answer = [Demonstration([(0, 1)])]
-    return learn_from(TASK.mdp, answer, before, np.random.default_rng(0), "chains", options)
+    rng = np.random.default_rng(0)
+    return learn_from(TASK.mdp, answer, before, rng, learner="chains", options=options)
 
 
 def test_the_first_belief_starts_fresh(chains):
