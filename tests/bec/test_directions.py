@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from didact.bec.directions import (
     NEGLIGIBLE,
     TOLERANCE,
+    SortedRows,
     join_neighbours,
     label_directions,
     label_units,
+    room_for_seeds,
     unit_rows,
 )
 from didact.errors import InvalidNumber, InvalidParameter
@@ -162,7 +164,8 @@ class TestLabels:
         outcomes = []
         for run in (join_neighbours.plain, join_neighbours.compiled):
             n, k = units.shape
-            space = [np.empty(n), *(np.empty(n, dtype=np.int64) for _ in range(4))]
-            count = run(units.ravel(), n, k, order, along[order], TOLERANCE, *space)
-            outcomes.append((count, space[3].tolist(), space[4][:count].tolist()))
+            labels, first = np.empty((2, n), dtype=np.int64)
+            sorted_rows = SortedRows(units.ravel(), k, order, along[order])
+            count = run(sorted_rows, TOLERANCE, room_for_seeds(n), labels, first)
+            outcomes.append((count, labels.tolist(), first[:count].tolist()))
         assert outcomes[0] == outcomes[1]

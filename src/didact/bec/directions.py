@@ -8,7 +8,7 @@ its negative are opposite directions and never share a label.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,74 +89,81 @@ def label_units(units: Floats) -> tuple[Indices, Indices]:
         return labels, labels.copy()
     along = units @ _line(k)
     order = np.argsort(along)
+    rows = SortedRows(np.ascontiguousarray(units).ravel(), k, order, along[order])
     first = np.empty(n, dtype=np.int64)
-    flat = np.ascontiguousarray(units).ravel()
-    count = join_neighbours.run(
-        n * (k + 20),
-        *(flat, n, k, order, along[order], TOLERANCE),
-        *(np.empty(n), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), labels, first),
-    )
+    count = join_neighbours.run(n * (k + 20), rows, TOLERANCE, room_for_seeds(n), labels, first)
     return labels, first[:count].copy()
+
+
+class SortedRows(NamedTuple):
+    """Unit rows, flat, of k numbers each; their order along a line, and how far along it."""
+
+    values: Any
+    k: int
+    order: Any
+    along: Any
+
+
+class Seeds(NamedTuple):
+    """Seeds in the order found: how far along the line, which row, and a union-find forest."""
+
+    along: Any
+    row: Any
+    parent: Any
+
+
+def room_for_seeds(n: int) -> Seeds:
+    """Working memory for the seeds of n rows."""
+    return Seeds(np.empty(n), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64))
 
 
 @kernel
 def join_neighbours(
-    units: Any,
-    n: int,
-    k: int,
-    order: Any,
-    along: Any,
-    tolerance: float,
-    seed_along: Any,
-    seed_row: Any,
-    parent: Any,
-    labels: Any,
-    first: Any,
+    rows: SortedRows, tolerance: float, seeds: Seeds, labels: Any, first: Any
 ) -> int:
     """Fill `labels` and `first`; the number of labels.
 
     The first row of its neighbourhood becomes a seed; rows very close to a seed only remember it,
     so a million copies of one row cost one comparison each. Seeds within the tolerance (widened by
-    what their followers may add) are joined. `parent` is a union-find forest over seeds.
+    what their followers may add) are joined.
     """
+    n, k = len(rows.order), rows.k
     close = tolerance * _SHARE_OF_SEED
     reach = tolerance + 2.0 * close
     n_seeds = 0
     for position in range(n):
-        row = order[position]
+        row = rows.order[position]
         joined = -1
         home = -1
         seed = n_seeds - 1
-        while home < 0 and seed >= 0 and along[position] - seed_along[seed] <= reach:
-            distance = square_distance(units, row * k, seed_row[seed] * k, k)
+        while home < 0 and seed >= 0 and rows.along[position] - seeds.along[seed] <= reach:
+            distance = square_distance(rows.values, row * k, seeds.row[seed] * k, k)
             if distance <= reach * reach:
-                root = find_root(parent, seed)
+                root = find_root(seeds.parent, seed)
                 if joined >= 0:
-                    parent[joined] = root
+                    seeds.parent[joined] = root
                 joined = root
                 if distance <= close * close:
                     home = seed
             seed -= 1
         if home < 0:
             home = n_seeds
-            seed_along[home] = along[position]
-            seed_row[home] = row
-            parent[home] = joined if joined >= 0 else home
+            seeds.along[home] = rows.along[position]
+            seeds.row[home] = row
+            seeds.parent[home] = joined if joined >= 0 else home
             n_seeds += 1
         labels[row] = home
-    count: int = number_by_appearance(n, n_seeds, parent, labels, first, seed_row)
+    count: int = number_by_appearance(n_seeds, seeds.parent, labels, first, seeds.row)
     return count
 
 
 @kernel
-def number_by_appearance(
-    n: int, n_seeds: int, parent: Any, labels: Any, first: Any, number: Any
-) -> int:
+def number_by_appearance(n_seeds: int, parent: Any, labels: Any, first: Any, number: Any) -> int:
     """Turn each row's seed into the number of its class, in order of first appearance."""
     for seed in range(n_seeds):
         number[seed] = -1
     count = 0
-    for row in range(n):
+    for row in range(len(labels)):
         root = find_root(parent, labels[row])
         if number[root] < 0:
             number[root] = count
