@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 from didact.active import max_infogain
 from didact.active.max_infogain import (
+    Paths,
     action_information,
+    belief_of,
+    moves_of,
     policy_entropies,
     roll_out_beliefs,
+    room_to_tell,
     trajectory_information,
 )
 from didact.mdp import MDP, Transitions
@@ -147,19 +151,15 @@ def forced_gain(mdp, policies, state, horizon, path) -> float:
         place = moves.successors[low:high].tolist().index(target)
         uniforms[step, 1] = outcomes[:place].sum() + outcomes[place] / 2
         shares = shares * policies[:, at, action] / mixture[action]
-    mixtures, expected = np.zeros(horizon * n_actions), np.zeros(horizon)
-    roll_out_beliefs.run(
-        1, n_draws, n_actions, 1, horizon,
-        np.ascontiguousarray(policies.reshape(n_draws, -1).T).ravel(),
-        np.ascontiguousarray(policy_entropies(policies).T).ravel(),
-        np.array([state]), mdp.terminal.view(np.uint8), moves.offsets, moves.successors,
-        moves.probabilities.floats, uniforms.ravel(), np.zeros(n_draws), mixtures, expected,
-    )  # fmt: skip
+    paths = Paths(np.array([state]), uniforms.ravel(), 1, horizon)
+    draws = belief_of(policies)
+    told = room_to_tell(draws, paths)
+    roll_out_beliefs.run(1, draws, moves_of(mdp), paths, told)
     gains = defaultdict(float)
     for step, action in itertools.product(range(horizon), range(n_actions)):
-        p = mixtures[step * n_actions + action]
+        p = told.mixtures[step * n_actions + action]
         gains[step] -= p * math.log(p) if p > 0 else 0.0
-    return sum(gains[step] - expected[step] for step in range(horizon))
+    return sum(gains[step] - told.expected[step] for step in range(horizon))
 
 
 def test_plain_compiled_and_threads_agree_and_states_do_not_disturb_each_other(monkeypatch):
@@ -179,18 +179,12 @@ def test_plain_compiled_and_threads_agree_and_states_do_not_disturb_each_other(m
         mdp, policies, np.array([0, 1]), rng=np.random.default_rng(3), **options
     )
     assert np.array_equal(in_threads, both)
-    arguments = (
-        5, 2, 7, 6,
-        np.ascontiguousarray(policies.reshape(5, -1).T).ravel(),
-        np.ascontiguousarray(policy_entropies(policies).T).ravel(),
-        np.array([0, 1]), mdp.terminal.view(np.uint8), mdp.transitions.offsets,
-        mdp.transitions.successors, mdp.transitions.probabilities.floats,
-        np.random.default_rng(3).random(7 * 6 * 2), np.zeros(5),
-    )  # fmt: skip
+    paths = Paths(np.array([0, 1]), np.random.default_rng(3).random(7 * 6 * 2), 7, 6)
+    draws = belief_of(policies)
     results = []
     for way in (roll_out_beliefs.run_plain, roll_out_beliefs.compiled):
-        mixtures, expected = np.zeros(2 * 7 * 6 * 2), np.zeros(2 * 7 * 6)
-        way(*arguments, mixtures, expected)
-        results.append(np.concatenate([mixtures, expected]))
+        told = room_to_tell(draws, paths)
+        way(draws, moves_of(mdp), paths, told)
+        results.append(np.concatenate([told.mixtures, told.expected]))
     assert np.array_equal(*results)
     assert results[0].any()

@@ -14,7 +14,7 @@ gain is exact, which leaves less noise than drawing log-likelihood ratios.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,15 +83,12 @@ def trajectory_information(
 
     All states are given the same random numbers, so that a score depends on its state alone.
     """
-    n_draws, _, n_actions = policies.shape
-    tables = (
-        np.ascontiguousarray(policies.reshape(n_draws, -1).T).ravel(),
-        np.ascontiguousarray(policy_entropies(policies).T).ravel(),
-    )
+    n_draws = len(policies)
+    draws, moves = belief_of(policies), moves_of(mdp)
     uniforms = rng.random(n_rollouts * horizon * 2)
 
     def gains(part: NDArray[np.int64]) -> Floats:
-        return _gains(mdp, tables, part, (n_draws, n_actions, n_rollouts, horizon), uniforms)
+        return _gains(draws, moves, Paths(part, uniforms, n_rollouts, horizon))
 
     n_threads = os.cpu_count() or 1
     work = n_draws * len(states) * n_rollouts * horizon
@@ -103,34 +100,76 @@ def trajectory_information(
         return np.concatenate(list(pool.map(gains, np.array_split(states, n_threads))))
 
 
-def _gains(
-    mdp: MDP,
-    tables: tuple[Floats, Floats],
-    states: NDArray[np.int64],
-    sizes: tuple[int, int, int, int],
-    uniforms: Floats,
-) -> Floats:
+class Draws(NamedTuple):
+    """What n draws of a belief would do.
+
+    policies[(s*A + a)*n + i] is draw i's probability of a in s, entropies[s*n + i] the entropy of
+    its policy there.
+    """
+
+    n_draws: int
+    n_actions: int
+    policies: Any
+    entropies: Any
+
+
+class Moves(NamedTuple):
+    """Where actions lead, by rows s*A + a, and which states are terminal."""
+
+    offsets: Any
+    successors: Any
+    probabilities: Any
+    ends: Any
+
+
+class Paths(NamedTuple):
+    """So many paths of so many steps from each state; two random numbers for each step."""
+
+    states: Any
+    uniforms: Any
+    n_rollouts: int
+    horizon: int
+
+
+class Told(NamedTuple):
+    """What paths tell, step by step, zeros after the end of an episode.
+
+    For step t of path p, mixtures[(p*H + t)*A + a] is the belief's probability of each action,
+    expected[p*H + t] the mean entropy. shares: of the draws, working memory.
+    """
+
+    shares: Any
+    mixtures: Any
+    expected: Any
+
+
+def belief_of(policies: Floats) -> Draws:
+    """The draws whose policies these are, (draws, S, A)."""
+    n_draws, _, n_actions = policies.shape
+    by_pair = np.ascontiguousarray(policies.reshape(n_draws, -1).T).ravel()
+    by_state = np.ascontiguousarray(policy_entropies(policies).T).ravel()
+    return Draws(n_draws, n_actions, by_pair, by_state)
+
+
+def moves_of(mdp: MDP) -> Moves:
+    """The model as the kernel reads it."""
+    moves, ends = mdp.transitions, mdp.terminal.view(np.uint8)
+    return Moves(moves.offsets, moves.successors, moves.probabilities.floats, ends)
+
+
+def room_to_tell(draws: Draws, paths: Paths) -> Told:
+    """Zeros to be filled in."""
+    n_steps = len(paths.states) * paths.n_rollouts * paths.horizon
+    return Told(np.zeros(draws.n_draws), np.zeros(n_steps * draws.n_actions), np.zeros(n_steps))
+
+
+def _gains(draws: Draws, moves: Moves, paths: Paths) -> Floats:
     """The mean over paths of the sum over steps of the gain, for each state."""
-    n_draws, n_actions, n_rollouts, horizon = sizes
-    n_steps = len(states) * n_rollouts * horizon
-    mixtures, expected = np.zeros(n_steps * n_actions), np.zeros(n_steps)
-    moves = mdp.transitions
-    roll_out_beliefs.run(
-        n_steps * n_draws,
-        *sizes,
-        *tables,
-        states,
-        mdp.terminal.view(np.uint8),
-        moves.offsets,
-        moves.successors,
-        moves.probabilities.floats,
-        uniforms,
-        np.zeros(n_draws),
-        mixtures,
-        expected,
-    )
-    gains = entropy_terms(mixtures).reshape(-1, n_actions).sum(axis=1) - expected
-    by_path = np.maximum(gains, 0.0).reshape(len(states), n_rollouts, horizon).sum(axis=2)
+    told = room_to_tell(draws, paths)
+    roll_out_beliefs.run(told.expected.size * draws.n_draws, draws, moves, paths, told)
+    mixed = entropy_terms(told.mixtures).reshape(-1, draws.n_actions).sum(axis=1)
+    shape = (len(paths.states), paths.n_rollouts, paths.horizon)
+    by_path = np.maximum(mixed - told.expected, 0.0).reshape(shape).sum(axis=2)
     return np.asarray(by_path.mean(axis=1))
 
 
@@ -152,58 +191,53 @@ def mean_over(n: int, shares: Any, values: Any, first: int) -> float:
 
 
 @kernel
-def roll_out_beliefs(
-    n_draws: int,
-    n_actions: int,
-    n_rollouts: int,
-    horizon: int,
-    policies: Any,
-    entropies: Any,
-    states: Any,
-    ends: Any,
-    offsets: Any,
-    successors: Any,
-    probabilities: Any,
-    uniforms: Any,
-    shares: Any,
-    mixtures: Any,
-    expected: Any,
-) -> None:
-    """Trajectories drawn from a belief that learns from each of their actions.
-
-    policies[(s*A + a)*n + i] is draw i's probability of a in s, entropies[s*n + i] the entropy of
-    its policy there. For step t of path p: mixtures[(p*H + t)*A + a] is the belief's probability of
-    each action, expected[p*H + t] the mean entropy; zeros after the end of the episode.
-    """
-    for path in range(len(states) * n_rollouts):
-        state = states[path // n_rollouts]
-        random = path % n_rollouts * horizon * 2
+def roll_out_beliefs(draws: Draws, moves: Moves, paths: Paths, told: Told) -> None:
+    """Trajectories drawn from a belief that learns from each of their actions."""
+    n_draws, shares = draws.n_draws, told.shares
+    for path in range(len(paths.states) * paths.n_rollouts):
+        state = paths.states[path // paths.n_rollouts]
+        random = path % paths.n_rollouts * paths.horizon * 2
         for i in range(n_draws):
             shares[i] = 1.0 / n_draws
-        for step in range(horizon):
-            place = path * horizon + step
-            expected[place] = mean_over(n_draws, shares, entropies, state * n_draws)
-            chosen = 0
-            height = 0.0
-            found = False
-            for action in range(n_actions):
-                row = (state * n_actions + action) * n_draws
-                total = mean_over(n_draws, shares, policies, row)
-                mixtures[place * n_actions + action] = total
-                height += total
-                if not found and total > 0.0:
-                    chosen = action
-                    found = uniforms[random + 2 * step] < height
-            row = (state * n_actions + chosen) * n_draws
-            scale = 1.0 / mixtures[place * n_actions + chosen]
+        for step in range(paths.horizon):
+            place = path * paths.horizon + step
+            told.expected[place] = mean_over(n_draws, shares, draws.entropies, state * n_draws)
+            chosen = mix_and_choose(draws, state, told, place, paths.uniforms[random + 2 * step])
+            row = (state * draws.n_actions + chosen) * n_draws
+            scale = 1.0 / told.mixtures[place * draws.n_actions + chosen]
             for i in range(n_draws):
-                shares[i] *= policies[row + i] * scale
-            entry = offsets[state * n_actions + chosen]
-            last = offsets[state * n_actions + chosen + 1] - 1
-            height = probabilities[entry]
-            while entry < last and uniforms[random + 2 * step + 1] >= height:
-                entry += 1
-                height += probabilities[entry]
-            state = successors[entry]
-            if ends[state] != 0:
+                shares[i] *= draws.policies[row + i] * scale
+            pair = state * draws.n_actions + chosen
+            state = move_from(moves, pair, paths.uniforms[random + 2 * step + 1])
+            if moves.ends[state] != 0:
                 break
+
+
+@kernel
+def mix_and_choose(draws: Draws, state: int, told: Told, place: int, uniform: float) -> int:
+    """Write down the belief's probability of each action; the one that the number falls on."""
+    chosen = 0
+    height = 0.0
+    found = False
+    for action in range(draws.n_actions):
+        row = (state * draws.n_actions + action) * draws.n_draws
+        total = mean_over(draws.n_draws, told.shares, draws.policies, row)
+        told.mixtures[place * draws.n_actions + action] = total
+        height += total
+        if not found and total > 0.0:
+            chosen = action
+            found = uniform < height
+    return chosen
+
+
+@kernel
+def move_from(moves: Moves, pair: int, uniform: float) -> int:
+    """The successor of a pair that the number falls on."""
+    entry = moves.offsets[pair]
+    last = moves.offsets[pair + 1] - 1
+    height = moves.probabilities[entry]
+    while entry < last and uniform >= height:
+        entry += 1
+        height += moves.probabilities[entry]
+    target: int = moves.successors[entry]
+    return target
