@@ -12,6 +12,7 @@ import os
 import random
 import subprocess
 import sys
+from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
 from pathlib import Path
@@ -401,7 +402,8 @@ def test_six_cells_has_the_papers_constraints(grid):
     assert (-1, 0) in solved.policy_rows("all")
     line = check_proof(task, proof)
     assert line == (
-        "proved: 5 demonstrations (5 pairs) teach 'six cells': 4 directions of 5 states follow"
+        "proved: 5 demonstrations (5 pairs) teach 'six cells' (scope all): "
+        "4 directions of 5 states follow"
     )
 
 
@@ -673,7 +675,8 @@ def test_probabilities_are_divided_by_a_sum_near_one_and_repeated_rows_add_up():
         ({"weights": ["nan", 1]}, "weights[0] must be a number"),
         ({"weights": [True, 1]}, "weights[0] must be a number"),
         ({"weights": ["1e99999", 1]}, "weights[0] must be a number"),
-        ({"weights": ["1" * 200_000, 1]}, "weights[0] must be a number"),
+        ({"weights": ["1" * 200_001, 1]}, "weights[0] must be a number of at most 200000 digits"),
+        ({"weights": ["1/" + "1" * 200_001, 1]}, "weights[0] must be a number"),
         ({"weights": ["1/0", 1]}, "weights[0] must be a number"),
         ({"weights": ["\u0661", 1]}, "weights[0] must be a number"),
         ({"discount": 1}, "discount must be in [0, 1)"),
@@ -835,12 +838,190 @@ def test_exit_codes(grid, tmp_path):
     assert run()[1].startswith("usage:")
 
 
+# --- long numbers ------------------------------------------------------------------------------
+
+
+def long_numbers(size):
+    """A task of two states whose rows have numbers of about so many digits, and its true proof."""
+    big = 10**size + 7
+    task = {
+        "format": "didact.task/1",
+        "name": "long",
+        "n_states": 2,
+        "n_actions": 2,
+        "transitions": [[0, 0, 0, 1], [0, 1, 1, "9/10"], [0, 1, 0, 0.1]],
+        "features": [[big, 0], [0, 1]],
+        "weights": [-1, 0.5],
+        "discount": 0.95,
+        "start": [[0, 1]],
+        "terminal": [1],
+    }
+    solved = Solved(task)
+    return task, prove(solved, [[[0, 1]]], "reachable")
+
+
+@pytest.fixture
+def unlimited():
+    """For the producer: Python converts numbers of any length."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    yield before
+    sys.set_int_max_str_digits(before)
+
+
+@pytest.mark.parametrize("size", [700, 5_000])
+def test_long_numbers_are_proved_and_refuted(unlimited, tmp_path, size):
+    """Exit code 1 is for false steps alone; a message of a step that holds is never made."""
+    task, proof = long_numbers(size)
+    files = [write(tmp_path, "task.json", task), write(tmp_path, "proof.json", proof)]
+    for limit in ("640", str(unlimited)):
+        code, line = run(*files, script=("-X", f"int_max_str_digits={limit}", str(SOURCE)))
+        assert (code, line.split(":")[0]) == (0, "proved")
+    for key, place in (("counts", (0, 0)), ("multipliers", (0, 0, 1))):
+        false = copy.deepcopy(proof)
+        inner = false[key]
+        for i in place[:-1]:
+            inner = inner[i]
+        inner[place[-1]] += "1"
+        sys.set_int_max_str_digits(unlimited)
+        assert_rejected(task_as_text(task), false, key)
+        sys.set_int_max_str_digits(0)
+
+
+def task_as_text(task):
+    """Its long numbers as texts, since Python would not write them as numbers."""
+    return {**task, "features": [[str(x) for x in row] for row in task["features"]]}
+
+
+def test_numbers_are_read_as_decimal_reads_them():
+    """Decimal has no limit; the checker reads by halves."""
+    rng = random.Random(0)
+    for size in (1, 2, 599, 600, 601, 1_201, 5_000):
+        for _ in range(5):
+            before, after, below = (
+                "".join(rng.choices("0123456789", k=rng.randint(1, size))) for _ in range(3)
+            )
+            below = f"1{below}"
+            for text in (before, f"-{before}.{after}", f"+.{after}", f"{before}.", f"{before}e-7"):
+                exact = Fraction(Decimal(text))
+                assert proofcheck.read(text, Fraction, "x") == exact
+                assert proofcheck.read(f"{text}/{below}", Fraction, "x") == exact / int(below)
+
+
+@pytest.mark.parametrize(
+    "text", [".", "", "-", "1..2", "1/0", "1/00", "e5", "1e5555", "--1", "1/-2"]
+)
+def test_other_texts_are_no_numbers(text):
+    with pytest.raises(ProofError, match="x must be a number"):
+        proofcheck.read(text, Fraction, "x")
+
+
+def test_a_wrong_end_of_a_long_number_is_seen_at_once():
+    """No pattern that tries every place of a point."""
+    with pytest.raises(ProofError):
+        proofcheck.read("1" * proofcheck.MAX_DIGITS + "x", Fraction, "x")
+
+
+def test_denominators_with_nothing_in_common_are_not_multiplied_out(grid):
+    """A common unit is for speed; where it would be far longer than its parts there is none."""
+    primes = [2**p - 1 for p in (2203, 2281, 3217, 4253, 4423, 9689, 9941, 11213)]
+    assert proofcheck.common_unit(set(primes[:2])) == primes[0] * primes[1]
+    assert proofcheck.common_unit({p**7 for p in primes}) == 1
+    assert proofcheck.common_unit(set()) == 1
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ZeroDivisionError("x"), KeyError("y")])
+def test_a_failure_of_the_checker_says_nothing_of_the_proof(grid, tmp_path, error):
+    """Exit code 2, in one line."""
+    task, proof = grid
+    code = (
+        "import fractions, runpy, sys; "
+        "fractions.Fraction.__mul__ = lambda *_: (_ for _ in ()).throw(error); "
+        f"error = {error!r}; sys.argv = ['proofcheck', *sys.argv[1:]]; "
+        f"runpy.run_path({str(SOURCE)!r}, run_name='__main__')"
+    )
+    files = write(tmp_path, "task.json", task), write(tmp_path, "proof.json", proof)
+    assert run(*files, script=("-c", code)) == (2, mine := run(*files, script=("-c", code))[1])
+    assert mine.startswith(f"cannot be checked: {type(error).__name__}")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs an endless device")
+def test_endless_input_is_refused(grid, tmp_path):
+    code, line = run("/dev/zero", write(tmp_path, "proof.json", grid[1]))
+    assert (code, line[-14:]) == (2, "it is a device")
+
+
+# --- lessons that say something else than their proofs ------------------------------------------
+
+
+def test_the_line_names_the_scope(grid):
+    task, proof = grid
+    assert " teach 'six cells' (scope all): " in check_proof(task, proof)
+    less = prove(Solved(task), [[[5, 2]]], "reachable")
+    assert " leave 'six cells' (scope reachable) open: " in check_proof(task, less)
+
+
+def whole_lesson(task, proof):
+    """A lesson with all that a saved one says and that its proof settles."""
+    shown = {(s, a) for pairs in proof["demonstrations"] for s, a in pairs}
+    solved = Solved(task)
+    after = {t for pair in shown for t in solved.chances[pair]} | {s for s, _ in shown}
+    closed = all((t, a) in shown for t in after for a in solved.optimal[t])
+    lesson = {**lesson_of(proof), "closed": closed}
+    lesson["settings"] = {
+        "scope": proof["scope"],
+        "arithmetic": "exact",
+        "budget": len(proof["demonstrations"]),
+        "horizon": max(map(len, proof["demonstrations"])),
+        "starts": [pairs[0][0] for pairs in proof["demonstrations"]],
+    }
+    if proof["claim"] == "open":
+        weights = [Fraction(w) for w in proof["weights"]]
+        lesson["witness"] = [str(w / max(map(abs, weights))) for w in weights]
+        return {**lesson, "loss": 0.5, "uncovered": [{}]}
+    return {**lesson, "witness": None, "loss": None, "uncovered": []}
+
+
+SETTINGS = [
+    *({"scope": "other"}, {"scope": "reachable"}, {"scope": None}, {"arithmetic": "float"}),
+    *({"budget": 1}, {"horizon": 1}, {"budget": "5"}, {"horizon": True}, {"starts": [0]}),
+    *({"starts": 5}, {"starts": ["x"]}),
+]
+
+
+@pytest.mark.parametrize("claim", ["teaches", "open"])
+def test_a_lesson_that_contradicts_its_proof_is_refused(grid, claim):
+    task, _ = grid
+    solved = Solved(task)
+    shown = (
+        [[[5, 2], [4, 2]], [[2, 1]]] if claim == "open" else [[[5, 2], [4, 2]], [[2, 1], [5, 2]]]
+    )
+    shown += [] if claim == "open" else all_pairs(solved, "all")
+    proof = prove(solved, shown, "all")
+    assert proof["claim"] == claim
+    lesson = whole_lesson(task, proof)
+    assert message_of(task, lesson) is None
+    assert message_of(task, {**lesson, "settings": {}}) is None
+    for change in SETTINGS:
+        key = next(iter(change))
+        changed = {**lesson, "settings": {**lesson["settings"], **change}}
+        assert_rejected(task, changed, key)
+    changes = [{"settings": []}, {"scope": "reachable"}, {"closed": not lesson["closed"]}]
+    changes += [{"n_pairs": 1}, {"status": "undecided"}, {"demonstrations": shown[:-1]}]
+    if claim == "open":
+        changes += [{"witness": [1, 1]}, {"witness": ["x", 1]}, {"witness": 5}]
+    else:
+        changes += [{"witness": [1, 1]}, {"loss": 0.1}, {"uncovered": [{}]}]
+    for change in changes:
+        assert_rejected(task, {**lesson, **change}, next(iter(change)))
+
+
 def test_the_file_runs_alone_and_stays_short(grid, tmp_path):
     task, proof = grid
     files = write(tmp_path, "task.json", task), write(tmp_path, "proof.json", proof)
     assert run(*files, script=("-I", "-S", str(SOURCE)))[0] == 0
     text = SOURCE.read_text()
-    assert len(text.splitlines()) < 200
+    assert len(text.splitlines()) < 300
     for node in ast.walk(ast.parse(text)):
         names = [x.name for x in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) else []

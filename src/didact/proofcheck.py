@@ -2,68 +2,121 @@
 
 Every step substitutes, none solves or rounds. mu(s) are the counts of the policy uniform over its
 optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b).
-Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong.
+Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong, or
+the check itself could not be finished; so 1 is never said of a proof that was not refuted.
 """
 
 import json
+import os
 import re
 import reprlib
+import stat
 import sys
 from collections import defaultdict
-from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
 from operator import mul, sub
 from pathlib import Path
 from typing import Any
 
-MAX_SIZE, MAX_DIGITS, ROUNDING = 10**6, 10**5, Fraction(1, 10**9)
-NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:/(0*[1-9]\d*))?", re.ASCII)
-UNIQUE: Any = {"object_pairs_hook": lambda x: dict(x) if len(dict(x)) == len(x) else {}}
+MAX_SIZE, MAX_BYTES, ROUNDING = 10**6, 4 * 10**8, Fraction(1, 10**9)
+MAX_DIGITS, PLAIN_DIGITS = 2 * 10**5, 600  # of one number; that int() takes whatever its limit
+SIGN, DIGITS, POWER = r"([+-]?)(?=\.?\d)", r"(\d*)(?:\.(\d*))?", r"(?:[eE]([+-]?\d{1,3}))?"
+NUMBER = re.compile(rf"{SIGN}{DIGITS}{POWER}(?:/0*([1-9]\d*))?", re.ASCII)
+STATUS = {"teaches": "complete", "open": "partial"}
+STRICT: Any = {
+    "object_pairs_hook": lambda x: dict(x) if len(dict(x)) == len(x) else {},
+    "parse_int": lambda x: int(x) if len(x) <= PLAIN_DIGITS else x,
+    "parse_float": str,
+}
 
 
 class ProofError(Exception):
     """The first step that is false or missing; caused by another error if a file is to blame."""
 
 
-def need(truth: object, step: str) -> None:
-    """Stop at the first step that is not true."""
+def need(truth: object, step: str, *values: object) -> None:
+    """Stop at the first step that is not true; its words are only made then."""
     if not truth:
-        raise ProofError(step)
+        raise ProofError(step.format(*map(show, values)) if values else step)
 
 
 def show(value: object) -> str:
-    """Any value in a few characters."""
-    short = isinstance(value, Fraction) and abs(value.numerator) + value.denominator < 10**50
-    return str(value) if short else reprlib.repr(value)
+    """Any value in a few characters; numbers too long to read by their length."""
+    if isinstance(value, int | Fraction):
+        size = max(abs(value.numerator), value.denominator).bit_length()
+        return str(value) if size < 170 else f"a number of about {size * 3 // 10} digits"
+    try:
+        return reprlib.repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} of long numbers"
+
+
+def content(path: Any) -> bytes:
+    """The bytes of a file or pipe, neither a device nor endless."""
+    with open(path, "rb") as file:
+        need(not stat.S_ISCHR(os.fstat(file.fileno()).st_mode), "it is a device")
+        data = file.read(MAX_BYTES + 1)
+    need(len(data) <= MAX_BYTES, f"it has more than {MAX_BYTES} bytes")
+    return data
 
 
 def load(source: Any, *formats: str, then: Any = dict) -> Any:
     """What a JSON object in one of the formats says; its decimals stay text."""
     try:
-        text = json.dumps(source) if isinstance(source, dict) else Path(source).read_text("utf-8")
-        document = dict(json.loads(text, parse_float=str, **UNIQUE))
+        text = json.dumps(source) if isinstance(source, dict) else content(source).decode()
+        document = dict(json.loads(text, **STRICT))
         need(document.get("format") in formats, "it has another format, or repeats a key")
         return then(document)
     except (OSError, TypeError, ValueError, RecursionError, ProofError) as error:
         raise ProofError(f"cannot read a {' or '.join(formats)} file: {error}") from error
 
 
+def whole(digits: str) -> int:
+    """A whole number from any number of digits; by halves, which takes no quadratic time."""
+    half = len(digits) // 2
+    if len(digits) <= PLAIN_DIGITS:
+        return int(digits or "0")
+    return whole(digits[:-half]) * int(10**half) + whole(digits[-half:])
+
+
+def number(text: str) -> Fraction | None:
+    """The exact value of 1, 0.1, 2e-3 or 9/10; None for any other text and for too many digits."""
+    found = NUMBER.fullmatch(text)
+    if found is None or max(len(x or "") for x in found.groups()) > MAX_DIGITS:
+        return None
+    sign, before, after, power, below = (x or "" for x in found.groups())
+    size = whole(before + after) * Fraction(10) ** (int(power or 0) - len(after))
+    return (-size if sign == "-" else size) / whole(below or "1")
+
+
 def read(value: Any, pattern: Any, place: str) -> Any:
     """The value if it has the pattern: n, a whole number below n; Fraction, a number as 1, 0.1 or
     "9/10", read exactly; (p, q), a list of a p and a q; [p], a list of any number of p."""
-    wanted = "a number" if pattern is Fraction else f"a whole number below {pattern}"
+    wanted = f"a number of at most {MAX_DIGITS} digits"
+    if isinstance(pattern, int):
+        wanted = f"a whole number below {pattern}"
     if isinstance(pattern, list | tuple):
         patterns = pattern * len(value) if type(pattern) is type(value) is list else pattern
         wanted = f"a list of {len(patterns)}" if type(pattern) is tuple else "a list"
         if type(value) is list and len(value) == len(patterns):
             return [read(value[i], p, f"{place}[{i}]") for i, p in enumerate(patterns)]
-    elif pattern is Fraction and type(value) in (int, str) and len(str(value)) <= MAX_DIGITS:
-        if parts := NUMBER.fullmatch(str(value).strip()):
-            return Fraction(Decimal(parts[1])) / Fraction(Decimal(parts[2] or 1))
+    elif pattern is Fraction and type(value) in (int, str):
+        if (exact := number(str(value).strip())) is not None:
+            return exact
     elif type(value) is type(pattern) is int and 0 <= value < pattern:
         return value
     raise ProofError(f"{place} must be {wanted}, not {show(value)}")
+
+
+def common_unit(denominators: set[int]) -> int:
+    """Their common multiple, for speed; or 1 where it is much longer than each of them."""
+    unit, most = 1, 8 * max(map(int.bit_length, denominators), default=0) + 10**4
+    for denominator in denominators:
+        unit = lcm(unit, denominator)
+        if unit.bit_length() > most:
+            return 1
+    return unit
 
 
 class Check:
@@ -77,7 +130,7 @@ class Check:
         phi = read(file.get("features"), ((self.k,) * m if by_action else self.k,) * n, "features")
         self.name = show(file.get("name", "the task"))
         discount = read(file.get("discount"), Fraction, "discount")
-        need(0 <= discount < 1, f"discount must be in [0, 1), not {show(discount)}")
+        need(0 <= discount < 1, "discount must be in [0, 1), not {}", discount)
         ended = file.get("terminal")
         terminal = {*read([] if ended is None else ended, [n], "terminal")}
         self.live = [s for s in range(n) if s not in terminal]
@@ -87,11 +140,11 @@ class Check:
         rows += [[n, 0, *pair] for pair in read(start, [(n, Fraction)], "start")]
         self.chances: Any = defaultdict(lambda: defaultdict(Fraction))
         for s, a, t, p in rows:  # state n stands for the start
-            need(s not in terminal and p >= 0, f"{[s, a, t]}: {s} is terminal or {show(p)} < 0")
+            need(s not in terminal and p >= 0, "{}: {} is terminal or {} < 0", [s, a, t], s, p)
             self.chances[s, a][t] += p
         for (s, a), chances in self.chances.items():
             mass, place = sum(chances.values()), f"transitions[{s}, {a}]" if s < n else "start"
-            need(abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {show(mass)}")
+            need(abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {{}}", mass)
             self.chances[s, a] = {t: discount * p / mass for t, p in chances.items() if p}
         need(m and len(self.chances) == len(self.live) * m + 1, "transitions or start are missing")
         need(self.chances[n, 0].keys() - terminal, "start lies in terminal states only")
@@ -104,22 +157,23 @@ class Check:
         2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
         self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, "optimal")
         counts = read(proof.get("counts"), (self.k,) * self.n, "counts")
-        self.unit = unit = lcm(*(x.denominator for mu in counts for x in mu))  # for speed only
-        whole = [[int(x * unit) for x in mu] for mu in counts]
+        self.unit = unit = common_unit({x.denominator for mu in counts for x in mu})
+        scaled = [[x if unit == 1 else int(x * unit) for x in mu] for mu in counts]
         self.table = [[[x * unit for x in phi] for phi in state] for state in self.features]
         for s, a in ((s, a) for s in self.live for a in range(self.m)):
             for i in range(len(self.k)):
-                self.table[s][a][i] += sum(c * whole[t][i] for t, c in self.chances[s, a].items())
+                self.table[s][a][i] += sum(c * scaled[t][i] for t, c in self.chances[s, a].items())
         for s, listed in enumerate(self.optimal):
             for i, x in enumerate(counts[s]):
                 mean = sum(self.table[s][a][i] for a in listed or [0]) / (len(listed) or 1) / unit
-                said = f"the Bellman equation gives {show(mean)}, the proof says {show(x)}"
-                need(mean == x, f"counts[{s}][{i}]: {said}")
+                said = "the Bellman equation gives {}, the proof says {}"
+                need(mean == x, f"counts[{s}][{i}]: {said}", mean, x)
         for s, listed in enumerate(self.optimal):
             values = [sum(map(mul, self.weights, mu)) / unit for mu in self.table[s]]
             worth = max(values)
             best = [a for a, x in enumerate(values) if x == worth and (s, a) in self.chances]
-            need(listed == best, f"optimal[{s}] must be {best}, worth {show(worth)}, not {listed}")
+            said = "must be {}, worth {}, not {}"
+            need(listed == best, f"optimal[{s}] {said}", best, worth, listed)
 
     def row(self, s: int, a: int, b: int) -> tuple[Fraction, tuple[int, ...]]:
         """mu(s, a) - mu(s, b) as a positive size, or 0, times a direction of coprime integers."""
@@ -129,11 +183,13 @@ class Check:
 
     def demonstrations(self, proof: dict[str, Any]) -> Any:
         """3. Demonstrated pairs are optimal, in scope and can follow each other."""
-        need(proof.get("scope") in ("reachable", "all"), "scope must be 'reachable' or 'all'")
-        found = new = {self.n} if proof["scope"] == "reachable" else {*self.live}
+        self.claimed = proof.get("scope")
+        need(self.claimed in ("reachable", "all"), "scope must be 'reachable' or 'all'")
+        found = {self.n} if self.claimed == "reachable" else {*self.live}
+        new = {*found}
         while new:
             new = {t for s in new for a in range(self.m) for t in self.chances[s, a]} - found
-            found = found | new
+            found |= new
         self.scope = [s for s in self.live if s in found]
         shown = read(proof.get("demonstrations"), [[(self.n, self.m)]], "demonstrations")
         for d, i, (s, a) in ((d, i, pair) for d, x in enumerate(shown) for i, pair in enumerate(x)):
@@ -145,6 +201,7 @@ class Check:
     def claim(self, proof: dict[str, Any], pairs: set[tuple[int, int]]) -> str:
         """4. "open": the weights given fit all demonstrated rows and break one row. "teaches": rows
         are sums of nonnegative multiples of demonstrated ones, so what fits these fits all."""
+        named = f"{self.name} (scope {self.claimed})"
         if proof["claim"] == "open":
             weights = read(proof.get("weights"), self.k, "weights")
             s, a, b = read(proof.get("row"), (self.n, self.m, self.m), "row")
@@ -153,7 +210,7 @@ class Check:
             broken = [x for x in [*rows, (s, a, b)] if sum(map(mul, weights, self.row(*x)[1])) < 0]
             need(not {*broken} & {*rows}, f"weights: they break the demonstrated row {broken[:1]}")
             need(broken, f"row: the weights do not break {[s, a, b]}")
-            return f"leave {self.name} open: weights that fit them prefer {b} to {a} in state {s}"
+            return f"leave {named} open: weights that fit them prefer {b} to {a} in state {s}"
         generators = read(proof.get("generators"), [(self.n, self.m, self.m)], "generators")
         for j, (s, a, _) in enumerate(generators):
             need((s, a) in pairs, f"generators[{j}]: {[s, a]} is not demonstrated")
@@ -165,8 +222,40 @@ class Check:
             need(all(c >= 0 for _, c in terms), f"multipliers[{i}]: one is negative")
             scaled = [(c * rays[j][0], rays[j][1]) for j, c in terms]
             total = tuple(sum(c * ray[f] for c, ray in scaled) for f in range(len(self.k)))
-            need(total == directions[i], f"multipliers[{i}] do not give {show(directions[i])}")
-        return f"teach {self.name}: {len(directions)} directions of {len(self.scope)} states follow"
+            need(total == directions[i], f"multipliers[{i}] do not give {{}}", directions[i])
+        return f"teach {named}: {len(directions)} directions of {len(self.scope)} states follow"
+
+    def wrapper(self, lesson: dict[str, Any], proof: dict[str, Any], shown: Any) -> None:
+        """5. What a lesson and its settings say of themselves, they say as the proof does."""
+        settings, pairs = lesson.get("settings", {}), {(s, a) for x in shown for s, a in x}
+        need(type(settings) is dict, "settings must be an object, not {}", settings)
+        after = {(t, b) for pair in pairs for t in self.chances[pair] for b in self.optimal[t]}
+        closed = after | {(s, b) for s, _ in pairs for b in self.optimal[s]} <= pairs
+        needed = {"demonstrations": shown, "status": STATUS[proof["claim"]]}
+        sizes: Any = {
+            "n_demonstrations": len(shown),
+            "n_pairs": sum(map(len, shown)),
+            "closed": closed,
+        }
+        chosen = {"scope": self.claimed, "arithmetic": "exact"}
+        if proof["claim"] == "teaches":
+            sizes |= {"witness": None, "loss": None, "uncovered": []}
+        elif lesson.get("witness") is not None:
+            weights = read(proof["weights"], self.k, "weights")
+            scaled = [x / max(map(abs, weights)) for x in weights]
+            given = read(lesson["witness"], self.k, "witness")
+            need(given == scaled, "witness must be the weights of the proof, the largest 1 or -1")
+        for place, said in ((lesson, needed | sizes | chosen), (settings, chosen)):
+            for key, value in said.items():
+                given = place.get(key, None if key in needed else value)
+                fits = json.dumps(given) == json.dumps(value)
+                need(fits, f"{key} must be {{}}, as in the proof, not {{}}", value, given)
+        first, longest = [x[0][0] for x in shown if x], max(map(len, shown), default=0)
+        for key, least in (("budget", len(shown)), ("horizon", longest)):
+            most = read(settings.get(key, least) or least, 10**18, key)
+            need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
+        starts = read(settings.get("starts") or first, [self.n], "starts")
+        need({*first} <= {*starts}, "starts must hold {}, as in the proof, not {}", first, starts)
 
 
 def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str, Any]) -> str:
@@ -175,18 +264,16 @@ def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str,
     lesson = load(proof, "didact.proof/1", "didact.lesson/1")
     inner = lesson.get("proof") if lesson["format"] == "didact.lesson/1" else lesson
     need(isinstance(inner, dict) and inner.get("format") == "didact.proof/1", "carries no proof")
-    status = {"teaches": "complete", "open": "partial"}.get(str(inner.get("claim")))
-    need(status, f"claim must be 'teaches' or 'open', not {show(inner.get('claim'))}")
+    claim = inner.get("claim")
+    need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
     check.policy(inner)
     shown = check.demonstrations(inner)
     pairs = [(s, a) for demonstration in shown for s, a in demonstration]
+    verdict = f"proved{' open' * (claim == 'open')}: {len(shown)} demonstrations"
+    line = f"{verdict} ({len(pairs)} pairs) {check.claim(inner, set(pairs))}"
     if inner is not lesson:
-        sizes = {"n_demonstrations": len(shown), "n_pairs": len(pairs)}
-        for key, value in {**sizes, "demonstrations": shown, "status": status}.items():
-            fits = json.dumps(lesson.get(key, sizes.get(key))) == json.dumps(value)
-            need(fits, f"{key} must be {show(value)}, as in the proof, not {show(lesson.get(key))}")
-    verdict = f"proved{' open' * (status == 'partial')}: {len(shown)} demonstrations"
-    return f"{verdict} ({len(pairs)} pairs) {check.claim(inner, set(pairs))}"
+        check.wrapper(lesson, inner, shown)
+    return line
 
 
 if __name__ == "__main__":
@@ -195,5 +282,7 @@ if __name__ == "__main__":
         line, code = check_proof(sys.argv[1], sys.argv[2]), 0
     except ProofError as error:
         line, code = str(error), 2 if error.__cause__ or len(sys.argv) != 3 else 1
+    except Exception as error:  # says nothing of the proof
+        line, code = f"cannot be checked: {type(error).__name__}: {error}", 2
     print(line.encode("ascii", "backslashreplace").decode())
     sys.exit(code)

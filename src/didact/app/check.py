@@ -12,6 +12,7 @@ from didact.errors import ProofFailed
 from didact.files.json import read_json
 from didact.mdp import Task
 from didact.mdp.files import demonstrations_in
+from didact.numerics.texts import number_texts
 from didact.teaching import Verdict, check
 from didact.teaching.lesson import LESSON_FORMAT
 from didact.worlds.opening import open_task
@@ -34,7 +35,7 @@ class Checked:
             "teaches": verdict.teaches,
             "n_demonstrations": self.n_demonstrations,
             "wrong": [vars(pair) for pair in verdict.wrong],
-            "witness": None if verdict.witness is None else [str(w) for w in verdict.witness],
+            "witness": number_texts(verdict.witness),
             "loss": verdict.loss,
             "missing": None if verdict.missing is None else list(verdict.missing),
             "missing_words": verdict.missing_words,
@@ -67,13 +68,15 @@ def check_source(
     given = read_json(path)
     shown = demonstrations_in(given, task.mdp, path)
     is_lesson = isinstance(given, dict) and given.get("format") == LESSON_FORMAT
-    verdict = check(task, shown, scope=scope or _scope_of(given, is_lesson), **settings)
+    asked = scope or _scope_of(given, is_lesson)
+    verdict = check(task, shown, scope=asked, **settings)
+    own = given.get("proof") if is_lesson else None
     verified = None
-    if proof and is_lesson and given.get("proof") is not None:
+    if proof and own is not None:
         verified = verify(task, given)
-    elif proof and verdict.proof is not None:
-        verified = verify(task, verdict.proof)
-    elif proof and not verdict.wrong:
+    if proof and verdict.proof is not None and (own is None or own["scope"] != asked):
+        verified = verify(task, verdict.proof)  # a proof about other states does not answer
+    elif proof and own is None and not verdict.wrong:
         raise ProofFailed("there is no proof to check: floats prove nothing")
     return Checked(task, verdict, len(shown), verified)
 

@@ -24,6 +24,7 @@ from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
 from didact.numerics.exact import Floats, Numbers
+from didact.numerics.texts import careful_repr
 
 Position = Literal["inside", "boundary", "outside"]
 
@@ -57,6 +58,8 @@ class Cone:
     largest_residual: float = 0.0
     n_unknown: int = 0
     n_close: int = 0
+
+    __repr__ = careful_repr
 
     @property
     def arithmetic(self) -> str:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.numerics.texts import careful_repr
+
 if TYPE_CHECKING:
     from flint import fmpq, fmpz_mat
 
@@ -31,6 +33,8 @@ class Multipliers:
     indices: tuple[int, ...]
     numerators: tuple[int, ...]
     denominator: int
+
+    __repr__ = careful_repr
 
     @property
     def fractions(self) -> tuple[Fraction, ...]:

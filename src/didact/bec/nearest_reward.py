@@ -24,6 +24,7 @@ from didact.bec.rows import Scope, scope_states
 from didact.errors import Unsupported
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
+from didact.numerics.texts import careful_repr, number_text
 from didact.planning import as_policy, float_successor_features, solve
 from didact.planning.solve import Arithmetic
 
@@ -45,10 +46,12 @@ class NearestReward:
     differs: tuple[int, ...]
     n_states: int
 
+    __repr__ = careful_repr
+
     def document(self) -> dict[str, Any]:
         """The same for machines."""
         return {
-            "weights": [str(w) for w in self.weights],
+            "weights": [number_text(w) for w in self.weights],
             "kept": self.kept,
             "differs": list(self.differs),
             "n_states": self.n_states,

@@ -18,6 +18,7 @@ from didact.bec.linear import Multipliers, Row, dot, primitive
 from didact.errors import Unsupported
 from didact.inputs import instance
 from didact.mdp import Demonstration, as_demonstrations
+from didact.numerics.texts import careful_repr, number_text
 from didact.planning import ExactSuccessorFeatures
 
 PROOF_FORMAT = "didact.proof/1"
@@ -36,6 +37,8 @@ class Proof:
     witness: Row | None
     missing: tuple[int, int, int] | None
     document: dict[str, Any]
+
+    __repr__ = careful_repr
 
 
 def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
@@ -67,7 +70,7 @@ def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
     document["generators"] = [list(statement) for statement in statements]
     document["multipliers"] = [
         [
-            [place[i], str(share / scales[place[i]])]
+            [place[i], number_text(share / scales[place[i]])]
             for i, share in zip(proof.indices, proof.fractions, strict=True)
         ]
         for proof in certificates
@@ -118,7 +121,7 @@ def _open(
     assert all(dot(g, witness) >= 0 for g in generators)
     missing = known.rows.statement_of(known.rows.exact.index(row))
     document = _common(known, shown, "open")
-    document["weights"] = [str(w) for w in witness]
+    document["weights"] = [number_text(w) for w in witness]
     document["row"] = list(missing)
     return Proof(False, witness, missing, document)
 
@@ -134,10 +137,6 @@ def _common(
         "claim": claim,
         "scope": known.scope,
         "optimal": [known.plan.optimal_actions(state) for state in range(mdp.n_states)],
-        "counts": [[_text(count) for count in row] for row in known.counts.states],
+        "counts": [[number_text(count) for count in row] for row in known.counts.states],
         "demonstrations": [[list(pair) for pair in d] for d in shown],
     }
-
-
-def _text(count: Any) -> str:
-    return str(Fraction(int(count.p), int(count.q)))

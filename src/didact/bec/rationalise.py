@@ -35,6 +35,7 @@ from didact.bec.widest import (
 from didact.bec.words import describe_half_space
 from didact.inputs import choice
 from didact.mdp import MDP
+from didact.numerics.texts import careful_repr, number_text
 from didact.planning import (
     ExactSuccessorFeatures,
     as_policy,
@@ -57,6 +58,8 @@ class Comparison:
     other: int
     multiplier: Fraction
     words: str
+
+    __repr__ = careful_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,8 @@ class Rationalisation:
     scope: Scope
     arithmetic: str
 
+    __repr__ = careful_repr
+
     @property
     def explains(self) -> bool:
         """Whether some reward in the features explains the policy."""
@@ -99,7 +104,7 @@ class Rationalisation:
 
     def document(self) -> dict[str, Any]:
         """The `didact.rationalisation/1` object; multipliers are of mu(s, a) - mu(s, b)."""
-        weights = None if self.weights is None else [str(w) for w in self.weights]
+        weights = None if self.weights is None else [number_text(w) for w in self.weights]
         return {
             "format": RATIONALISATION_FORMAT,
             "kind": self.kind,
@@ -110,12 +115,12 @@ class Rationalisation:
             "actions": [list(actions) for actions in self.actions],
             "tied_states": list(self.tied_states),
             "certificate": [
-                [c.state, c.action, c.other, str(c.multiplier)] for c in self.certificate
+                [c.state, c.action, c.other, number_text(c.multiplier)] for c in self.certificate
             ],
             "contradiction": [
                 {
                     "statement": [c.state, c.action, c.other],
-                    "multiplier": str(c.multiplier),
+                    "multiplier": number_text(c.multiplier),
                     "words": c.words,
                 }
                 for c in self.contradiction

@@ -22,6 +22,7 @@ from didact.errors import InvalidModel
 from didact.inputs import choice
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats
+from didact.numerics.texts import careful_repr
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -81,6 +82,8 @@ class Rows:
     def unbalanced_weights(self, weights: Floats) -> Floats:
         """The weights whose `balanced_weights` these are."""
         return weights if self.scales is None else np.asarray(weights / self.scales)
+
+    __repr__ = careful_repr
 
     @property
     def arithmetic(self) -> str:

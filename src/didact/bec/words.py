@@ -19,6 +19,7 @@ from didact.bec.similarity import exact_entry
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance
 from didact.inputs import entries as listed
+from didact.numerics.texts import careful_repr
 
 Kind = Literal["state", "action", "feature"]
 Measure = Literal["worth", "cost"]
@@ -42,6 +43,8 @@ class Term:
     amount: Fraction
     feature: int
     name: str
+
+    __repr__ = careful_repr
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.model import MDP
 from didact.mdp.task import Task, as_task
 from didact.mdp.transitions import Transitions, require_index, require_sizes
+from didact.numerics.texts import number_text
 
 TASK_FORMAT = "didact.task/1"
 _REQUIRED = ("n_states", "n_actions", "transitions", "features", "weights", "discount")
@@ -202,5 +203,5 @@ def write_number(value: Fraction) -> int | float | str:
     try:
         nearest = float(value)
     except OverflowError:
-        return str(value)
-    return nearest if Fraction(repr(nearest)) == value else str(value)
+        return number_text(value)
+    return nearest if Fraction(repr(nearest)) == value else number_text(value)

@@ -84,8 +84,9 @@ def _read_text(text: str, place: str) -> Fraction:
         raise InvalidNumber(
             f"{place} must be a finite number such as '0.1' or '9/10'; it is {shown(text)}"
         )
+    above, _, below = text.partition("/")
     try:
-        return Fraction(text)
+        return Fraction(Decimal(above)) / Fraction(Decimal(below or 1))
     except ZeroDivisionError:
         raise InvalidNumber(f"{place} must not divide by zero; it is {shown(text)}") from None
 
@@ -183,6 +184,13 @@ class Numbers:
     ) -> Numbers:
         """Numbers from fractions that are known to be good."""
         return cls._from_fractions(values, shape, place)
+
+    @classmethod
+    def of_results(cls, values: Iterable[Fraction]) -> Numbers:
+        """Numbers from exact results of any length; the float of one below 2.3e-308 may be 0."""
+        exact = list(values)
+        floats = np.array([float(value) for value in exact], dtype=np.float64)
+        return cls(floats, exact, np.arange(len(exact), dtype=np.int64))
 
     @property
     def floats(self) -> Floats:

@@ -20,6 +20,7 @@ from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights
 from didact.mdp.showing import show
 from didact.numerics.exact import Floats, Numbers
+from didact.numerics.texts import careful_repr
 from didact.planning.derived import reward_table
 from didact.planning.floats import FloatPlan, plan_in_floats
 
@@ -55,6 +56,8 @@ class Plan:
     n_close: int
     n_settled: int
     exact_values: tuple[Fraction | None, ...] | None = None
+
+    __repr__ = careful_repr
 
     @property
     def is_proved(self) -> bool:

@@ -13,6 +13,7 @@ from didact.bec.linear import primitive
 from didact.bec.rows import Scope, demonstrated_pairs
 from didact.inputs import instance
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
+from didact.numerics.texts import careful_repr
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
@@ -68,6 +69,8 @@ class Verdict:
     arithmetic: str
     proof: Mapping[str, Any] | None
     n_close_calls: int = 0
+
+    __repr__ = careful_repr
 
 
 def check(

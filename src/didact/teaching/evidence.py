@@ -13,6 +13,7 @@ from typing import Any
 
 from didact.bec.classes import EquivalenceClass
 from didact.numerics.exact import whole_if_whole
+from didact.numerics.texts import number_texts
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.greedy import harmonic
 from didact.teaching.covers.problem import Problem
@@ -68,7 +69,7 @@ class Evidence:
         rows, row = self.known.rows, self.coverage.elements.row_of(element)
         exact = rows.exact
         return {
-            "normal": rows.normals[row].tolist() if exact is None else list(map(str, exact[row])),
+            "normal": rows.normals[row].tolist() if exact is None else number_texts(exact[row]),
             "equality": row in self.known.cone.equalities,
             "statement": list(rows.statement_of(row)),
             "words": row_in_words(self.known, row),

@@ -15,6 +15,7 @@ from didact.inputs import is_whole, shown
 from didact.mdp import Demonstration, Task
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
+from didact.numerics.texts import careful_repr
 
 LESSON_FORMAT = "didact.lesson/1"
 
@@ -103,6 +104,8 @@ class Lesson:
     volumes: tuple[float, ...] | None = None
     n_close_calls: int = 0
     _evidence: Evidence = field(default=Recorded(), repr=False)
+
+    __repr__ = careful_repr
 
     @property
     def is_complete(self) -> bool:

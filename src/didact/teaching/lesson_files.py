@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile
@@ -12,6 +13,7 @@ from didact.files.json import read_json
 from didact.inputs import shown
 from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
+from didact.numerics.texts import read_text
 from didact.teaching.lesson import LESSON_FORMAT, Lesson, Missing, Recorded
 
 
@@ -44,7 +46,7 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         n_facets=int(document["n_facets"]),
         n_equalities=int(document["n_equalities"]),
         uncovered=tuple(_as_missing(missing) for missing in document["uncovered"]),
-        witness=None if witness is None else tuple(read_number(w, "witness") for w in witness),
+        witness=None if witness is None else tuple(_as_weight(w) for w in witness),
         loss=None if loss is None else float(loss),
         proof=None if document["proof"] is None else _floats(_as_object(document["proof"])),
         settings=_floats(dict(document["settings"])),
@@ -56,6 +58,12 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
             tuple(_as_facet(facet) for facet in document["facets"]),
         ),
     )
+
+
+def _as_weight(value: Any) -> Fraction:
+    """A weight of any length; decimals as elsewhere."""
+    is_long = isinstance(value, str) and value.lstrip("+-").replace("/", "", 1).isdecimal()
+    return read_text(value, "witness") if is_long else read_number(value, "witness")
 
 
 def _as_object(value: Any) -> dict[str, Any]:

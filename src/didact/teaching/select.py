@@ -17,6 +17,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice, shown, whole_number
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
 from didact.mdp.showing import show
+from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, WrongPair, check
@@ -105,7 +106,7 @@ class Selection:
             "redundant": list(self.redundant),
             "contradicting": [{**vars(c), "against": list(c.against)} for c in self.contradicting],
             "missing": [vars(missing) for missing in self.missing],
-            "witness": None if verdict.witness is None else [str(w) for w in verdict.witness],
+            "witness": number_texts(verdict.witness),
             "loss": verdict.loss,
             "closed": verdict.closed,
             "arithmetic": verdict.arithmetic,

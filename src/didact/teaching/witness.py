@@ -13,8 +13,10 @@ from didact.bec.nnls import nearest_in_cone
 from didact.bec.proofs import Proof, prove
 from didact.bec.rows import demonstrated_pairs
 from didact.bec.words import describe_half_space
-from didact.mdp import Demonstration
-from didact.planning import evaluate
+from didact.mdp import MDP, Demonstration
+from didact.numerics.exact import Numbers
+from didact.planning import Plan, evaluate, solve
+from didact.planning.solve import Arithmetic
 from didact.teaching.covers.elements import Elements
 
 
@@ -34,7 +36,8 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)
     witness = witness_of(elements, demonstrations, covered, proof)
-    loss = evaluate(known.task, list(witness), plan=known.plan).worst_policy_loss
+    learned = witness_plan(known.task.mdp, witness)
+    loss = evaluate(known.task, learned, plan=known.plan).worst_policy_loss
     return Judgement(False, proof, witness, loss)
 
 
@@ -56,6 +59,13 @@ def witness_of(
     away = -rows.unbalanced_weights(nearest.residual)
     away /= np.abs(away).max()
     return tuple(Fraction(repr(float(x))) for x in away)
+
+
+def witness_plan(mdp: MDP, witness: Sequence[Fraction], arithmetic: Arithmetic = "auto") -> Plan:
+    """What the witness makes optimal; its numbers may be longer than any that a task may have."""
+    weights = Numbers.of_results(witness)
+    is_rounded_off = any(w and not f for w, f in zip(witness, weights.floats, strict=True))
+    return solve(mdp, weights, arithmetic="exact" if is_rounded_off else arithmetic)
 
 
 def row_in_words(known: EquivalenceClass, row: int) -> str:

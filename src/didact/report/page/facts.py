@@ -22,13 +22,13 @@ from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import Scope, demonstrated_pairs, scope_states
 from didact.errors import InvalidParameter
 from didact.mdp import Task, as_demonstrations
-from didact.planning import Plan, solve
+from didact.planning import Plan
 from didact.planning.floats import plan_in_floats
 from didact.planning.loss import action_gaps
 from didact.teaching import Lesson
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import Elements, cover_elements
-from didact.teaching.witness import row_in_words
+from didact.teaching.witness import row_in_words, witness_plan
 
 TRIED = 3
 """Rewards tried for each demonstration; the one with the largest loss is shown."""
@@ -194,7 +194,7 @@ def _against(
 def _belief(known: EquivalenceClass, weights: Sequence[Fraction]) -> Belief:
     task = known.task
     exact = known.rows.exact is not None
-    plan = solve(task.mdp, list(weights), arithmetic="auto" if exact else "float")
+    plan = witness_plan(task.mdp, weights, "auto" if exact else "float")
     wrong = plan.optimal & ~known.plan.optimal & scope_states(task.mdp, known.scope)[:, None]
     return Belief(tuple(weights), _worst_loss(known, plan), wrong)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from didact.bec.nearest_reward import NearestReward
 from didact.bec.rationalise import Comparison, Rationalisation
@@ -70,7 +71,7 @@ def _proof(mdp: MDP, found: Rationalisation, scene: Scene | None) -> Iterator[st
     more = f"; and so on, {left} more" if left > 0 else ""
     yield (
         f"For example: {'; '.join(said)}{more}. These multiples of them cancel in every feature: "
-        f"{', '.join(amount(float(c.multiplier)) for c in found.contradiction[:MOST_COMPARISONS])}"
+        f"{', '.join(_multiples(found.contradiction[:MOST_COMPARISONS]))}"
         f"{', ...' if left > 0 else ''}. So none of these choices can be better than its "
         "alternative unless another one is worse."
     )
@@ -79,6 +80,13 @@ def _proof(mdp: MDP, found: Rationalisation, scene: Scene | None) -> Iterator[st
         "about the reward add up to nothing with positive multiples, so only rewards under which "
         "all actions are equally good make it optimal."
     )
+
+
+def _multiples(entries: Sequence[Comparison]) -> list[str]:
+    """The multipliers for people; as shares of the largest where that is beyond floats."""
+    largest = max((entry.multiplier for entry in entries), default=Fraction(1))
+    scale = largest if largest > 10**100 else Fraction(1)
+    return [amount(float(entry.multiplier / scale)) for entry in entries]
 
 
 def _choice(mdp: MDP, entry: Comparison, scene: Scene | None) -> str:

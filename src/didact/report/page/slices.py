@@ -140,7 +140,10 @@ def _near(
 def normal_of(known: EquivalenceClass, row: int) -> list[Fraction]:
     """A row as fractions: exact, or rounded to forty binary places."""
     if known.rows.exact is not None:
-        return [Fraction(entry) for entry in known.rows.exact[row]]
+        normal = known.rows.exact[row]
+        longest = max(map(int.bit_length, normal))  # floats have ends; directions count
+        scale = 1 if longest < 900 else 1 << longest
+        return [Fraction(entry, scale) for entry in normal]
     return [Fraction(round(float(x) * 2**40), 2**40) for x in known.rows.normals[row]]
 
 

@@ -1,0 +1,103 @@
+"""Whole numbers and fractions of any length as decimal text, and back.
+
+Python refuses texts of more than 4,300 digits, because its conversion takes quadratic time. Exact
+results may be longer: 8 states with probabilities of 1,000 digits have counts of 5,000, and so have
+250 states with 16. Long numbers go through FLINT, whose conversion is nearly linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+from didact.errors import InvalidNumber, Unsupported
+
+MOST_DIGITS = 200_000
+"""So many digits above and below a fraction line are written and read; `didact.proofcheck` reads
+the same. At this length a proof's checker needs about half a second for each number."""
+
+_MOST_BITS = 664_385
+_PLAIN_BITS = 2_000
+"""Below this Python converts by itself, however low its limit is set."""
+
+_WRITTEN = re.compile(r"[+-]?[0-9]+(/[0-9]+)?")
+
+
+def number_text(value: Any) -> str:
+    """A whole number or fraction, of Python or FLINT, as digits or 'p/q'."""
+    above, below = _parts(value)
+    size = max(above.bit_length(), below.bit_length())
+    if size > _MOST_BITS:
+        raise Unsupported(
+            f"exact numbers must have at most {MOST_DIGITS:,} digits; one here has about "
+            f"{int(size * 0.30103):,}. Round the task's numbers, or use arithmetic='float'"
+        )
+    write = str if size < _PLAIN_BITS else _long_text
+    return write(above) if below == 1 else f"{write(above)}/{write(below)}"
+
+
+def number_texts(values: Iterable[Any] | None) -> list[str] | None:
+    """The texts of some numbers; None where there are none."""
+    return None if values is None else [number_text(value) for value in values]
+
+
+def _parts(value: Any) -> tuple[int, int]:
+    """Numerator and denominator."""
+    if isinstance(value, int | Fraction):
+        return value.numerator, value.denominator
+    return (int(value.p), int(value.q)) if hasattr(value, "q") else (int(value), 1)
+
+
+def careful_repr(self: Any) -> str:
+    """As a dataclass shows itself; numbers that Python refuses to write are told by their length.
+
+    A result that may hold such numbers takes it as its `__repr__`.
+    """
+    shown = (f"{f.name}={_careful(getattr(self, f.name))}" for f in fields(self) if f.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _careful(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:
+        pass
+    if isinstance(value, int | Fraction):
+        size = max(value.numerator.bit_length(), value.denominator.bit_length())
+        return f"<{type(value).__name__} of about {int(size * 0.30103)} digits>"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_careful, value))})"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_careful(entry)}' for key, entry in value.items())}}}"
+    return f"<{type(value).__name__}>"
+
+
+def read_text(text: str, place: str) -> Fraction:
+    """The fraction in a text that `number_text` has written."""
+    if len(text) > 2 * MOST_DIGITS + 2 or not _WRITTEN.fullmatch(text):
+        raise InvalidNumber(
+            f"{place} must be digits or 'p/q' of at most {MOST_DIGITS:,} digits each; it has "
+            f"{len(text)} characters"
+        )
+    above, _, below = text.partition("/")
+    divisor = _read_digits(below) if below else 1
+    if divisor == 0:
+        raise InvalidNumber(f"{place} must not divide by zero; write 0 as 0")
+    return Fraction(_read_digits(above), divisor)
+
+
+def _long_text(value: int) -> str:
+    from flint import fmpz
+
+    return str(fmpz(value))
+
+
+def _read_digits(digits: str) -> int:
+    if len(digits) < 600:
+        return int(digits)
+    from flint import fmpz
+
+    return int(fmpz(digits.removeprefix("+")))
