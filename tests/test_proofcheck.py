@@ -883,14 +883,9 @@ def test_long_numbers_are_proved_and_refuted(unlimited, tmp_path, size):
         for i in place[:-1]:
             inner = inner[i]
         inner[place[-1]] += "1"
-        sys.set_int_max_str_digits(unlimited)
-        assert_rejected(task_as_text(task), false, key)
-        sys.set_int_max_str_digits(0)
-
-
-def task_as_text(task):
-    """Its long numbers as texts, since Python would not write them as numbers."""
-    return {**task, "features": [[str(x) for x in row] for row in task["features"]]}
+        files[1] = write(tmp_path, "false.json", false)
+        code, line = run(*files)
+        assert (code, line.split("[")[0]) == (1, key)
 
 
 def test_numbers_are_read_as_decimal_reads_them():
@@ -905,7 +900,9 @@ def test_numbers_are_read_as_decimal_reads_them():
             for text in (before, f"-{before}.{after}", f"+.{after}", f"{before}.", f"{before}e-7"):
                 exact = Fraction(Decimal(text))
                 assert proofcheck.read(text, Fraction, "x") == exact
-                assert proofcheck.read(f"{text}/{below}", Fraction, "x") == exact / int(below)
+                assert proofcheck.read(f"{text}/{below}", Fraction, "x") == exact / int(
+                    Decimal(below)
+                )
 
 
 @pytest.mark.parametrize(
@@ -922,11 +919,11 @@ def test_a_wrong_end_of_a_long_number_is_seen_at_once():
         proofcheck.read("1" * proofcheck.MAX_DIGITS + "x", Fraction, "x")
 
 
-def test_denominators_with_nothing_in_common_are_not_multiplied_out(grid):
+def test_denominators_with_nothing_in_common_are_not_multiplied_out():
     """A common unit is for speed; where it would be far longer than its parts there is none."""
-    primes = [2**p - 1 for p in (2203, 2281, 3217, 4253, 4423, 9689, 9941, 11213)]
-    assert proofcheck.common_unit(set(primes[:2])) == primes[0] * primes[1]
-    assert proofcheck.common_unit({p**7 for p in primes}) == 1
+    longer = [10**3000 + i for i in range(40)]
+    assert proofcheck.common_unit(set(longer[:2])) == longer[0] * longer[1]
+    assert proofcheck.common_unit(set(longer)) == 1
     assert proofcheck.common_unit(set()) == 1
 
 
@@ -993,10 +990,8 @@ SETTINGS = [
 def test_a_lesson_that_contradicts_its_proof_is_refused(grid, claim):
     task, _ = grid
     solved = Solved(task)
-    shown = (
-        [[[5, 2], [4, 2]], [[2, 1]]] if claim == "open" else [[[5, 2], [4, 2]], [[2, 1], [5, 2]]]
-    )
-    shown += [] if claim == "open" else all_pairs(solved, "all")
+    rest = all_pairs(solved, "all") if claim == "teaches" else [[[4, 2]]]
+    shown = [[[5, 2], [4, 2]], *rest]
     proof = prove(solved, shown, "all")
     assert proof["claim"] == claim
     lesson = whole_lesson(task, proof)
