@@ -7,17 +7,26 @@ is of the kind that the paper describes, in plain NumPy: `didact.studies.paper.p
 """
 
 import sys
+from functools import partial
 
 import numpy as np
 
 import didact
 from didact.random import stream
-from didact.studies.paper.precision import EQUAL, published_way
-from didact.teaching.methods.volume_greedy import minimise_volume
+from didact.studies.paper.precision import (
+    COUNTS_TO_4,
+    ITERATED,
+    SKIPPED_BELOW_6,
+    Precision,
+    noisy_rows,
+    published_way,
+    redundant_lesson,
+    volume_lesson,
+)
 
 SAMPLES = (10_000, 100_000)
-ALIKE = 1e-9
-"""Unit normals that are equal but for the last digits."""
+ALIKE = Precision(merge=1e-9)
+"""Unit normals are one where they are equal but for the last digits."""
 
 
 def main(n_worlds: int) -> None:
@@ -60,6 +69,7 @@ def in_fractions(task: didact.Task, known: didact.EquivalenceClass) -> dict:
         "pairs, proved minimum": least.n_pairs,
         "pairs, redundant ones not removed": lesson("scot-redundant").n_pairs,
         "the same, only equal rows merged": None,
+        "redundant, counts to 1e-4": None,
         "worlds with a false tie": not known.plan.is_proved,
         "worlds that exclude true weights": known.cone.contains(task.true_weights) == "outside",
         "greedy lessons that teach": greedy.is_complete,
@@ -68,13 +78,14 @@ def in_fractions(task: didact.Task, known: didact.EquivalenceClass) -> dict:
         by_volume = lesson("uvm", n_samples=n_samples)
         found[f"pairs, UVM, {n_samples:,} samples"] = by_volume.n_pairs
         found[f"UVM lessons that teach, {n_samples:,}"] = by_volume.is_complete
+        found[f"UVM, rows above 1e-6, {n_samples:,}"] = None
     return found
 
 
 def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: bool) -> dict:
-    """The same from values and counts that stop at STOP; lessons are judged in fractions."""
+    """The same from values and counts that stop at 1e-6; lessons are judged in fractions."""
     noisy = published_way(task, in_place=in_place)
-    apart = published_way(task, in_place=in_place, merge=ALIKE)
+    apart = published_way(task, ALIKE, in_place=in_place)
     slack = noisy.normals @ (task.weights / np.linalg.norm(task.weights))
     found = {
         "facets": len(noisy.kept),
@@ -82,18 +93,19 @@ def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: boo
         "pairs, redundant ones not removed": len(noisy.redundant_lesson()),
         "the same, only equal rows merged": len(apart.redundant_lesson()),
         "worlds with a false tie": len(noisy.stated) > known.plan.optimal.sum(),
-        "worlds that exclude true weights": bool((slack < -EQUAL).any()),
+        "worlds that exclude true weights": bool((slack < -ITERATED.tie).any()),
         "greedy lessons that teach": teaches(task, known, noisy.lesson),
     }
-    pairs = list(noisy.stated)
-    offsets = np.cumsum([0, *(len(rows) for rows in noisy.stated.values())])
-    members = [row for rows in noisy.stated.values() for row in rows]
+    loose = noisy_rows(task, COUNTS_TO_4, in_place=in_place)
+    found["redundant, counts to 1e-4"] = len(redundant_lesson(*loose))
+    skipped = noisy_rows(task, SKIPPED_BELOW_6, in_place=in_place)
     for n_samples in SAMPLES:
-        rng = stream(0, "uvm")
-        picked = minimise_volume(noisy.normals, offsets, members, n_samples=n_samples, rng=rng)
-        lesson = [pairs[number] for number in picked.picks]
+        by_volume = partial(volume_lesson, n_samples=n_samples)
+        lesson = by_volume(noisy.normals, noisy.stated, rng=stream(0, "uvm"))
         found[f"pairs, UVM, {n_samples:,} samples"] = len(lesson)
         found[f"UVM lessons that teach, {n_samples:,}"] = teaches(task, known, lesson)
+        kept = by_volume(*skipped, rng=stream(0, "uvm"))
+        found[f"UVM, rows above 1e-6, {n_samples:,}"] = len(kept)
     return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import didact
+from didact.random import stream
 from didact.studies.paper import precision
 
 FILE = Path(__file__).parents[2] / "examples" / "rounding_noise.py"
@@ -47,21 +48,30 @@ def test_noise_lengthens_a_lesson_or_breaks_it(example, seed, exact, iterated):
     assert noisy["greedy lessons that teach"] == (iterated > exact)
 
 
-def test_without_rounding_the_plain_program_finds_the_exact_class(monkeypatch):
+def test_without_rounding_the_plain_program_finds_the_exact_class():
     """The noise is the stop's: with zeros told from noise, the same program finds what we find."""
-    monkeypatch.setattr(precision, "STOP", 1e-13)
     task = didact.make("random-grid", seed=1)
     known = didact.equivalence_class(task)
-    plain = precision.unit_differences
-
-    def without_noise(counts, optimal, merge):
-        return plain(counts.round(9), optimal, merge)
-
-    monkeypatch.setattr(precision, "unit_differences", without_noise)
-    noisy = precision.published_way(task, in_place=True)
+    solved = precision.Precision(values=1e-13, counts=1e-13, merge=1e-9, skip=1e-9)
+    noisy = precision.published_way(task, solved)
     assert len(noisy.kept) == known.cone.n_facets == 16
     assert len(noisy.lesson) == 14
     assert (noisy.normals @ task.weights > 0).all()
+    assert len(noisy.redundant_lesson()) == len(
+        didact.teach(task, teacher="scot-redundant", horizon=1, known=known).demonstrations
+    )
+
+
+@pytest.mark.parametrize(("seed", "longer"), [(0, True), (1, False)])
+def test_skipping_short_rows_lets_volumes_go_on_where_noise_is_short(seed, longer):
+    """Rows of pure noise end UVM after two pairs; some of them are shorter than 1e-6."""
+    lengths = []
+    for rule in (precision.ITERATED, precision.SKIPPED_BELOW_6):
+        rows = precision.noisy_rows(didact.make("random-grid", seed=seed), rule)
+        lesson = precision.volume_lesson(*rows, n_samples=10_000, rng=stream(0, "uvm"))
+        lengths.append(len(lesson))
+    assert lengths[0] == 2
+    assert (lengths[1] > 2) == longer
 
 
 def test_the_table_has_a_column_for_each_way(example, capsys):

@@ -1,9 +1,10 @@
-"""The published pipeline's precision: values iterated until nothing changes by 1e-6.
+"""Programs that iterate: what stops, tolerances and skipped rows do to half-spaces and lessons.
 
 A program of the kind that the paper describes, in plain NumPy: sweep values and feature counts
-until nothing changes by 1e-6, scale every difference of counts to length 1, merge what is alike,
-drop a row when a linear program finds that the others imply it, cover the rest greedily. It knows
-no other zero than 0.0. No number in it was fitted to anything.
+until nothing changes by much, scale every difference of counts to length 1, merge what is alike,
+drop a row when a linear program finds that the others imply it, cover the rest greedily. Each
+tolerance is a parameter with its source; none was fitted to anything. The published program is not
+here: its source says what it compares, and one change at a time showed what each comparison does.
 """
 
 from __future__ import annotations
@@ -11,19 +12,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from didact.mdp import Task
 from didact.numerics.exact import Floats
+from didact.studies.settings import setting
+from didact.teaching.methods.volume_greedy import minimise_volume
 
-STOP = 1e-6
-"""A sweep that changes nothing by more is the last."""
-EQUAL = 1e-4
-"""Values this close are tied and unit normals this close are one: five times what STOP leaves."""
 SLACK = 1e-6
 """A linear program may find a row violated by so much, and call it implied."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Where sweeps stop, and what counts as equal."""
+
+    values: float = setting(1e-6, source="a sweep of values that changes nothing by more is last")
+    counts: float = setting(1e-6, source="the same for feature counts")
+    tie: float = setting(1e-4, source="five times what a stop at 1e-6 leaves of values")
+    merge: float = setting(1e-4, source="unit normals this close are one; as ties are")
+    skip: float = setting(0.0, source="shorter differences say nothing; only 0.0 does by default")
+
+
+ITERATED = Precision()
+"""Everything to 1e-6, and no other zero than 0.0."""
+COUNTS_TO_4 = Precision(counts=1e-4, merge=1e-5)
+"""The published program's counts, swept in place to 1e-4, and its merging of unit rows at 1e-5."""
+SKIPPED_BELOW_6 = Precision(skip=1e-6)
+"""The published program's rule that a difference shorter than 1e-6 is none."""
 
 Pair = tuple[int, int]
 
@@ -39,24 +58,50 @@ class Noisy:
 
     def redundant_lesson(self) -> list[Pair]:
         """Pairs that state every row, implied by others or not."""
-        return greedy_lesson(self.stated, list(range(len(self.normals))))
+        return redundant_lesson(self.normals, self.stated)
 
 
-def published_way(task: Task, *, in_place: bool, merge: float = EQUAL) -> Noisy:
-    """Rows, pruned rows and lesson of the program that iterates; merge: rows this close are one."""
+def noisy_rows(
+    task: Task, precision: Precision = ITERATED, *, in_place: bool = True
+) -> tuple[Floats, dict[Pair, list[int]]]:
+    """Unit normals, and the rows of each pair, that the program finds which iterates."""
     following, features, discount = tables(task)
     rewards = features @ task.weights
-    values = swept(lambda v, s: rewards[s] + discount * v[following[s]].max(), rewards, in_place)
+    sweep = partial(swept, in_place=in_place)
+    values = sweep(
+        lambda v, s: rewards[s] + discount * v[following[s]].max(), rewards, stop=precision.values
+    )
     worth = values[following]
-    optimal = worth >= worth.max(axis=1, keepdims=True) - EQUAL / discount
-    counts = swept(
+    optimal = worth >= worth.max(axis=1, keepdims=True) - precision.tie / discount
+    counts = sweep(
         lambda mu, s: features[s] + discount * mu[following[s][optimal[s]]].mean(axis=0),
         features,
-        in_place,
+        stop=precision.counts,
     )
-    normals, stated = unit_differences(discount * counts[following], optimal, merge)
+    return unit_differences(discount * counts[following], optimal, precision)
+
+
+def published_way(task: Task, precision: Precision = ITERATED, *, in_place: bool = True) -> Noisy:
+    """Rows, pruned rows and lesson of the program that iterates."""
+    normals, stated = noisy_rows(task, precision, in_place=in_place)
     kept = not_redundant(normals)
     return Noisy(normals, stated, kept, greedy_lesson(stated, kept))
+
+
+def redundant_lesson(normals: Floats, stated: dict[Pair, list[int]]) -> list[Pair]:
+    """Pairs that state every row, implied by others or not."""
+    return greedy_lesson(stated, list(range(len(normals))))
+
+
+def volume_lesson(
+    normals: Floats, stated: dict[Pair, list[int]], *, n_samples: int, rng: np.random.Generator
+) -> list[Pair]:
+    """UVM's picks on such rows."""
+    pairs, rows = list(stated), list(stated.values())
+    offsets = np.cumsum([0, *map(len, rows)])
+    members = [row for stated_rows in rows for row in stated_rows]
+    picked = minimise_volume(normals, offsets, members, n_samples=n_samples, rng=rng)
+    return [pairs[number] for number in picked.picks]
 
 
 def tables(task: Task) -> tuple[NDArray[np.int64], Floats, float]:
@@ -67,31 +112,36 @@ def tables(task: Task) -> tuple[NDArray[np.int64], Floats, float]:
     return following, np.asarray(mdp.features.floats), float(Fraction(mdp.exact_discount))
 
 
-def swept(update: Callable[[Floats, int], Floats], first: Floats, in_place: bool) -> Floats:
-    """Sweep over all states from zero until no entry changes by STOP."""
+def swept(
+    update: Callable[[Floats, int], Floats], first: Floats, *, stop: float, in_place: bool
+) -> Floats:
+    """Sweep over all states from zero until no entry changes by `stop`."""
     old = np.zeros_like(first)
     while True:
         new = old.copy()
         for state in range(len(first)):
             new[state] = update(new if in_place else old, state)
-        if abs(new - old).max() < STOP:
+        if abs(new - old).max() < stop:
             return new
         old = new
 
 
 def unit_differences(
-    counts: Floats, optimal: NDArray[np.bool_], merge: float
+    counts: Floats, optimal: NDArray[np.bool_], precision: Precision
 ) -> tuple[Floats, dict[Pair, list[int]]]:
-    """Every difference of an optimal and any other action, unless it is 0.0, at length 1."""
+    """Every difference of an optimal and any other action at length 1, unless it is skipped."""
     normals: list[Floats] = []
     stated: dict[Pair, list[int]] = {}
     for state, action in np.argwhere(optimal).tolist():
         stated[state, action] = []
         for other in range(counts.shape[1]):
             row = counts[state, action] - counts[state, other]
-            if row.any():
-                unit = row / np.linalg.norm(row)
-                near = (i for i, seen in enumerate(normals) if abs(seen - unit).max() < merge)
+            length = float(np.linalg.norm(row))
+            if length > precision.skip:
+                unit = row / length
+                near = (
+                    i for i, seen in enumerate(normals) if abs(seen - unit).max() < precision.merge
+                )
                 number = next(near, len(normals))
                 if number == len(normals):
                     normals.append(unit)
