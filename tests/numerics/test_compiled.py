@@ -6,6 +6,7 @@ The compiler is loaded in processes of its own, each with an empty cache unless 
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -349,3 +350,32 @@ def test_a_fingerprint_covers_code_constants_and_callees(monkeypatch: pytest.Mon
     assert doubled.fingerprint() != before[0]
     assert scaled.fingerprint() != before[1]
     assert shift.fingerprint() == before[2]
+
+
+def test_threads_that_ask_at_once_compile_a_kernel_once(caplog):
+    def add_one(values, n):
+        for i in range(n):
+            values[i] += 1.0
+
+    asked = kernel(add_one)
+    gate = threading.Barrier(4)
+
+    def ask(twins):
+        gate.wait()
+        twin = asked.compiled
+        twin(np.zeros(3), 3)
+        twins.append(twin)
+
+    twins: list = []
+    threads = [threading.Thread(target=ask, args=(twins,)) for _ in range(4)]
+    with caplog.at_level("INFO", logger="didact"):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(twins) == 4
+    assert len(set(map(id, twins))) == 1
+    assert len(twins[0].signatures) == 1
+    assert [record.getMessage() for record in caplog.records].count(
+        "compiling add_one, once on this machine"
+    ) == 1

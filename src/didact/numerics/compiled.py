@@ -15,6 +15,7 @@ import hashlib
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, get_type_hints
@@ -22,6 +23,9 @@ from typing import Any, get_type_hints
 import numpy as np
 
 log = logging.getLogger("didact")
+
+_one_at_a_time = threading.RLock()
+"""Two threads that made a twin of one kernel each would compile it twice."""
 
 WORTH_COMPILING = 400_000
 """Inner-loop steps from which loading the compiler pays."""
@@ -44,10 +48,11 @@ class Kernel:
     @property
     def compiled(self) -> Any:
         """The Numba twin, cached on disk; kernels that it calls are compiled with it."""
-        if not self.is_at_hand():
-            log.info("compiling %s, once on this machine", self.__name__)
-            self._at_hand = True
-        return self._dispatcher()
+        with _one_at_a_time:
+            if not self.is_at_hand():
+                log.info("compiling %s, once on this machine", self.__name__)
+                self._at_hand = True
+            return self._dispatcher()
 
     def is_at_hand(self) -> bool:
         """Whether the compiled twin is in memory or in the disk cache already."""
@@ -104,18 +109,22 @@ class Kernel:
         return {name: names[name] for name in self.plain.__code__.co_names if name in names}
 
     def _dispatcher(self) -> Any:
-        if self._twin is None:
-            import numba
+        with _one_at_a_time:
+            if self._twin is None:
+                self._twin = self._new_dispatcher()
+            return self._twin
 
-            names = {
-                name: value._dispatcher() if isinstance(value, Kernel) else value
-                for name, value in self._used().items()
-            }
-            base = {"__builtins__": __builtins__, "__name__": self.plain.__module__}
-            twin = self._copied({**base, **names})
-            twin.__qualname__ = f"{self.plain.__qualname__}-{self.fingerprint()}"
-            self._twin = numba.njit(cache=True, nogil=True, error_model="numpy")(twin)
-        return self._twin
+    def _new_dispatcher(self) -> Any:
+        import numba
+
+        names = {
+            name: value._dispatcher() if isinstance(value, Kernel) else value
+            for name, value in self._used().items()
+        }
+        base = {"__builtins__": __builtins__, "__name__": self.plain.__module__}
+        twin = self._copied({**base, **names})
+        twin.__qualname__ = f"{self.plain.__qualname__}-{self.fingerprint()}"
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(twin)
 
     def _copied(self, names: dict[str, Any]) -> FunctionType:
         """The plain function over other global names."""
