@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.errors import InvalidModel, InvalidParameter
-from didact.mdp import Demonstration
+from didact.mdp import MDP, Demonstration, Task
 from didact.planning import rollout, solve
 from didact.teaching import check, teach
 from didact.teaching.select import select
@@ -71,23 +71,68 @@ def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget)
         assert demonstration_class(known, [shown[i] for i in usable]).equals(alone)
 
 
-@settings(max_examples=80, deadline=None)
-@given(recordings)
-def test_the_exact_method_takes_as_few_as_brute_force(given_case):
-    task, seed, n = given_case
-    shown = recorded(task, seed, n, astray=0.0)
+def assert_cheapest(task, shown, cost):
+    """No subset that implies all that was recorded costs less than the chosen."""
     known = equivalence_class(task)
-    open_after = {
-        chosen: check(task, [shown[i] for i in chosen], known=known).n_open
-        for size in range(n + 1)
-        for chosen in itertools.combinations(range(n), size)
-    }
-    least = min(open_after.values())
-    fewest = min(len(chosen) for chosen, n_open in open_after.items() if n_open == least)
-    found = select(task, shown, method="exact", known=known)
-    covering = [gain for gain in found.gains if gain]
-    assert found.n_elements - found.n_covered == least
-    assert len(covering) == fewest
+    price = len if cost == "pairs" else lambda episode: 1
+    everything = demonstration_class(known, shown)
+    implying = [
+        sum(price(shown[i]) for i in part)
+        for size in range(len(shown) + 1)
+        for part in itertools.combinations(range(len(shown)), size)
+        if demonstration_class(known, [shown[i] for i in part]).equals(everything)
+    ]
+    found = select(task, shown, method="exact", cost=cost, known=known)
+    assert demonstration_class(known, found.demonstrations).equals(everything)
+    assert sum(map(price, found.demonstrations)) == min(implying)
+    assert found.left_out == ()
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(recordings, st.sampled_from(["demonstrations", "pairs"]))
+def test_the_exact_method_takes_as_few_as_brute_force(given_case, cost):
+    task, seed, n = given_case
+    assert_cheapest(task, recorded(task, seed, n, astray=0.0), cost)
+
+
+@pytest.mark.slow
+def test_the_exact_method_takes_as_few_as_brute_force_on_hundreds_of_recordings():
+    n_open = 0
+    for seed in range(600):
+        rng = np.random.default_rng(seed)
+        task = make(
+            "garnet",
+            n_states=int(rng.integers(3, 8)),
+            n_actions=int(rng.integers(2, 4)),
+            n_features=int(rng.integers(2, 6)),
+            branching=2,
+            seed=seed,
+        )
+        shown = recorded(task, seed, int(rng.integers(1, 7)), astray=0.0)
+        found = assert_cheapest(task, shown, ("demonstrations", "pairs")[seed % 2])
+        n_open += not found.teaches
+    assert n_open > 100
+
+
+def test_an_episode_within_another_is_not_chosen_where_something_stays_open():
+    """The longer of two episodes says all that the shorter one says, and facets stay open."""
+    mdp = MDP(
+        [
+            [[0.9, 0.0, 0.1], [0.8, 0.1, 0.1]],
+            [[1.0, 0.0, 0.0], [0.8, 0.1, 0.1]],
+            [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],
+        ],
+        [[0.5, -0.3], [-0.3, 1.0], [0.0, 0.0]],
+        discount=0.9,
+        start=[0.5, 0.5, 0.0],
+    )
+    task = Task(mdp, weights=[0.7, 1.0], name="within")
+    for episodes in ([[(2, 1)], [(2, 1), (0, 1)]], [[(2, 1), (0, 1)], [(2, 1)]]):
+        found = select(task, episodes, method="exact")
+        assert not found.teaches
+        assert [len(d) for d in found.demonstrations] == [2]
+        assert len(found.redundant) == 1
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,12 +6,17 @@ An episode that shows an action which is not optimal contradicts the task and is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.classes import (
+    EquivalenceClass,
+    demonstration_class,
+    demonstration_rows,
+    equivalence_class,
+)
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, shown, whole_number
@@ -20,10 +25,12 @@ from didact.mdp.showing import show
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
-from didact.teaching.check import Verdict, WrongPair, check
+from didact.teaching.check import Verdict, check
+from didact.teaching.contradictions import Contradiction, contradictions
 from didact.teaching.covers.candidates import MOST_PAIRS, Candidates
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Problem
 from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
@@ -31,26 +38,6 @@ from didact.teaching.methods.exact import exact_minimum
 from didact.teaching.methods.scot import greedy_picks
 
 METHODS = ("greedy", "exact")
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """An episode that shows an action which is not optimal.
-
-    step, state, action: the first such action; better, gap: an optimal one and how much more it is
-    worth. n_wrong: how many steps of the episode are not optimal. against: episodes whose right
-    steps together say that `better` is at least as good, so that no reward fits them and makes
-    this action the better one; empty where nothing else that was recorded says so.
-    """
-
-    episode: int
-    step: int
-    state: int
-    action: int
-    better: int
-    gap: float
-    n_wrong: int
-    against: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +126,7 @@ def select(
     demonstrations: lists of (state, action) pairs; those outside the scope are refused.
     budget: choose at most so many.
     method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
-        or shortest, that cover all that was recorded).
+        or shortest, from which all that was recorded follows).
     cost: what is to be small: 'demonstrations' or 'pairs'.
     episodes: the numbers of the demonstrations; 0, 1, 2, ... by default.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
@@ -154,11 +141,11 @@ def select(
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     _require_in_scope(known, recorded, numbers)
-    contradicting = _contradictions(known, recorded, numbers)
+    contradicting = contradictions(known, recorded, numbers)
     bad = {contradiction.episode for contradiction in contradicting}
     usable = [i for i, number in enumerate(numbers) if number not in bad]
     problem = _problem(known, [recorded[i] for i in usable], cost, most)
-    picked, adding = _picked(problem, method)
+    picked, adding = _picked(problem, [recorded[i] for i in usable], method)
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
     names = [numbers[i] for i in usable]
     shown_ones = tuple(recorded[usable[place]] for place in picked)
@@ -202,43 +189,6 @@ def _require_in_scope(
                 )
 
 
-def _contradictions(
-    known: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
-) -> tuple[Contradiction, ...]:
-    """One for each episode that shows an action which is not optimal."""
-    optimal = known.plan.optimal
-    if all(optimal[state, action] for d in recorded for state, action in d):
-        return ()
-    judged = _judged(known, recorded)
-    first_with: dict[tuple[int, int], int] = {}
-    for number, demonstration in zip(numbers, recorded, strict=True):
-        for pair in demonstration:
-            first_with.setdefault(pair, number)
-    found = []
-    for number, demonstration in zip(numbers, recorded, strict=True):
-        wrong = [(step, pair) for step, pair in enumerate(demonstration) if pair in judged]
-        if wrong:
-            step, pair = wrong[0]
-            pairs = [p for _, shown_pair in wrong for p in judged[shown_pair].contradicted_by]
-            against = sorted({first_with[p] for p in pairs} - {number})
-            about = judged[pair]
-            found.append(
-                Contradiction(
-                    number, step, *pair, about.better, about.gap, len(wrong), tuple(against)
-                )
-            )
-    return tuple(found)
-
-
-def _judged(
-    known: EquivalenceClass, recorded: Sequence[Demonstration]
-) -> Mapping[tuple[int, int], WrongPair]:
-    """What `check` says of each distinct pair that is not optimal."""
-    distinct = sorted({pair for demonstration in recorded for pair in demonstration})
-    verdict = check(known.task, [[pair] for pair in distinct], known=known)
-    return {(w.state, w.action): w for w in verdict.wrong}
-
-
 def _problem(
     known: EquivalenceClass, usable: Sequence[Demonstration], cost: str, budget: int | None
 ) -> Problem:
@@ -256,7 +206,9 @@ def _problem(
     return Problem(cover_elements(known), candidates, costs, budget)
 
 
-def _picked(problem: Problem, method: str) -> tuple[list[int], list[int]]:
+def _picked(
+    problem: Problem, recorded: Sequence[Demonstration], method: str
+) -> tuple[list[int], list[int]]:
     """The candidates to show, and those that would still add something.
 
     First a cover of the facets; where some stay open, then whatever narrows the rest most.
@@ -264,7 +216,7 @@ def _picked(problem: Problem, method: str) -> tuple[list[int], list[int]]:
     if method == "greedy":
         picked = list(greedy_picks(problem, problem.budget))
     else:
-        picked = list(exact_minimum(problem, as_generator(0, "select")).numbers)
+        picked = list(_cheapest(problem, recorded))
     if problem.covered_by(picked) == problem.everything:
         return picked, []
     offsets, members = problem.stated
@@ -279,6 +231,31 @@ def _picked(problem: Problem, method: str) -> tuple[list[int], list[int]]:
         best = max(adding, key=lambda n: (len(says[n] & open_rows) / problem.costs[n], -n))
         picked.append(best)
         stated |= says[best]
+
+
+def _cheapest(problem: Problem, recorded: Sequence[Demonstration]) -> tuple[int, ...]:
+    """The cheapest candidates that together imply all that was recorded, proved.
+
+    Where the recorded do not pin the class down, that is a cover of the class of their own: its
+    facets and equalities are all that they imply. Those that cover the task's facets come first.
+    Beyond the budget it is what covers most of the task's.
+    """
+    if problem.covered_by(problem.masks) == problem.everything:
+        return exact_minimum(problem, as_generator(0, "select")).numbers
+    known, shown_ones = problem.known, tuple(recorded)
+    own = replace(
+        known,
+        rows=demonstration_rows(known, shown_ones),
+        cone=demonstration_class(known, shown_ones),
+    )
+    whole = replace(problem, elements=cover_elements(own), budget=None)
+    chosen = exact_minimum(whole, as_generator(0, "select")).numbers
+    if problem.budget is not None and len(chosen) > problem.budget:
+        return exact_minimum(problem, as_generator(0, "select")).numbers
+    masks = {number: problem.masks.get(number, 0) for number in chosen}
+    prices = dict.fromkeys(masks, 1)
+    first = greedy_cover(masks, prices, problem.n_elements, closure=problem.closure).picks
+    return (*first, *(number for number in chosen if number not in first))
 
 
 def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:

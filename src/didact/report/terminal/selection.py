@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.teaching.select import Contradiction, Selection
+from didact.teaching.contradictions import Contradiction
+from didact.teaching.select import Selection
 
 MOST_LISTED, MOST_NUMBERS = 12, 20
 
