@@ -60,7 +60,7 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
         "lengths": np.array([len(d) for d in belief.demonstrations], dtype=np.int64),
     }
     content = io.BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
+    np.savez(content, **arrays)  # NumPy before 2.2 takes allow_pickle for one more array
     write_bytes(content.getvalue(), path)
 
 
