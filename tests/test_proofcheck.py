@@ -684,6 +684,7 @@ def test_probabilities_are_divided_by_a_sum_near_one_and_repeated_rows_add_up():
         ({"discount": float("nan")}, "discount must be a number"),
         ({"n_states": 5}, "must be"),
         ({"n_states": 10**12}, "n_states must be a whole number"),
+        ({"n_states": 1_000_000}, "n_states must be a whole number below 1000000"),
         ({"n_states": True}, "n_states must be a whole number"),
         ({"n_states": 999_999}, "features must be a list of 999999"),
         ({"n_actions": 0}, "must be a whole number below 0"),
@@ -732,6 +733,32 @@ def test_numbers_longer_than_python_prints_are_read(grid):
     assert_rejected(task, proof, "counts[")
     proof["counts"][2][1] = "0" * 5000 + "/" + "3" * 5000
     assert message_of(task, proof) is None
+
+
+@pytest.mark.parametrize("mass", ["0.999999999", "1.000000001"])
+def test_a_sum_may_be_wrong_by_a_rounding_and_no_more(mass):
+    task = six_cells()
+    task["start"] = [[1, mass]]
+    solved = Solved(task)
+    proof = prove(solved, all_pairs(solved, "all"), "all")
+    assert message_of(task, proof) is None
+    further = str(Fraction(mass) + (Fraction(mass) - 1) / 1000)
+    assert_rejected({**task, "start": [[1, further]]}, proof, "start must sum to 1")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_are_shown_in_full_while_they_are_short(sign):
+    for short in (Fraction(2**169 - 1), Fraction(1, 2**169 - 1)):
+        assert proofcheck.show(sign * short) == str(sign * short)
+    for long in (Fraction(2**169), Fraction(1, 2**169)):
+        assert proofcheck.show(sign * long) == "a number of about 51 digits"
+
+
+def test_messages_say_what_a_list_should_hold():
+    for pattern, wanted in (([Fraction], "a list"), ((Fraction, 3), "a list of 2")):
+        with pytest.raises(ProofError) as caught:
+            proofcheck.read("text", pattern, "place")
+        assert str(caught.value) == f"place must be {wanted}, not 'text'"
 
 
 # --- files and the command line ----------------------------------------------------------------
