@@ -14,6 +14,8 @@ from didact.random import stream
 from didact.studies import register_study, setting
 
 NAME = "counting"
+GATE = "COUNTING_GATE"
+"""Where this variable names a file, the last trial waits until the file is there."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ def count(settings: Counting, number: int) -> dict:
     if number in settings.killed:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(settings.pause)
+    gate = os.environ.get(GATE)
+    while gate and number == settings.trials - 1 and not Path(gate).exists():
+        time.sleep(0.01)
     if number in settings.failing:
         raise ValueError(f"trial {number}\nnever works")
     if settings.deadly_once and number == 3 and not Path(settings.deadly_once).exists():

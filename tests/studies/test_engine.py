@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from didact.studies.workers import (
     attempt_there,
     workers_of,
 )
-from tests.studies.counting import STUDY, Counting, count
+from tests.studies.counting import GATE, STUDY, Counting, count
 
 ROOT = Path(__file__).parents[2]
 SAME = ("counting.md", "counting.csv", "counting.jsonl")
@@ -112,11 +113,16 @@ def test_a_trial_that_kills_its_worker_is_found_and_its_neighbours_are_not_blame
     assert quarantined == {4: "its worker died", 7: "its worker died"}
 
 
-def test_a_suspect_runs_alone(run, tmp_path):
-    """Trial 1 was in flight with the guilty one; only deaths alone are counted."""
-    settings = Counting(trials=3, deadly=(0,), pause=0.2)
-    records, quarantined = run(tmp_path / "s.sqlite", settings)
-    assert (list(records), list(quarantined)) == ([1, 2], [0])
+def test_a_suspect_runs_alone_and_last(run, tmp_path):
+    """Trial 1 was in flight with the guilty one; only deaths alone are counted.
+
+    A trial that dies does not keep the others waiting.
+    """
+    told = []
+    settings = Counting(trials=6, deadly=(0,), pause=0.2)
+    records, quarantined = run(tmp_path / "s.sqlite", settings, watch=told.append)
+    assert (list(records), list(quarantined)) == ([1, 2, 3, 4, 5], [0])
+    assert next(p for p in told if p.failed).done == 5
     with contextlib.closing(sqlite3.connect(tmp_path / "s.sqlite")) as reader:
         counted = reader.execute("SELECT number, count(*) FROM failures GROUP BY number")
         assert counted.fetchall() == [(0, 3)]
@@ -132,15 +138,6 @@ def test_a_worker_that_somebody_kills_is_forgiven_for_a_while(run, tmp_path, mon
     assert (list(records), sorted(quarantined)) == ([1], [0, 2])
     tried = [int(mark.name.split("-")[0]) for mark in marks.iterdir()]
     assert (6 <= tried.count(0) <= 7, 3 <= tried.count(2) <= 4) == (True, True), tried
-
-
-def test_suspects_come_last(run, tmp_path):
-    """A trial that dies does not keep the others waiting."""
-    told = []
-    settings = Counting(trials=9, deadly=(0,), pause=0.02)
-    run(tmp_path / "s.sqlite", settings, watch=told.append)
-    first_failure = next(p for p in told if p.failed)
-    assert first_failure.done == 8
 
 
 def test_a_worker_that_dies_once_loses_nothing(run, tmp_path):
@@ -228,13 +225,27 @@ def test_workers_have_one_thread_and_ignore_the_keyboard(run, tmp_path):
 # Killed
 
 
-def start(folder, where, *changes):
-    """The study in a process group of its own."""
+def start(folder, where, trials, gate=""):
+    """The study in a process group of its own; with a gate it cannot end before that is there."""
+    changes = [f"trials={trials}", "pause=0.05"]
     return subprocess.Popen(
         [sys.executable, "-m", "tests.studies.counting", str(folder), str(where), *changes],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-        start_new_session=True,
+        env={**os.environ, GATE: str(gate)}, start_new_session=True,
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The reports of so many trials that nobody disturbs."""
+
+    @cache
+    def of(trials: int, **changes) -> list[bytes]:
+        folder = tmp_path_factory.mktemp("quiet")
+        reproduce(["counting"], out=folder, jobs=2, changes={"trials": trials, **changes})
+        return reports(folder)
+
+    return of
 
 
 def n_rows(folder):
@@ -251,54 +262,33 @@ def wait_until(condition, process):
         time.sleep(0.01)
 
 
-def many_enough(n_kills):
-    """So many trials that a run killed n times is not finished before."""
-    return 10 * n_kills + 10
-
-
-def killed_and_resumed(folder, n_kills, seed, everything):
+def killed_and_resumed(folder, n_kills, trials, everything):
     """Kill the run again and again, with its workers or without, then let it finish."""
-    chance = random.Random(seed)
-    kills, trials = 0, many_enough(n_kills)
-    while kills < n_kills:
-        process = start(folder, 2, f"trials={trials}", "pause=0.05")
+    chance = random.Random(1)
+    gate = folder.with_name("gate")
+    for _ in range(n_kills):
         before = n_rows(folder)
-        wait_until(lambda before=before: n_rows(folder) > before, process)
+        process = start(folder, 2, trials, gate)
+        wait_until(lambda before=before: n_rows(folder) >= min(before + 1, trials - 1), process)
         time.sleep(chance.random() * 0.1)
-        if process.poll() is not None:
-            process.communicate()
-            break
         if everything:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
         process.communicate()
-        kills += 1
-    process = start(folder, 2, f"trials={trials}", "pause=0.05")
+        assert process.returncode == -signal.SIGKILL
+    process = start(folder, 2, trials)
     out, err = process.communicate()
-    assert process.returncode == 0, err
-    return kills, out
+    assert (process.returncode, out) == (0, f"{trials} []\n"), err
 
 
-def check_killed(tmp_path, n_kills, everything):
-    disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
-    kills, out = killed_and_resumed(disturbed, n_kills, 1, everything)
-    assert kills == n_kills
-    assert out == f"{many_enough(n_kills)} []\n"
-    changes = {"trials": many_enough(n_kills), "pause": 0.05}
-    reproduce(["counting"], out=quiet, jobs=2, changes=changes)
-    assert reports(disturbed) == reports(quiet)
-
-
+@pytest.mark.parametrize(
+    ("n_kills", "trials"), [(2, 30), pytest.param(20, 210, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("everything", [True, False], ids=["with workers", "without workers"])
-def test_a_killed_run_resumes(tmp_path, everything):
-    check_killed(tmp_path, 2, everything)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("everything", [True, False], ids=["with workers", "without workers"])
-def test_a_run_killed_twenty_times_resumes(tmp_path, everything):
-    check_killed(tmp_path, 20, everything)
+def test_a_killed_run_resumes(tmp_path, undisturbed, everything, n_kills, trials):
+    killed_and_resumed(tmp_path / "disturbed", n_kills, trials, everything)
+    assert reports(tmp_path / "disturbed") == undisturbed(trials, pause=0.05)
 
 
 def test_a_worker_that_begins_after_its_run_was_killed_ends():
@@ -318,25 +308,17 @@ def children(pid):
     return [child.pid for child in psutil.Process(pid).children()]
 
 
-def check_killed_workers(tmp_path, n_kills):
-    """Kill a worker in the middle of a trial, over and over; no trial is lost or doubled."""
-    disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
-    trials = 8 * n_kills
-    process = start(disturbed, 2, f"trials={trials}", "pause=0.05")
+def kill_workers(process, n_kills, n_done):
+    """Kill one worker after another, each when some more trials are done; how many were there."""
     kills = 0
-    for target in range(1, trials, 8):
-        wait_until(lambda target=target: n_rows(disturbed) >= target, process)
+    for number in range(n_kills):
+        wait_until(lambda number=number: n_done() >= 8 * number + 1, process)
         workers = [pid for pid in children(process.pid) if "loky" in command_line(pid)]
-        if not workers:
-            continue
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(workers[0], signal.SIGKILL)
-            kills += 1
-    out, err = process.communicate()
-    assert kills >= n_kills - 1
-    assert (process.returncode, out) == (0, f"{trials} []\n"), err
-    reproduce(["counting"], out=quiet, jobs=2, changes={"trials": trials, "pause": 0.05})
-    assert reports(disturbed) == reports(quiet)
+        if workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(workers[0], signal.SIGKILL)
+                kills += 1
+    return kills
 
 
 def command_line(pid):
@@ -345,17 +327,22 @@ def command_line(pid):
     return ""
 
 
-def test_killed_workers_lose_nothing(tmp_path):
-    check_killed_workers(tmp_path, 3)
-
-
-@pytest.mark.slow
-def test_workers_killed_twenty_times_lose_nothing(tmp_path):
-    check_killed_workers(tmp_path, 21)
+@pytest.mark.parametrize(
+    ("n_kills", "trials"), [(3, 30), pytest.param(21, 210, marks=pytest.mark.slow)]
+)
+def test_killed_workers_lose_nothing(tmp_path, undisturbed, n_kills, trials):
+    """A worker is killed in the middle of a trial, over and over; no trial is lost or doubled."""
+    disturbed, gate = tmp_path / "disturbed", tmp_path / "gate"
+    process = start(disturbed, 2, trials, gate)
+    assert kill_workers(process, n_kills, lambda: n_rows(disturbed)) >= n_kills - 1
+    gate.touch()
+    out, err = process.communicate()
+    assert (process.returncode, out) == (0, f"{trials} []\n"), err
+    assert reports(disturbed) == undisturbed(trials, pause=0.05)
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path):
-    process = start(tmp_path, 2, "trials=200", "pause=0.05")
+    process = start(tmp_path, 2, 200, gate=tmp_path / "gate")
     wait_until(lambda: n_rows(tmp_path) >= 3, process)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate()
@@ -370,11 +357,18 @@ def test_an_interrupt_keeps_what_is_done(tmp_path):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A scheduler with two worker processes of one thread each."""
+    """A scheduler with two worker processes of one thread each.
+
+    Fifteen seconds after a death it would give up a worker that is just being replaced again.
+    """
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as made:
+    dask = pytest.importorskip("dask")
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as made,
+    ):
         yield made
 
 
@@ -396,16 +390,14 @@ def test_a_cluster_quarantines_too(tmp_path, cluster):
     assert list(made.reports[0].failed) == [1]
 
 
-def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster):
+def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, undisturbed, monkeypatch):
     """The reason is the one that local workers give, so that reports are the same bytes."""
+    monkeypatch.setattr("didact.studies.workers.PATIENCE", 3600)  # busy machines are slow
     changes = {"trials": 5, "deadly": (1,)}
-    made = reproduce(
-        ["counting"], out=tmp_path / "a", cluster=cluster.scheduler_address, changes=changes
-    )
+    made = reproduce(["counting"], out=tmp_path, cluster=cluster.scheduler_address, changes=changes)
     assert dict(made.reports[0].failed) == {1: "its worker died"}
     assert list(made.reports[0].records) == [0, 2, 3, 4]
-    reproduce(["counting"], out=tmp_path / "b", jobs=2, changes=changes)
-    assert reports(tmp_path / "a") == reports(tmp_path / "b")
+    assert reports(tmp_path) == undisturbed(**changes)
 
 
 def test_a_worker_of_another_version_is_told(monkeypatch):
@@ -415,16 +407,14 @@ def test_a_worker_of_another_version_is_told(monkeypatch):
     )  # fmt: skip
 
 
-def test_a_cluster_that_loses_a_worker_finishes(tmp_path, cluster):
-    changes = {"trials": 40, "pause": 0.05}
-    process = start(tmp_path / "a", cluster.scheduler_address, "trials=40", "pause=0.05")
-    wait_until(lambda: n_rows(tmp_path / "a") >= 4, process)
+def test_a_cluster_that_loses_a_worker_finishes(tmp_path, cluster, undisturbed):
+    process = start(tmp_path, cluster.scheduler_address, 30)
+    wait_until(lambda: n_rows(tmp_path) >= 4, process)
     victim = next(iter(cluster.workers.values()))
     os.kill(victim.pid, signal.SIGKILL)
     out, err = process.communicate()
-    assert (process.returncode, out) == (0, "40 []\n"), err
-    reproduce(["counting"], out=tmp_path / "b", jobs=2, changes=changes)
-    assert reports(tmp_path / "a") == reports(tmp_path / "b")
+    assert (process.returncode, out) == (0, "30 []\n"), err
+    assert reports(tmp_path) == undisturbed(30, pause=0.05)
 
 
 def test_a_cluster_that_is_not_there(monkeypatch):
