@@ -60,7 +60,7 @@ def test_json_is_for_machines(didact):
     assert [found["holds"] for found in study["findings"]] == [True, True]
 
 
-def test_settings_change_and_the_report_says_so(didact, tmp_path):
+def test_settings_change_and_the_report_says_so_and_the_page_keeps_them(didact, tmp_path):
     answer = didact("reproduce", "features", *SMALL, "--seed", "3", "--out", "there")
     assert answer.code == 0
     report = (tmp_path / "there" / "features.md").read_text()
@@ -68,6 +68,10 @@ def test_settings_change_and_the_report_says_so(didact, tmp_path):
     assert "- trials is 2, not 30 (appendix, Figure 7, caption: 30 runs)" in report
     assert "- samples is 500, not 1,000,000" in report
     assert "| seed | 3 | our choice |" in report
+    didact("reproduce", "example", "--quick", "--out", "there")
+    page = (tmp_path / "there" / "index.html").read_text()
+    assert '<h2 id="features">' in page
+    assert "<td>seed</td><td>3</td>" in page
 
 
 def test_the_page_collects_what_earlier_runs_left(didact, tmp_path):
@@ -76,14 +80,6 @@ def test_the_page_collects_what_earlier_runs_left(didact, tmp_path):
     page = (tmp_path / "reproduction-quick" / "index.html").read_text()
     assert '<h2 id="example">' in page
     assert '<h2 id="uvm-failure">' in page
-
-
-def test_the_page_keeps_studies_with_other_settings(didact, tmp_path):
-    didact("reproduce", "features", *SMALL, "--seed", "3", "--out", "there")
-    didact("reproduce", "example", "--quick", "--out", "there")
-    page = (tmp_path / "there" / "index.html").read_text()
-    assert '<h2 id="features">' in page
-    assert "<td>seed</td><td>3</td>" in page
 
 
 def test_what_cannot_be_on_the_page_is_named(didact, tmp_path):
@@ -217,7 +213,9 @@ def test_a_file_in_the_way_of_the_folder(didact, tmp_path):
 
 # Interrupted
 
-LONG = ("reproduce", "features", "-s", "features=12,14", "--out", "there", "--jobs", "1")
+WORK = ("-s", "features=12,14", "-s", "trials=400")
+LONG = ("reproduce", "features", *WORK, "--out", "there", "--jobs", "1")
+"""So long that it is interrupted before its end on any machine."""
 
 
 def rows(path) -> int:
@@ -244,9 +242,9 @@ def test_an_interrupt_exits_with_130_and_says_how_to_go_on(tmp_path):
     assert (process.returncode, out) == (130, ""), err
     last = err.splitlines()[-1]
     assert last.startswith("didact: interrupted: features has ")
-    assert last.endswith(" of 60 trials; the same command goes on from there")
+    assert last.endswith(" of 800 trials; the same command goes on from there")
     assert "Traceback" not in err
-    assert 2 <= rows(store) < 60
+    assert 2 <= rows(store) < 800
 
 
 def test_a_terminal_shows_a_bar(tmp_path):
