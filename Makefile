@@ -33,10 +33,10 @@ demo: install
 	@$(BIN)/python examples/demo.py demo
 
 test: setup
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 test-all: setup
-	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
 
 # The quick tests with the lowest versions that pyproject.toml allows, apart from .venv (needs uv),
 # but for those whose text belongs to the newest ones.
@@ -46,7 +46,7 @@ test-lowest:
 	uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --all-extras -r pyproject.toml
 	uv pip install --quiet --python $(LOWEST) hypothesis pytest pytest-xdist
 	uv pip install --quiet --python $(LOWEST) --no-deps -e .
-	$(LOWEST)/bin/python -m pytest -q -n 2 -m "not slow" --ignore=tests/edges/test_page.py \
+	$(LOWEST)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" --ignore=tests/edges/test_page.py \
 	    --ignore=tests/edges/test_cli_reference.py --ignore=tests/test_docs.py
 
 # Changes the code in one place after another and counts the changes that no test notices.
