@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import redirect_stderr
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,28 @@ def test_files_that_pages_name_exist():
     assert len(named) > 20
     for file in sorted(named):
         assert (ROOT / file).exists() or (ROOT / "src" / "didact" / file).exists(), file
+
+
+def test_modules_that_pages_name_exist():
+    """A dotted name is a module or what is in one; formats (`didact.task/1`) and groups are not."""
+    groups = {f"didact.{kind}" for kind in ("worlds", "teachers", "learners", "strategies")}
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        text = page.read_text(encoding="utf-8")
+        for name in set(re.findall(r"\bdidact(?:\.[a-zA-Z_]\w*)+(?!/\d)\b", text)) - groups:
+            assert resolves(name), f"{page.name}: {name}"
+
+
+def resolves(name: str) -> bool:
+    value = didact
+    for number, part in enumerate(name.split(".")[1:], 2):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            try:
+                value = import_module(".".join(name.split(".")[:number]))
+            except ImportError:
+                return False
+    return True
 
 
 def test_contributing_names_every_room():
