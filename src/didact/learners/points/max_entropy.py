@@ -20,7 +20,6 @@ sum of discount^t log p_w(a_t|s_t). The length of w is the confidence, and is le
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from didact.errors import NotConverged
 from didact.inputs import finite_number
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence
-from didact.learners.points.bfgs import Ascent, ascend
+from didact.learners.points.ball import Highest, highest_in_ball
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.derived import UNIT, reward_table
@@ -140,10 +139,8 @@ def max_entropy(
     penalty = finite_number(penalty, "penalty", 0.0)
     most_norm = finite_number(most_norm, "most_norm", 1e-6)
     dual = Dual(evidence, penalty)
-    found, bounded = _highest(dual, rng, most_norm)
-    certain = (
-        "a summit of a concave function, so the best weights" if dual.is_concave else "a summit"
-    )
+    highest = highest_in_ball(dual, evidence.mdp.n_features, most_norm, rng)
+    found = highest.ascent
     return point_belief(
         evidence.mdp,
         "max-entropy",
@@ -157,53 +154,36 @@ def max_entropy(
             "norm": float(np.linalg.norm(found.point)),
             "concave": dual.is_concave,
             "converged": found.is_summit,
-            "convergence": f"{certain if found.is_summit else 'no summit'}; "
-            f"the slope left is {found.slope:.1e}",
+            "convergence": _in_words(highest, dual.is_concave, most_norm),
             "n_solves": dual.n_solves,
         },
-        notes=_notes(evidence, found, bounded, most_norm),
+        notes=_notes(evidence, highest, penalty, most_norm),
     )
 
 
-def _highest(dual: Dual, rng: np.random.Generator, most_norm: float) -> tuple[Ascent, bool]:
-    """The summit inside the ball |w| <= most_norm, and whether its border holds it back.
-
-    A concave function whose summit lies outside of the ball is highest on its border. A summit
-    from which longer weights are no worse is none: it only became too flat to climb.
-    """
-    start = np.zeros(dual.mdp.n_features)
-    found = ascend(_stopped_outside(dual, most_norm), start, rng)
-    length = float(np.linalg.norm(found.point))
-    if length == 0.0:
-        return found, False
-    longest = found.point * (most_norm / length)
-    if length < most_norm and dual(longest)[0] < found.value:
-        return found, False
-    return ascend(dual, longest, rng, radius=most_norm), True
+def _in_words(found: Highest, is_concave: bool, most_norm: float) -> str:
+    """How far the weights can be trusted: what was checked, and what follows from it."""
+    left = f"the slope left is {found.ascent.slope:.1e}"
+    if not found.ascent.is_summit:
+        return f"no summit; {left}"
+    if not is_concave:
+        return f"a summit; {left}"
+    best = (
+        f"the best weights of norm {most_norm:g} or less" if found.on_border else "the best weights"
+    )
+    return f"a summit of a concave function, so {best}; {left}"
 
 
-def _stopped_outside(dual: Dual, most_norm: float) -> Any:
-    """The function, made flat outside of the ball: a climb that gets there ends there."""
-
-    def inside(weights: Floats) -> tuple[float, Floats]:
-        length = float(np.linalg.norm(weights))
-        if length < most_norm:
-            return dual(weights)
-        value, _ = dual(weights * (most_norm / length))
-        return value, np.zeros(weights.size)
-
-    return inside
-
-
-def _notes(evidence: Evidence, found: Ascent, bounded: bool, most_norm: float) -> tuple[str, ...]:
+def _notes(evidence: Evidence, found: Highest, penalty: float, most_norm: float) -> tuple[str, ...]:
     notes = []
     if not evidence.n_pairs:
         notes.append("nothing was shown: all weights match it, and 0 (the uniform policy) is kept")
-    if bounded:
+    if found.on_border:
+        remedy = "a larger penalty" if penalty else "a penalty to choose their size"
         notes.append(
-            f"the weights grew to the largest norm allowed, {most_norm:g}: the demonstrations are "
-            "too regular for a finite reward; give a penalty to choose its size"
+            f"the weights grew to the largest norm allowed, {most_norm:g}, and longer ones fit no "
+            f"worse; give {remedy}, or a larger most_norm"
         )
-    if not found.is_summit:
-        notes.append(f"the climb did not converge: a slope of {found.slope:.1e} is left")
+    if not found.ascent.is_summit:
+        notes.append(f"the climb did not converge: a slope of {found.ascent.slope:.1e} is left")
     return tuple(notes)
