@@ -42,7 +42,7 @@ FLOORS = {
                  {"bounds", "check", "teach"}, {"contradictions"}, {"rank", "select"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
     "studies": ({REST}, {"paper"}, {"registry"}),
-    "report": ({REST}, {"terminal"}, {"page"}, {"studies"}),
+    "report": ({REST}, {"terminal", "page"}, {"studies"}),
 }  # fmt: skip
 """Inside a room, from the ground up: modules below sub-rooms below the modules that use them.
 

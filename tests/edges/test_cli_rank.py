@@ -8,7 +8,7 @@ import pytest
 
 from didact.mdp import save_task
 from didact.report.page.rank import rank_svg
-from didact.report.terminal.rank import between
+from didact.report.verdicts import between
 from didact.teaching.rank import Difficulty
 from didact.worlds import make
 from tests.command_line import Terminal, refused

@@ -107,6 +107,15 @@ def _pair(task: Task, state: int, action: int) -> str:
     return f"{shown_name(mdp.action_name(action))} in {shown_name(mdp.state_name(state))}"
 
 
+def between(low: int | None, high: int | None) -> str:
+    """'3' when proved, '2..3' between bounds, '3+' when more would be needed than can be shown."""
+    if high is None:
+        return "-"
+    if low is None:
+        return f"{high}+"
+    return f"{high}" if low == high else f"{low}..{high}"
+
+
 def statement_words(task: Task, state: int, action: int, other: int) -> str:
     """An action against another in a state, by their names."""
     against = shown_name(task.mdp.action_name(other))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from didact.report.page.templates import render
-from didact.report.terminal.rank import between
+from didact.report.verdicts import between
 from didact.teaching.rank import Difficulty
 
 LONGEST_BAR = 420

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from didact.inputs import shown_name
 from didact.report.terminal.worlds import INDENT, indented
+from didact.report.verdicts import between
 from didact.teaching.rank import Difficulty
 
 COLUMNS = ("states", "k", "facets", "equal", "demos", "pairs", "shows", "time")
@@ -54,15 +55,6 @@ def _cells(row: Difficulty) -> list[str]:
         f"{100 * (row.share or 0):.0f}%",
         f"{row.seconds:.1f} s",
     ]
-
-
-def between(low: int | None, high: int | None) -> str:
-    """'3' when proved, '2..3' between bounds, '3+' when more would be needed than can be shown."""
-    if high is None:
-        return "-"
-    if low is None:
-        return f"{high}+"
-    return f"{high}" if low == high else f"{low}..{high}"
 
 
 def _bars(rows: Sequence[Difficulty], width: int) -> list[Text]:
