@@ -11,12 +11,14 @@ from tests.floors import (
     LEVEL_OF,
     LEVELS,
     MAY_LOOK_UP,
+    OPEN_BY_NAME,
     PACKAGE,
     REST,
     imported,
     modules,
     name_of,
     named_in_text,
+    opens_by_name,
     package_of,
     room_of,
     wrong_imports,
@@ -44,6 +46,30 @@ def test_the_one_exception_is_there_and_looks_up():
     room = ("didact", room_of(path))
     assert wrong_imports((*room, "elsewhere"), source, room)
     assert wrong_imports(name_of(path), source, room) == []
+
+
+def test_only_these_import_what_they_are_told_by_name():
+    found = {
+        ".".join(name_of(path)) for path in modules() if opens_by_name(path.read_text("utf-8"))
+    }
+    assert found == {*OPEN_BY_NAME}
+
+
+@pytest.mark.parametrize(
+    ("source", "opens"),
+    [
+        ("import_module(name)", True),
+        ('import_module("didact." + room)', True),
+        ('importlib.import_module(f"didact.{room}")', True),
+        ("__import__(name)", True),
+        ('def f():\n    exec(f"import {name}")', True),
+        ('import_module("json")', False),
+        ("model.eval_at(place)", False),
+        ('re.compile("x")', False),
+    ],
+)
+def test_imports_by_name_are_found(source, opens):
+    assert opens_by_name(source) == opens
 
 
 def test_floors_name_what_is_there():
