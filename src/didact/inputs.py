@@ -24,6 +24,9 @@ Kind = TypeVar("Kind")
 LARGEST_COUNT = 2**53
 """Nobody counts further, and floats cannot."""
 
+FAILURES = (Exception, SystemExit)
+"""What somebody else's code may raise; to leave the process is a failure of it too."""
+
 LONGEST_NAME = 40
 """How many signs of a name that others chose are shown."""
 
@@ -36,7 +39,7 @@ def shown(value: Any) -> str:
         text = str(value) if isinstance(value, Decimal | Fraction) else reprlib.repr(value)
     except (ValueError, RecursionError):
         text = f"a very long {type(value).__name__}"
-    except Exception:  # whatever a stranger's own repr raises
+    except FAILURES:  # whatever a stranger's own repr raises
         text = f"a {type(value).__name__} that cannot be written out"
     text = " ".join(text.splitlines())
     return text if len(text) <= 60 else text[:57] + "..."
@@ -65,7 +68,7 @@ def own_code(what: str) -> Iterator[None]:
         yield
     except DidactError:
         raise
-    except Exception as error:
+    except FAILURES as error:
         raise InvalidParameter(f"{what} failed: {reason_of(error)}") from error
 
 
@@ -154,7 +157,7 @@ def entries(value: Any, place: str, what: str) -> list[Any]:
             return list(value)
         except DidactError:
             raise
-        except Exception as error:  # whatever a stranger's own iterator raises
+        except FAILURES as error:  # whatever a stranger's own iterator raises
             raise InvalidParameter(
                 f"{place} must be a list of {what}; going through it failed: {reason_of(error)}"
             ) from None

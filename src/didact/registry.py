@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from didact.errors import DidactError, DidactWarning, InvalidParameter
-from didact.inputs import in_one_line, nearest_spelling, own_code, reason_of, shown
+from didact.inputs import FAILURES, in_one_line, nearest_spelling, own_code, reason_of, shown
 
 Thing = TypeVar("Thing")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -198,7 +198,7 @@ class Registry(Generic[Thing]):
                 continue
             try:
                 self.register(entry.name, entry.load())
-            except Exception as error:
+            except FAILURES as error:
                 own = isinstance(error, DidactError)
                 warnings.warn(
                     f"the {self.kind} {entry.name!r} of {entry.value!r} is left out, because it "

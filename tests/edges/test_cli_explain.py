@@ -181,11 +181,14 @@ def test_the_nearest_is_taught_when_asked_for(didact, tmp_path):
         ),
         ("high.json", "policy[1] must be an action from 0 to 3; it is 9"),
         ("half.json", "policy[1] must be an action, a whole number"),
-        ("text.json", "must hold actions (S,) or probabilities (S, A)"),
-        ("object.json", "must hold actions (S,) or probabilities (S, A)"),
+        ("text.json", "policy[0] must be a finite number"),
+        ("object.json", "policy must be a number"),
         ("nowhere:act", "--policy nowhere:act cannot be loaded: ModuleNotFoundError"),
         ("json:nothing", "--policy json:nothing cannot be loaded: AttributeError"),
-        ("failing:act", "failing:act failed: ZeroDivisionError: division by zero"),
+        (
+            "failing:act",
+            "failing:act: the policy failed in state 1: ZeroDivisionError: division by zero",
+        ),
     ],
 )
 def test_a_bad_policy_is_told_in_one_line(didact, tmp_path, policy, message):
@@ -223,6 +226,4 @@ def test_help_says_what_it_does(didact):
 
 def test_a_pickled_array_is_not_opened(didact, tmp_path):
     np.save(tmp_path / "evil.npy", np.array([print], dtype=object), allow_pickle=True)
-    refused(
-        didact("explain", "six-cell", "--policy", "evil.npy"), "it is no array that NumPy saved"
-    )
+    refused(didact("explain", "six-cell", "--policy", "evil.npy"), "must hold plain numbers")

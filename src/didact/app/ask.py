@@ -11,7 +11,8 @@ import numpy as np
 
 from didact.active import Question, Run, ask
 from didact.errors import InvalidParameter
-from didact.files.json import require_writable, shown_path, write_json
+from didact.files.json import require_writable, write_json
+from didact.files.reading import shown_path
 from didact.mdp import MDP, Demonstration, Task, load_demonstrations
 from didact.mdp.layout import ARROW_OF
 from didact.planning.rollouts import draw

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
-from didact.files.json import shown_path
+from didact.files.reading import shown_path
 from didact.mdp import Task
 from didact.mdp.exchange.recordings import Recording, format_of_name, load_recording, save_recording
 from didact.teaching import Lesson

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter
-from didact.files.json import read_json, shown_path
-from didact.inputs import reason_of
+from didact.errors import DidactError, InvalidModel, InvalidParameter
+from didact.files.arrays import read_array
+from didact.files.json import read_json
+from didact.files.reading import shown_path
+from didact.inputs import FAILURES, reason_of
 from didact.mdp import Task
-from didact.numerics.exact import Floats
+from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
+from didact.planning.policies import require_plain_numbers
 from didact.worlds import worlds
 from didact.worlds.gym.environments import describe, open_environment
 from didact.worlds.gym.policies import environment_states, in_numbers
@@ -37,35 +40,36 @@ def read_policy(
     try:
         if callable(given) or hasattr(given, "predict"):
             return as_policy(task.mdp, in_numbers(given, numbers, n_states))
-        return _from_table(task, in_numbers(_as_array(given), numbers, n_states), n_states)
+        return _from_table(task, _as_array(given), numbers, n_states)
     except DidactError as error:
         raise InvalidModel(f"{shown_path(text)}: {error}") from None
-    except Exception as error:
+    except FAILURES as error:
         raise InvalidParameter(f"{shown_path(text)} failed: {reason_of(error)}") from error
 
 
 def _as_array(given: Any) -> Any:
-    try:
-        return np.asarray(given).astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidModel("must hold actions (S,) or probabilities (S, A)") from None
+    """A table of whole numbers or floats; JSON and lists are read as exactly as elsewhere."""
+    array = given if hasattr(given, "dtype") else Numbers.read(given, "policy").floats
+    return require_plain_numbers(np.asarray(array))
 
 
-def _from_table(task: Task, table: Any, n_states: int) -> Floats:
-    """Probabilities from a table of actions or probabilities by the task's states."""
+def _from_table(task: Task, table: Any, numbers: tuple[int, ...], n_states: int) -> Floats:
+    """Probabilities from a table of actions or probabilities, by either numbering of states."""
     mdp = task.mdp
-    if table.ndim not in (1, 2) or len(table) != mdp.n_states:
+    fits = table.ndim in (1, 2) and len(table) in (mdp.n_states, n_states)
+    if not fits or (table.ndim == 2 and table.shape[1] != mdp.n_actions):
         expected = " or ".join(map(str, sorted({mdp.n_states, n_states})))
         raise InvalidModel(
             f"must hold {expected} actions, or so many rows of {mdp.n_actions} probabilities; "
             f"the shape is {table.shape}"
         )
-    return as_policy(mdp, table if table.ndim == 2 else lambda state: table[state])
+    own = in_numbers(table, numbers, n_states)
+    return as_policy(mdp, own if own.ndim == 2 else lambda state: own[state])
 
 
 def _load(text: str) -> Any:
     if text.endswith(".npy"):
-        return _load_array(text)
+        return read_array(text)
     if text.endswith(".json"):
         return read_json(text)
     module, colon, name = text.partition(":")
@@ -74,14 +78,6 @@ def _load(text: str) -> Any:
             f"--policy must be 'optimal', a .npy or .json file, or module:name; it is {text!r:.60}"
         )
     return _import(module, name)
-
-
-def _load_array(path: str) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no array that NumPy saved"
-        raise InvalidFile(f"{shown_path(path)}: cannot be read: {reason}") from None
 
 
 def _import(module: str, name: str) -> Any:
@@ -93,7 +89,7 @@ def _import(module: str, name: str) -> Any:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as error:
+    except FAILURES as error:
         raise InvalidParameter(
             f"--policy {module}:{name} cannot be loaded: {reason_of(error)}"
         ) from None

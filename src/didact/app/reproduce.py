@@ -14,7 +14,7 @@ from typing import Any
 from didact import __version__
 from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.files.json import write_bytes, write_text
-from didact.inputs import reason_of, shown
+from didact.inputs import FAILURES, reason_of, shown
 from didact.plots.studies import KINDS, pictures
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import (
@@ -190,7 +190,7 @@ def report_of(study: Study, settings: Any, store: Store) -> StudyReport:
             seconds.setdefault(name, []).append(value)
     try:
         summary = study.summarise(settings, list(records.values()))
-    except Exception as error:
+    except FAILURES as error:
         raise NoReport(
             f"{study.name}: its {len(records)} trials are kept, but cannot be summed up: "
             f"{reason_of(error, 300)}"
@@ -257,7 +257,7 @@ def _other_reports(folder: Path, names: Sequence[str]) -> tuple[list[StudyReport
     found, left_out = [], []
     for name in study_names():
         path = folder / f"{name}.sqlite"
-        if name in names or not path.exists():
+        if name in names or not os.path.exists(path):
             continue
         study = find_study(name)
         try:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from didact.errors import InvalidFile
-from didact.files.json import shown_path
+from didact.files.reading import shown_path
 
 
 def write_folder(
@@ -54,7 +54,7 @@ def require_free(path: Path, *, replace: bool, is_such: Callable[[Path], bool]) 
 
 def _move(beside: Path, path: Path) -> None:
     """Put the new folder in place of the old one, if there is one."""
-    if not path.exists():
+    if not os.path.exists(path):
         beside.rename(path)
         return
     old = path.parent / f".didact-{secrets.token_hex(8)}.old"

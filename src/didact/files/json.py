@@ -6,30 +6,22 @@ import json
 import os
 import secrets
 import shutil
-import stat
 import tempfile
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile
+from didact.files.reading import read_text, reason_of, shown_path
 from didact.inputs import shown
 from didact.numerics.exact import MAX_DIGITS
-
-MAX_BYTES = 1_000_000_000
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
     """The value in a JSON file: decimals as Decimal, no NaN, no repeated keys."""
     place = shown_path(path)
-    try:
-        text = _read_bytes(path, place).decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidFile(f"{place}: must be a JSON text file in UTF-8; it is binary") from None
-    except InvalidFile:
-        raise
-    except (OSError, ValueError) as error:
-        raise InvalidFile(f"{place}: cannot be read: {_reason(error)}") from None
+    text = read_text(path)
     if text.startswith("\ufeff"):
         raise InvalidFile(f"{place}: must not begin with a byte order mark; save it without one")
     try:
@@ -53,35 +45,6 @@ def parse_json(text: str) -> Any:
     return json.loads(
         text, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=_without_repeats
     )
-
-
-def _read_bytes(path: str | os.PathLike[str], place: str) -> bytes:
-    """The bytes of a file or pipe; a device, which may never end, is refused."""
-    with open(path, "rb") as file:
-        status = os.fstat(file.fileno())
-        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-            raise InvalidFile(f"{place}: must be a file; it is a device")
-        content = bytearray()
-        while len(content) <= MAX_BYTES >= status.st_size and (part := file.read(2**20)):
-            content += part
-    if max(len(content), status.st_size) > MAX_BYTES:
-        raise InvalidFile(f"{place}: must have at most {MAX_BYTES} bytes; it has more")
-    return bytes(content)
-
-
-def shown_path(path: str | os.PathLike[str]) -> str:
-    """The path on one line."""
-    try:
-        text = os.fspath(path)
-    except TypeError:
-        raise InvalidFile(f"a path must be a string; it is {shown(path)}") from None
-    if not isinstance(text, str):
-        raise InvalidFile(f"a path must be a string; it is {shown(path)}")
-    return text if text.isprintable() else repr(text)
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
 
 
 def _decimal(text: str) -> Decimal:
@@ -127,6 +90,8 @@ def require_writable(path: str | os.PathLike[str]) -> None:
     place = shown_path(path)
     try:
         target = os.path.realpath(path)
+        with suppress(FileNotFoundError):
+            os.lstat(target)  # a name that is too long is refused here
         if os.path.isdir(target):
             raise InvalidFile(f"{place}: cannot be written: it is a directory")
         if not os.path.exists(target) or os.path.isfile(target):
@@ -135,7 +100,7 @@ def require_writable(path: str | os.PathLike[str]) -> None:
     except InvalidFile:
         raise
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{place}: cannot be written: {_reason(error)}") from None
+        raise InvalidFile(f"{place}: cannot be written: {reason_of(error)}") from None
 
 
 def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
@@ -152,7 +117,7 @@ def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
         else:
             _replace(target, content)
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{place}: cannot be written: {_reason(error)}") from None
+        raise InvalidFile(f"{place}: cannot be written: {reason_of(error)}") from None
 
 
 def _replace(target: str, content: bytes) -> None:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidFile, InvalidInput
-from didact.files.json import shown_path, write_bytes
+from didact.files.json import write_bytes
+from didact.files.reading import shown_path
 from didact.inputs import is_number, reason_of, shown
 from didact.learners.belief import Belief
 from didact.learners.certificate import Certificate

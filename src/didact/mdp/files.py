@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
-from didact.files.json import read_json, shown_path, write_json
+from didact.files.json import read_json, write_json
+from didact.files.reading import shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.model import MDP

@@ -6,9 +6,10 @@ import inspect
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.errors import DidactError, InvalidInput, InvalidModel
-from didact.inputs import reason_of
+from didact.inputs import FAILURES, in_one_line, reason_of
 from didact.mdp import MDP, as_mdp
 from didact.mdp.distributions import SUM_TOLERANCE
 from didact.numerics.exact import Floats
@@ -34,8 +35,9 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
         return _from_answers(mdp, _ask(mdp, given))
     try:
         array = np.asarray(given)
-    except Exception as error:
+    except FAILURES as error:
         raise InvalidModel(f"a policy must be a table: {reason_of(error)}") from None
+    require_plain_numbers(array)
     if array.ndim == 1 and array.dtype.kind in "iu" and array.size == mdp.n_states:
         if mdp.n_states == mdp.n_features:
             raise InvalidModel(
@@ -52,6 +54,16 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
             f"predict; the shape is {array.shape}"
         )
     return solve(mdp, given).policy
+
+
+def require_plain_numbers(table: NDArray[Any]) -> NDArray[Any]:
+    """The table, unless it holds truth values, complex numbers, records or dates."""
+    if table.dtype.kind in "bcVMm":
+        raise InvalidModel(
+            "a policy must hold plain numbers: actions (S,) or probabilities (S, A); it holds "
+            f"{in_one_line(table.dtype):.60}"
+        )
+    return table
 
 
 def _without_exploration(predict: Any) -> dict[str, Any]:
@@ -71,7 +83,7 @@ def _ask(mdp: MDP, answer: Any) -> list[Any]:
             answers.append(None if ends else answer(state))
         except DidactError:
             raise
-        except Exception as error:
+        except FAILURES as error:
             raise InvalidModel(
                 f"the policy failed in state {mdp.state_name(state)}: {reason_of(error)}"
             ) from error

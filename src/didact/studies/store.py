@@ -21,7 +21,7 @@ from typing import Any
 
 from didact import __version__
 from didact.errors import InvalidFile
-from didact.files.json import shown_path
+from didact.files.reading import shown_path
 from didact.inputs import in_one_line
 from didact.studies.settings import fingerprint, restored
 from didact.studies.study import Record, Study

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from didact import __version__
 from didact.errors import DidactError, InvalidParameter, NotMixed
-from didact.inputs import in_one_line, reason_of, whole_number
+from didact.inputs import FAILURES, in_one_line, reason_of, whole_number
 from didact.studies.study import Record, Trial
 
 ONE_THREAD = {
@@ -70,7 +70,7 @@ def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotMixed)
             record, seconds = _plain(trial(settings, number))
-    except Exception as error:
+    except FAILURES as error:
         took = time.perf_counter() - began
         return Attempt(None, {}, took, reason_of(error, 300), traceback.format_exc()[-5000:])
     return Attempt(record, seconds, time.perf_counter() - began)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import DidactError, InvalidParameter, NotConverged
-from didact.inputs import as_float, reason_of, shown
+from didact.inputs import FAILURES, as_float, reason_of, shown
 from didact.learners.chains import steps as kernels
 from didact.learners.chains.models import Scorer, shown_arrays
 from didact.learners.chains.priors import Density, Prior
@@ -257,7 +257,7 @@ def _answer(function: Any, name: str, weights: Floats, *more: Any) -> float:
         given = function(weights.copy(), *more)
     except DidactError:
         raise
-    except Exception as error:
+    except FAILURES as error:
         raise InvalidParameter(
             f"{name} failed at weights {weights.round(4).tolist()}: {reason_of(error)}"
         ) from error

@@ -24,6 +24,7 @@ from didact.numerics.exact import Floats
 
 ANNEALED_STEPS = 5_000
 """Steps of each annealed population: enough to tell high hills from low ones."""
+MOST_STARTS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class UnitWeights:
             rng,
             ShownFeatures(evidence),
             as_confidence(confidence),
-            whole_number(n_starts, "n_starts", 1),
+            whole_number(n_starts, "n_starts", 1, MOST_STARTS),
             cast(Norm, choice(norm, "norm", get_args(Norm))),
         )
 

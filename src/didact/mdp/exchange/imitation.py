@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
-from didact.files.json import read_json, shown_path, write_json
+from didact.files.json import read_json, write_json
+from didact.files.reading import shown_path
 from didact.inputs import in_one_line, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import (
@@ -38,7 +40,7 @@ EPISODES_TOGETHER = 1000
 
 def is_imitation(path: Path) -> bool:
     """Whether a folder is a dataset as saved to disk."""
-    return (path / STATE).is_file() and (path / INFO).is_file()
+    return os.path.isfile(path / STATE) and os.path.isfile(path / INFO)
 
 
 def read_imitation(path: Path) -> Recording:
@@ -58,9 +60,9 @@ def read_imitation(path: Path) -> Recording:
         return Recording(
             tuple(found),
             tuple(episodes),
-            load_task(task) if task.is_file() else None,
-            plain_numbers(read_json(lesson)) if lesson.is_file() else None,
-            foreign=not task.is_file(),
+            load_task(task) if os.path.isfile(task) else None,
+            plain_numbers(read_json(lesson)) if os.path.isfile(lesson) else None,
+            foreign=not os.path.isfile(task),
         )
     except InvalidFile:
         raise
@@ -94,7 +96,7 @@ def _data_files(path: Path, place: str) -> list[str]:
     listed = state.get("_data_files") if isinstance(state, dict) else None
     names = [e.get("filename") if isinstance(e, dict) else None for e in listed or [None]]
     for name in names:
-        if not isinstance(name, str) or Path(name).name != name or not (path / name).is_file():
+        if not isinstance(name, str) or Path(name).name != name or not os.path.isfile(path / name):
             raise InvalidFile(
                 f"{place}: {STATE} must name data files in this folder; it names {shown(name)}"
             )

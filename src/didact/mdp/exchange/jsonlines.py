@@ -8,19 +8,14 @@ The first line is an object with `format`, `task` and `lesson`; every other line
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
-from didact.files.json import (
-    MAX_BYTES,
-    parse_json,
-    shown_path,
-    write_text,
-)
+from didact.files.json import parse_json, write_text
+from didact.files.reading import read_lines, shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import (
@@ -53,17 +48,9 @@ def read_jsonlines(path: Path) -> Recording:
 
 def _lines(path: Path, place: str) -> Iterator[tuple[int, Any]]:
     """Number and value of each line that is not empty, read strictly."""
-    try:
-        if os.path.getsize(path) > MAX_BYTES:
-            raise InvalidFile(f"{place}: must have at most {MAX_BYTES} bytes; it has more")
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, _parse(line, f"{place}: line {number}")
-    except UnicodeDecodeError:
-        raise InvalidFile(f"{place}: must be a text file in UTF-8; it is binary") from None
-    except OSError as error:
-        raise InvalidFile(f"{place}: cannot be read: {error.strerror}") from None
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            yield number, _parse(line, f"{place}: line {number}")
 
 
 def _parse(line: str, place: str) -> Any:

@@ -17,7 +17,8 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
-from didact.files.json import read_json, shown_path
+from didact.files.json import read_json
+from didact.files.reading import shown_path
 from didact.inputs import reason_of, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import (
@@ -37,12 +38,12 @@ START = "start_state"
 
 def is_minari(path: Path) -> bool:
     """Whether a folder is a Minari dataset, or the data folder of one."""
-    return _metadata_file(path).is_file()
+    return os.path.isfile(_metadata_file(path))
 
 
 def _metadata_file(path: Path) -> Path:
     inner = path / "data" / "metadata.json"
-    return inner if inner.is_file() else path / "metadata.json"
+    return inner if os.path.isfile(inner) else path / "metadata.json"
 
 
 def datasets_root() -> Path:

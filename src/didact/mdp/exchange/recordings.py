@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.folders import require_free
-from didact.files.json import read_json, shown_path, write_json
+from didact.files.json import read_json, write_json
+from didact.files.reading import shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.files import task_document, task_from_document
@@ -166,7 +167,7 @@ def formats() -> dict[str, Format]:
 
 
 def _ends(suffix: str) -> Callable[[Path], bool]:
-    return lambda path: path.suffix == suffix and not path.is_dir()
+    return lambda path: path.suffix == suffix and not os.path.isdir(path)
 
 
 def load_recording(source: str | os.PathLike[str], *, format: str | None = None) -> Recording:
@@ -181,11 +182,12 @@ def load_recording(source: str | os.PathLike[str], *, format: str | None = None)
     known, path = formats(), Path(os.path.expanduser(source))
     if format is not None:
         chosen = _format(format)
-        is_id = format == "minari" and not path.exists()
+        is_id = format == "minari" and not os.path.exists(path)
         return chosen.read(local_folder(str(source)) if is_id else path)
-    if not path.exists() and VERSIONED.fullmatch(place) and not place.startswith((".", "/", "~")):
+    exists = os.path.exists(path)
+    if not exists and VERSIONED.fullmatch(place) and not place.startswith((".", "/", "~")):
         return known["minari"].read(local_folder(place))
-    if not path.exists():
+    if not exists:
         raise InvalidFile(f"{place}: cannot be read: No such file or directory")
     for known_format in known.values():
         if known_format.is_such(path):

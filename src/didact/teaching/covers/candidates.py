@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import entries, whole_number
+from didact.inputs import entries, shown, whole_number
 from didact.mdp import MDP, Demonstration
 from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
@@ -117,6 +117,11 @@ def candidate_demonstrations(
     if rollouts is None and _is_one_path(mdp, plan, starts):
         pairs, is_cut = _walk(mdp, plan, starts, horizon)
         return Candidates(pairs, mdp.n_actions, horizon, is_cut)
+    if each * starts.size > MOST_PAIRS:
+        raise InvalidParameter(
+            f"rollouts must be at most {MOST_PAIRS // starts.size} from each of {starts.size} "
+            f"starts; it is {shown(each)}"
+        )
     rng = as_generator(seed, "rollouts")
     sampled = _sample(mdp, plan, np.repeat(starts, each), horizon, rng)
     return Candidates(_distinct(sampled), mdp.n_actions, horizon, True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import nearest_spelling, reason_of, shown
+from didact.inputs import FAILURES, nearest_spelling, reason_of, shown
 
 _SAME_TABLE = {
     "Taxi-v3": "Taxi-v4",
@@ -83,7 +83,7 @@ def _make(id: str, make_kwargs: Mapping[str, Any]) -> Any:
         )
     try:
         return gymnasium.make(id, **make_kwargs).unwrapped
-    except Exception as error:
+    except FAILURES as error:
         raise InvalidParameter(f"gymnasium.make({id!r}) failed: {reason_of(error, 300)}") from None
 
 

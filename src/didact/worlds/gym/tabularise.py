@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import reason_of, shown, whole_number
+from didact.inputs import FAILURES, reason_of, shown, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import open_environment
@@ -329,7 +329,7 @@ class _CopyWalker:
         kept = (getattr(env, n, None) for n in ("spec", "action_space", "observation_space"))
         try:
             return copy.deepcopy(env, {id(part): part for part in kept if part is not None})
-        except Exception as error:
+        except FAILURES as error:
             raise Unsupported(
                 f"{self.name} cannot be copied, and the walk must come back to every state: "
                 f"{reason_of(error)}"

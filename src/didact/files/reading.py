@@ -1,0 +1,156 @@
+"""Texts and bytes from files, and no more of them than there may be.
+
+A path may name anything: /dev/zero, a pipe that nobody writes to, a sparse file of terabytes. What
+is no file is refused or read up to a limit, and sizes are compared before memory is taken.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Callable, Iterator
+from typing import IO, BinaryIO
+
+from didact.errors import InvalidFile
+from didact.inputs import shown
+
+Name = str | os.PathLike[str]
+
+MOST_BYTES = 400_000_000
+"""A text that is taken at once, and a line of one, has at most so many bytes."""
+MOST_BYTES_OF_LINES = 1_000_000_000
+"""A text that is taken line by line."""
+MOST_PIPED = 10_000_000
+"""What comes through a pipe, whose size nobody knows before its end."""
+PATIENCE = 10
+"""Seconds until somebody must have begun to write to a pipe."""
+AT_ONCE = 2**20
+
+
+def shown_path(path: Name) -> str:
+    """The path on one line."""
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise InvalidFile(f"a path must be a string; it is {shown(path)}") from None
+    if not isinstance(text, str):
+        raise InvalidFile(f"a path must be a string; it is {shown(path)}")
+    return text if text.isprintable() else repr(text)
+
+
+def reason_of(error: Exception) -> str:
+    """What the system says was wrong, without the name of the file."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def open_file(path: Name, *, pipes: bool = False) -> BinaryIO:
+    """A file open for reading; with `pipes` a pipe too. All else is refused, in one line."""
+    place = shown_path(path)
+    try:
+        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes it)
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
+    try:
+        _require_readable(file, place, pipes)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opening a pipe must not wait for somebody at its other end."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _require_readable(file: BinaryIO, place: str, pipes: bool) -> None:
+    if _is_regular(file):
+        return
+    if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        raise InvalidFile(f"{place}: must be a file; it is a device")
+    if not pipes:
+        raise InvalidFile(f"{place}: must be a file; it is a pipe")
+    import select
+
+    waiting = select.poll()
+    waiting.register(file, select.POLLIN)
+    if not waiting.poll(PATIENCE * 1000):
+        raise InvalidFile(f"{place}: is a pipe that nobody has written to for {PATIENCE} seconds")
+    os.set_blocking(file.fileno(), True)
+
+
+def read_text(path: Name) -> str:
+    """The text of a file or pipe in UTF-8, if it is no longer than it may be."""
+    with open_file(path, pipes=True) as file:
+        return _decoded(_whole(file, path, _limit(file, path, MOST_BYTES)), path)
+
+
+def read_lines(path: Name) -> Iterator[str]:
+    """The lines of such a text one after the other; the whole may be longer."""
+    with open_file(path, pipes=True) as file:
+        limit = _limit(file, path, MOST_BYTES_OF_LINES)
+        lines: IO[bytes] = file if _is_regular(file) else io.BytesIO(_whole(file, path, limit))
+        left, longest = limit, min(limit, MOST_BYTES)
+        while line := _next_line(lines, path, longest):
+            left -= len(line)
+            if left < 0 or len(line) > longest:
+                raise _too_long(path, limit)
+            yield _decoded(line, path)
+
+
+def _next_line(lines: IO[bytes], path: Name, longest: int) -> bytearray:
+    """The next line with its end; of a longer one enough to see that."""
+    line = bytearray()
+    while len(line) <= longest and (part := _taken(lines.readline, AT_ONCE, path)):
+        line += part
+        if part.endswith(b"\n"):
+            break
+    return line
+
+
+def _whole(file: BinaryIO, path: Name, limit: int) -> bytearray:
+    content = bytearray()
+    while len(content) <= limit and (part := _taken(file.read, AT_ONCE, path)):
+        content += part
+    if len(content) > limit:
+        raise _too_long(path, limit)
+    return content
+
+
+def _is_regular(file: BinaryIO) -> bool:
+    return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+
+
+def _limit(file: BinaryIO, path: Name, most: int) -> int:
+    """How many bytes are read; a file that has more is refused before any are."""
+    limit = most if _is_regular(file) else min(most, MOST_PIPED)
+    if os.fstat(file.fileno()).st_size > limit:
+        raise _too_long(path, limit)
+    return limit
+
+
+def _too_long(path: Name, limit: int) -> InvalidFile:
+    return InvalidFile(f"{shown_path(path)}: must have at most {limit} bytes; it has more")
+
+
+def _taken(read: Callable[[int], bytes], n_bytes: int, path: Name) -> bytes:
+    """The next bytes; a zero among them ends it at once, however many would follow."""
+    try:
+        part = read(n_bytes)
+    except OSError as error:
+        raise InvalidFile(f"{shown_path(path)}: cannot be read: {reason_of(error)}") from None
+    if b"\0" in part:
+        raise _binary(path)
+    return part
+
+
+def _decoded(content: bytes | bytearray, path: Name) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _binary(path) from None
+
+
+def _binary(path: Name) -> InvalidFile:
+    return InvalidFile(f"{shown_path(path)}: must be a JSON text file in UTF-8; it is binary")
