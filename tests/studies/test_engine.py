@@ -18,15 +18,11 @@ import pytest
 from didact.app.reproduce import reproduce
 from didact.errors import InvalidParameter
 from didact.studies import engine, register_study, setting
+from didact.studies.attempts import attempt, attempt_there
+from didact.studies.cluster import ClusterLost
 from didact.studies.engine import run_trials
 from didact.studies.store import Store
-from didact.studies.workers import (
-    ClusterLost,
-    LocalWorkers,
-    attempt,
-    attempt_there,
-    workers_of,
-)
+from didact.studies.workers import LocalWorkers, workers_of
 from tests.studies.counting import GATE, STUDY, Counting, count
 
 ROOT = Path(__file__).parents[2]
@@ -392,7 +388,7 @@ def test_a_cluster_quarantines_too(tmp_path, cluster):
 
 def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, undisturbed, monkeypatch):
     """The reason is the one that local workers give, so that reports are the same bytes."""
-    monkeypatch.setattr("didact.studies.workers.PATIENCE", 3600)  # busy machines are slow
+    monkeypatch.setattr("didact.studies.cluster.PATIENCE", 3600)  # busy machines are slow
     changes = {"trials": 5, "deadly": (1,)}
     made = reproduce(["counting"], out=tmp_path, cluster=cluster.scheduler_address, changes=changes)
     assert dict(made.reports[0].failed) == {1: "its worker died"}
@@ -418,7 +414,7 @@ def test_a_cluster_that_loses_a_worker_finishes(tmp_path, cluster, undisturbed):
 
 
 def test_a_cluster_that_is_not_there(monkeypatch):
-    monkeypatch.setattr("didact.studies.workers.ANSWER", 0.3)
+    monkeypatch.setattr("didact.studies.cluster.ANSWER", 0.3)
     with pytest.raises(
         InvalidParameter, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "
     ):

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import urllib.parse
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -23,11 +22,11 @@ from didact import __version__
 from didact.errors import InvalidFile
 from didact.files.reading import shown_path
 from didact.inputs import in_one_line
+from didact.studies.databases import MALFORMED, connect, in_words, locked, transaction
 from didact.studies.settings import fingerprint, restored
 from didact.studies.study import Record, Study
 
 STORE_FORMAT = "didact.study/1"
-SIGNATURE = b"SQLite format 3\0"
 MOST_FAILURES = 3
 """A trial that fails so often is left out and reported."""
 
@@ -65,7 +64,7 @@ class Store:
         """Open or create the store; one that belongs to anything else is refused untouched."""
         self.path = Path(path)
         self._place = shown_path(path)
-        self._lock = _locked(self.path)
+        self._lock = locked(self.path)
         about = {
             "format": STORE_FORMAT,
             "study": study.name,
@@ -74,7 +73,7 @@ class Store:
         }
         try:
             with self._told():
-                self._database = _connect(self.path)
+                self._database = connect(self.path)
             try:
                 with self._told():
                     self._prepare(about)
@@ -94,7 +93,7 @@ class Store:
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute("PRAGMA busy_timeout=5000")
         if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            with _transaction(database):
+            with transaction(database):
                 for statement in _SCHEMA.split(";\n"):
                     database.execute(statement)
                 database.executemany("INSERT INTO about VALUES (?, ?)", about.items())
@@ -159,12 +158,12 @@ class Store:
         """Write a finished trial, whole or not at all."""
         texts = _as_json(record), _as_json(seconds)
         row = (number, *texts, _digest(number, *texts))
-        with self._told(), _transaction(self._database):
+        with self._told(), transaction(self._database):
             self._database.execute("INSERT INTO trials VALUES (?, ?, ?, ?)", row)
 
     def add_failure(self, number: int, reason: str, details: str) -> int:
         """Write that a trial failed; how often it has failed so far."""
-        with self._told(), _transaction(self._database):
+        with self._told(), transaction(self._database):
             self._database.execute(
                 "INSERT INTO failures (number, reason, details) VALUES (?, ?, ?)",
                 (number, reason, details),
@@ -188,13 +187,13 @@ class Store:
 
     def forgive(self) -> None:
         """Forget all failures, so that quarantined trials are tried again."""
-        with self._told(), _transaction(self._database):
+        with self._told(), transaction(self._database):
             self._database.execute("DELETE FROM failures")
 
     def add_run(self, run: RunInfo) -> None:
         """Write down a run that ended, however it ended."""
         row = (run.began, run.workers, run.place, run.trials, run.wall, run.busy)
-        with self._told(), _transaction(self._database):
+        with self._told(), transaction(self._database):
             self._database.execute(
                 "INSERT INTO runs (began, workers, place, trials, wall, busy) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -234,97 +233,26 @@ class Store:
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
-            raise InvalidFile(f"{self._place}: {_in_words(error)}") from None
+            raise InvalidFile(f"{self._place}: {in_words(error)}") from None
         except OSError as error:
             raise InvalidFile(
                 f"{self._place}: cannot be read: {error.strerror}; give another --out"
             ) from None
         except UnicodeDecodeError:
             # SQLite's own complaint about a damaged schema quotes its bytes.
-            raise InvalidFile(f"{self._place}: {_in_words(_MALFORMED)}") from None
+            raise InvalidFile(f"{self._place}: {in_words(MALFORMED)}") from None
 
 
 def stored_settings(path: Path, study: Study) -> Any:
     """The settings that a store was made with, read beside whoever writes it."""
     try:
-        with closing(_connect(path)) as database:
+        with closing(connect(path)) as database:
             found = dict(database.execute("SELECT name, value FROM about"))
         return restored(study.settings, json.loads(found["settings"]))
     except (OSError, sqlite3.Error, ValueError, KeyError, TypeError, AttributeError):
         raise InvalidFile(
             f"{shown_path(path)}: its settings cannot be read; move it away, or give another --out"
         ) from None
-
-
-_MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
-
-
-def _in_words(error: sqlite3.Error) -> str:
-    """An error of SQLite and what to do about it."""
-    text = in_one_line(error)
-    if "full" in text or "disk I/O" in text:
-        return f"cannot be written: {text}; free some space and run the same command again"
-    if "readonly" in text or "unable to open" in text:
-        return f"cannot be written: {text}; give an --out that can be written to"
-    if "not a database" in text or "malformed" in text:
-        return f"is damaged or no store ({text}); move it away, or give another --out"
-    return f"cannot be used: {text}"
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """The open file; SQLite would take a few bytes of anything for an empty database."""
-    with suppress(FileNotFoundError, IsADirectoryError), open(path, "rb") as file:
-        if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
-            raise sqlite3.DatabaseError("file is not a database")
-    place = urllib.parse.quote(os.fspath(path.absolute()))
-    database = sqlite3.connect(f"file:{place}", uri=True, isolation_level=None)
-    database.text_factory = lambda text: text.decode(errors="replace")
-    return database
-
-
-@contextmanager
-def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All of what is done inside, or nothing of it."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            database.execute("ROLLBACK")
-        raise
-
-
-def _locked(path: Path) -> Any:
-    """The open lock file beside a store; the system frees it when this process ends."""
-    place = shown_path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path.with_name(f".{path.stem}.lock"), "a")  # noqa: SIM115 (held as long as the store)
-    except OSError as error:
-        raise InvalidFile(
-            f"{shown_path(path.parent)}: cannot be written: {error.strerror}; give another --out"
-        ) from None
-    try:
-        _take(file)
-    except OSError:
-        file.close()
-        raise InvalidFile(
-            f"{place}: another run is using it; wait for it, or give another --out"
-        ) from None
-    return file
-
-
-def _take(file: Any) -> None:
-    """Lock a file for this process, or raise OSError at once."""
-    if os.name == "nt":
-        import msvcrt
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _digest(number: int, record: str, seconds: str) -> str:

@@ -1,0 +1,86 @@
+"""SQLite files that one process writes: opened, locked, and complained about in one line."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidFile
+from didact.files.reading import shown_path
+from didact.inputs import in_one_line
+
+SIGNATURE = b"SQLite format 3\0"
+MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """The open file; SQLite would take a few bytes of anything for an empty database."""
+    with suppress(FileNotFoundError, IsADirectoryError), open(path, "rb") as file:
+        if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
+            raise sqlite3.DatabaseError("file is not a database")
+    place = urllib.parse.quote(os.fspath(path.absolute()))
+    database = sqlite3.connect(f"file:{place}", uri=True, isolation_level=None)
+    database.text_factory = lambda text: text.decode(errors="replace")
+    return database
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of what is done inside, or nothing of it."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+def locked(path: Path) -> Any:
+    """The open lock file beside a store; the system frees it when this process ends."""
+    place = shown_path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path.with_name(f".{path.stem}.lock"), "a")  # noqa: SIM115 (held as long as the store)
+    except OSError as error:
+        raise InvalidFile(
+            f"{shown_path(path.parent)}: cannot be written: {error.strerror}; give another --out"
+        ) from None
+    try:
+        _take(file)
+    except OSError:
+        file.close()
+        raise InvalidFile(
+            f"{place}: another run is using it; wait for it, or give another --out"
+        ) from None
+    return file
+
+
+def _take(file: Any) -> None:
+    """Lock a file for this process, or raise OSError at once."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def in_words(error: sqlite3.Error) -> str:
+    """An error of SQLite and what to do about it."""
+    text = in_one_line(error)
+    if "full" in text or "disk I/O" in text:
+        return f"cannot be written: {text}; free some space and run the same command again"
+    if "readonly" in text or "unable to open" in text:
+        return f"cannot be written: {text}; give an --out that can be written to"
+    if "not a database" in text or "malformed" in text:
+        return f"is damaged or no store ({text}); move it away, or give another --out"
+    return f"cannot be used: {text}"
