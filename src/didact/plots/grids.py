@@ -21,7 +21,7 @@ from didact.mdp.layout import (
     marked_starts,
     states_by_cell,
 )
-from didact.plots.drawing import FAINT, INK, SMALL, SOFT, colour, legend_below
+from didact.plots.drawing import FAINT, INK, SMALL, colour, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ class Grid:
             plain = WALL if state < 0 else PLAIN
             fill[row, column] = to_rgb(plain if feature is None else self.colour_of(feature))
             if feature is not None and max(self.cells.shape) <= LETTERS_UP_TO:
-                self._write(column - CORNER, row - CORNER, letters[feature], SOFT, ha="left")
+                self._write(column - CORNER, row - CORNER, letters[feature], INK, ha="left")
         n_rows, n_columns = self.cells.shape
         is_large = self.cells.size > MOST_CELLS
         self.ax.pcolormesh(

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from didact.mdp import Task
 from didact.planning import Plan
-from didact.plots.drawing import INK, SOFT, axes_of
+from didact.plots.drawing import INK, axes_of
 from didact.plots.grids import Grid, Pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-THIN = {"color": SOFT, "width": 0.035}
+THIN = {"color": INK, "width": 0.035}
 
 
 def world(
