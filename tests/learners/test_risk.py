@@ -122,7 +122,7 @@ def test_repeated_draws_are_solved_once(monkeypatch):
     plan = values_module._Planner.values
     monkeypatch.setattr(
         values_module._Planner, "values",
-        lambda self, weights, first: solved.append(len(weights)) or plan(self, weights, first),
+        lambda self, weights: solved.append(len(weights)) or plan(self, weights),
     )  # fmt: skip
     optimal_values(task.mdp, [[1.0, 0.0]] * 5 + [[0.0, 1.0]] * 5 + [[1.0, 0.0]])
     assert solved == [3]

@@ -9,7 +9,7 @@ import pytest
 from didact.errors import InvalidInput, InvalidNumber, InvalidParameter
 from didact.mdp import MDP, Transitions
 from didact.numerics.compiled import Kernel
-from didact.planning import kernels, solve
+from didact.planning import solve, sweeps
 from didact.worlds import make
 
 
@@ -124,6 +124,6 @@ def test_policy_iteration_survives_ties_everywhere():
 def test_compiling_is_announced_once(caplog, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     with caplog.at_level(logging.INFO, logger="didact"):
-        fresh = Kernel(kernels.residual_of.plain)
+        fresh = Kernel(sweeps.residual_of.plain)
         assert fresh.compiled is fresh.compiled
     assert len([r for r in caplog.records if "compiling" in r.message]) <= 1

@@ -15,9 +15,15 @@ from numpy.typing import NDArray
 
 from didact.errors import NotConverged
 from didact.learners.evidence import Evidence
+from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning import kernels
 from didact.planning.derived import UNIT, reward_table, single_successors
+from didact.planning.graphs import (
+    graph_of,
+    iterate_on_graph,
+    new_graph_plan,
+    walk_functional_graph,
+)
 from didact.planning.linear import discounted_sums
 
 MOST_ROUNDS = 1_000
@@ -47,7 +53,7 @@ class ShownFeatures:
             self.states[:, None] * mdp.n_actions + np.arange(mdp.n_actions)[None, :]
         ).ravel()
         self._payments = _shown_payments(evidence)
-        self._deterministic = _Walker(mdp) if mdp.is_deterministic() else None
+        self._deterministic = _Walker(mdp, self.policy) if mdp.is_deterministic() else None
 
     def __call__(self, weights: Floats) -> Floats:
         """mu(s, a) of all actions of the shown states, shape (m, A, k); not to be changed."""
@@ -63,7 +69,7 @@ class ShownFeatures:
     def _settle(self, weights: Floats, rewards: Floats, tolerance: float) -> bool:
         """Iterate policies until none is better by the tolerance; False after too many rounds."""
         if self._deterministic is not None:
-            settled = self._deterministic.improve(rewards, tolerance, self.policy)
+            settled = self._deterministic.improve(rewards, tolerance)
             self._evaluate()
             return settled
         for _ in range(MOST_ROUNDS):
@@ -88,7 +94,7 @@ class ShownFeatures:
         if self._known is not None and np.array_equal(self._known, self.policy):
             return
         if self._deterministic is not None:
-            self._deterministic.count(self.policy, self._by_state)
+            self._deterministic.count(self._by_state)
             after = self._by_state[single_successors(self.mdp)[self._rows]]
         else:
             self._by_state = _policy_counts(self.mdp, self.policy)
@@ -100,37 +106,31 @@ class ShownFeatures:
 class _Walker:
     """Policy iteration and successor features of a deterministic model, with their workspace."""
 
-    def __init__(self, mdp: Any):
-        n = mdp.n_states
-        self.mdp = mdp
-        self.allowed = np.ones(n * mdp.n_actions, dtype=np.uint8)
-        self.values, self.payments = np.zeros((2, n))
-        self.following, self.path = np.zeros((2, n), dtype=np.uint32)
-        self.seen = np.zeros(n, dtype=np.uint8)
-        self.ends = mdp.terminal.view(np.uint8)
-        self.work = EXPECTED_CALLS * n * mdp.n_actions
+    def __init__(self, mdp: MDP, policy: NDArray[np.uint32]):
+        """policy (S,): followed, and made optimal in place."""
+        self.mdp, self.graph = mdp, graph_of(mdp)
+        self.plan = new_graph_plan(mdp.n_states, policy)
+        self.work = EXPECTED_CALLS * policy.size * mdp.n_actions
 
-    def improve(self, rewards: Floats, tolerance: float, policy: NDArray[np.uint32]) -> bool:
-        """Make the policy optimal, in place; False when it did not settle."""
-        rounds = kernels.iterate_policies_deterministic.run(
-            self.work, self.mdp.n_states, self.mdp.n_actions, single_successors(self.mdp),
-            self.ends, self.allowed, rewards, self.mdp.discount, tolerance, MOST_ROUNDS, policy,
-            self.values, self.payments, self.following, self.seen, self.path,
-        )  # fmt: skip
+    def improve(self, rewards: Floats, tolerance: float) -> bool:
+        """Make the policy optimal; False when it did not settle."""
+        rounds = iterate_on_graph.run(
+            self.work, self.graph, rewards, tolerance, MOST_ROUNDS, self.plan
+        )
         return bool(rounds >= 0)
 
-    def count(self, policy: NDArray[np.uint32], counts: Floats) -> None:
+    def count(self, counts: Floats) -> None:
         """Successor features of the policy, written into counts (S, k)."""
         n, k = counts.shape
-        taken = np.arange(n) * self.mdp.n_actions + policy
+        taken = np.arange(n) * self.mdp.n_actions + self.plan.policy
         features = self.mdp.features.floats
         payments = features if features.ndim == 2 else features.reshape(-1, k)[taken]
-        self.seen[:] = 0
-        kernels.walk_functional_graph.run(
-            self.work, n, k, single_successors(self.mdp)[taken], self.ends,
-            np.ascontiguousarray(payments).ravel(), self.mdp.discount, counts.ravel(), self.seen,
-            self.path,
-        )  # fmt: skip
+        paths = self.plan.paths._replace(following=self.graph.successor[taken])
+        walk_functional_graph.run(
+            self.work,
+            *(k, self.mdp.discount, self.graph.ends, paths),
+            *(np.ascontiguousarray(payments).ravel(), counts.ravel()),
+        )
 
 
 def _shown_payments(evidence: Evidence) -> Floats:

@@ -16,15 +16,10 @@ from numpy.typing import NDArray
 
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning import kernels
-from didact.planning.derived import (
-    UNIT,
-    contraction_gap,
-    longest_row,
-    rounding_of_backup,
-    single_successors,
-)
+from didact.planning.derived import UNIT, contraction_gap, longest_row, rounding_of_backup
 from didact.planning.direct import iterate_directly
+from didact.planning.graphs import graph_of, iterate_on_graph, new_graph_plan
+from didact.planning.sweeps import back_up_values, iterate_by_sweeps, model_of, new_sweep_plan
 
 MOST_ROUNDS = 1_000
 """Then direct solves take over."""
@@ -58,11 +53,19 @@ def plan_in_floats(
         policy = allowed.reshape(mdp.n_states, -1).argmax(axis=1).astype(np.uint32)
     largest = scale / (1.0 - mdp.discount)
     if mdp.is_deterministic():
-        values, n_rounds = _iterate_deterministic(mdp, rewards, allowed, policy, largest)
-        method = "policy iteration on the functional graph"
+        found = new_graph_plan(mdp.n_states, policy)
+        n_rounds = iterate_on_graph.run(
+            10 * rewards.size,
+            *(graph_of(mdp, allowed), rewards, 32 * UNIT * largest, MOST_ROUNDS, found),
+        )
+        values, method = found.values, "policy iteration on the functional graph"
     else:
-        values, n_rounds = _iterate_stochastic(mdp, rewards, allowed, policy, largest)
-        method = "policy iteration with BiCGSTAB"
+        swept = new_sweep_plan(mdp, policy)
+        n_rounds = iterate_by_sweeps.run(
+            200 * mdp.transitions.n_entries,
+            *(model_of(mdp, allowed), rewards, 4 * UNIT * largest, MOST_ROUNDS, swept),
+        )
+        values, method = swept.values, "policy iteration with BiCGSTAB"
     if n_rounds < 0:
         values, n_rounds = iterate_directly(mdp, rewards, allowed, policy)
         method = "policy iteration with direct solves"
@@ -70,89 +73,14 @@ def plan_in_floats(
     return FloatPlan(values, action_values, policy, residual, error_bound, method, n_rounds)
 
 
-def _iterate_deterministic(
-    mdp: MDP,
-    rewards: Floats,
-    allowed: NDArray[np.uint8],
-    policy: NDArray[np.uint32],
-    largest: float,
-) -> tuple[Floats, int]:
-    n = mdp.n_states
-    values, payments = np.zeros((2, n))
-    following, path = np.zeros((2, n), dtype=np.uint32)
-    n_rounds = kernels.iterate_policies_deterministic.run(
-        10 * rewards.size,
-        n,
-        mdp.n_actions,
-        single_successors(mdp),
-        mdp.terminal.view(np.uint8),
-        allowed,
-        rewards,
-        mdp.discount,
-        32 * UNIT * largest,
-        MOST_ROUNDS,
-        policy,
-        values,
-        payments,
-        following,
-        np.zeros(n, dtype=np.uint8),
-        path,
-    )
-    return values, n_rounds
-
-
-def _iterate_stochastic(
-    mdp: MDP,
-    rewards: Floats,
-    allowed: NDArray[np.uint8],
-    policy: NDArray[np.uint32],
-    largest: float,
-) -> tuple[Floats, int]:
-    moves, n = mdp.transitions, mdp.n_states
-    values, payments, *workspace = np.zeros((8, n))
-    n_rounds = kernels.iterate_policies.run(
-        200 * moves.n_entries,
-        n,
-        mdp.n_actions,
-        moves.offsets,
-        moves.successors,
-        moves.probabilities.floats,
-        mdp.terminal.view(np.uint8),
-        allowed,
-        rewards,
-        mdp.discount,
-        4 * UNIT * largest,
-        UNIT,
-        MOST_ROUNDS,
-        policy,
-        values,
-        np.zeros(n + 1, dtype=np.uint32),
-        np.zeros(n * longest_row(mdp), dtype=np.uint32),
-        np.zeros(n * longest_row(mdp)),
-        payments,
-        *workspace,
-    )
-    return values, n_rounds
-
-
 def _with_bound(
     mdp: MDP, rewards: Floats, allowed: NDArray[np.uint8], values: Floats, scale: float
 ) -> tuple[Floats, float, float]:
     """The action values of V, its residual, and how far both can be from the true ones."""
-    moves = mdp.transitions
     action_values = np.empty(rewards.size)
-    residual = kernels.back_up_values.run(
-        moves.n_entries + rewards.size,
-        mdp.n_states,
-        mdp.n_actions,
-        moves.offsets,
-        moves.successors,
-        moves.probabilities.floats,
-        allowed,
-        rewards,
-        mdp.discount,
-        values,
-        action_values,
+    residual = back_up_values.run(
+        mdp.transitions.n_entries + rewards.size,
+        *(model_of(mdp, allowed), rewards, values, action_values),
     )
     reach = max(float(values.max()), -float(values.min()))
     rounding = rounding_of_backup(mdp, scale, reach, longest_row(mdp))

@@ -9,8 +9,9 @@ import numpy as np
 from didact.errors import NotConverged
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning import kernels
 from didact.planning.derived import UNIT, single_successors
+from didact.planning.graphs import new_paths, walk_functional_graph
+from didact.planning.sweeps import System, new_krylov, residual_of, solve_policy
 
 DENSE_STATES = 300
 """Up to so many states a dense solve is quickest to start."""
@@ -60,17 +61,10 @@ def _walk(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
     n, c = payments.shape
     following = single_successors(mdp).reshape(n, -1)[np.arange(n), policy.argmax(axis=1)]
     sums = np.zeros(n * c)
-    kernels.walk_functional_graph.run(
+    walk_functional_graph.run(
         n * c,
-        n,
-        c,
-        following,
-        mdp.terminal.view(np.uint8),
-        np.ascontiguousarray(payments).ravel(),
-        mdp.discount,
-        sums,
-        np.zeros(n, dtype=np.uint8),
-        np.zeros(n, dtype=np.uint32),
+        *(c, mdp.discount, mdp.terminal.view(np.uint8), new_paths(n, following)),
+        *(np.ascontiguousarray(payments).ravel(), sums),
     )
     return sums.reshape(n, c)
 
@@ -87,20 +81,19 @@ def _iterate(mdp: MDP, matrix: Any, payments: Floats) -> Floats:
     """BiCGSTAB column by column, restarted until the residual is at rounding level."""
     n = mdp.n_states
     offsets, successors = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
-    system = (n, offsets, successors, mdp.discount * matrix.data)
-    workspace = [np.zeros(n) for _ in range(6)]
+    weights, krylov = mdp.discount * matrix.data, new_krylov(n)
     sums = np.zeros(payments.shape)
     for column in range(payments.shape[1]):
-        side = np.ascontiguousarray(payments[:, column])
-        values = side.copy()
+        system = System(offsets, successors, weights, np.ascontiguousarray(payments[:, column]))
+        values = system.payments.copy()
         for _ in range(200):
-            steps = kernels.solve_policy.run(n, *system, side, 0.01, 500, values, *workspace)
-            kernels.residual_of.run(n, *system, side, values, workspace[0])
-            change = float(np.abs(workspace[0]).max())
+            steps = solve_policy.run(n, system, 0.01, 500, values, krylov)
+            residual_of.run(n, system, values, krylov.r)
+            change = float(np.abs(krylov.r).max())
             if change <= 16 * UNIT * max(float(np.abs(values).max()), 1e-300):
                 break
             if steps < 0:
-                values += workspace[0]
+                values += krylov.r
         else:
             raise NotConverged(
                 f"column {column} of the policy's linear system still changes by {change:.3g}"

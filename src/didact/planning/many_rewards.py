@@ -8,7 +8,7 @@ Values are within a few roundings of those of `didact.planning.solve`, whatever 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from didact.inputs import shown
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
-from didact.planning.derived import LARGEST, UNIT, longest_row, reward_reach, single_successors
+from didact.planning.derived import LARGEST, UNIT, reward_reach
 from didact.planning.direct import iterate_directly
 from didact.planning.floats import MOST_ROUNDS
-from didact.planning.kernels import iterate_policies, iterate_policies_deterministic
+from didact.planning.graphs import Graph, GraphPlan, graph_of, iterate_on_graph, new_graph_plan
+from didact.planning.sweeps import Model, SweepPlan, iterate_by_sweeps, model_of, new_sweep_plan
 
 MOST_BYTES = 2_000_000_000
 """No result may be larger; ask for fewer draws or for fewer states at once."""
@@ -111,26 +112,48 @@ def _rewards(mdp: MDP, weights: Floats) -> Floats:
     return np.ascontiguousarray(weights @ features.reshape(-1, mdp.n_features).T)
 
 
+class Batch(NamedTuple):
+    """Rewards of states (columns 1) or of pairs (columns A), one after the other.
+
+    tolerances: of each reward's values. table: room for one reward, by pairs. found: the values.
+    """
+
+    columns: int
+    rewards: Any
+    tolerances: Any
+    table: Any
+    found: Any
+
+
 class _Planner:
     """The policy and the workspace that go from one reward to the next."""
 
     def __init__(self, mdp: MDP):
-        n = mdp.n_states
         self.mdp = mdp
-        self.fixed = (np.zeros(n, dtype=np.uint32), np.zeros(n), np.zeros(n * mdp.n_actions))
-        self.allowed = np.ones(n * mdp.n_actions, dtype=np.uint8)
+        self.table = np.zeros(mdp.n_states * mdp.n_actions)
+        if mdp.is_deterministic():
+            self.model: Graph | Model = graph_of(mdp)
+            self.plan: GraphPlan | SweepPlan = new_graph_plan(mdp.n_states)
+            self.kernel, self.slack, self.work = plan_each_on_graph, 32, 20 * self.table.size
+        else:
+            self.model, self.plan = model_of(mdp), new_sweep_plan(mdp)
+            self.kernel, self.slack = plan_each_by_sweeps, 4
+            self.work = 100 * mdp.transitions.n_entries
 
     def values(self, weights: Floats) -> Floats:
         """V* (m, S) under each of the weights (m, k)."""
         mdp = self.mdp
         rewards = _rewards(mdp, weights)
         columns = rewards.shape[1] // mdp.n_states
-        rounding = UNIT * value_reach(mdp, weights)
-        solve = self._deterministic if mdp.is_deterministic() else self._stochastic
+        tolerances = self.slack * (UNIT * value_reach(mdp, weights))
         found = np.empty((weights.shape[0], mdp.n_states))
         done = 0
         while done < len(found):
-            stopped = solve(columns, rewards[done:].ravel(), rounding[done:], found[done:].ravel())
+            rest = (rewards[done:].ravel(), tolerances[done:], self.table, found[done:].ravel())
+            work = self.work * (len(found) - done)
+            stopped = self.kernel.run(
+                work, self.model, Batch(columns, *rest), MOST_ROUNDS, self.plan
+            )
             done = len(found) if stopped < 0 else done + stopped + 1
             if stopped >= 0:
                 found[done - 1] = self._directly(rewards[done - 1])
@@ -138,43 +161,18 @@ class _Planner:
 
     def _directly(self, rewards: Floats) -> Floats:
         """The values of one reward by direct solves, from the last policy on."""
-        policy, values, _ = self.fixed
-        table = np.repeat(rewards, self.mdp.n_states * self.mdp.n_actions // rewards.size)
-        values[:], _ = iterate_directly(self.mdp, table, self.allowed, policy)
-        return values
-
-    def _deterministic(self, columns: int, rewards: Floats, rounding: Floats, found: Floats) -> int:
-        mdp, n_states, n = self.mdp, self.mdp.n_states, rounding.size
-        stopped: int = plan_each_deterministic.run(
-            20 * n * n_states * mdp.n_actions,
-            n, n_states, mdp.n_actions, columns, single_successors(mdp),
-            mdp.terminal.view(np.uint8), self.allowed, rewards, mdp.discount, 32 * rounding,
-            MOST_ROUNDS, *self.fixed, found, np.zeros(n_states),
-            np.zeros(n_states, dtype=np.uint32), np.zeros(n_states, dtype=np.uint8),
-            np.zeros(n_states, dtype=np.uint32),
-        )  # fmt: skip
-        return stopped
-
-    def _stochastic(self, columns: int, rewards: Floats, rounding: Floats, found: Floats) -> int:
-        mdp, moves, n_states = self.mdp, self.mdp.transitions, self.mdp.n_states
-        n = rounding.size
-        n_chosen = n_states * longest_row(mdp)
-        stopped: int = plan_each.run(
-            100 * n * moves.n_entries,
-            n, n_states, mdp.n_actions, columns, moves.offsets, moves.successors,
-            moves.probabilities.floats, mdp.terminal.view(np.uint8), self.allowed, rewards,
-            mdp.discount, 4 * rounding, UNIT, MOST_ROUNDS, *self.fixed, found,
-            np.zeros(n_states + 1, dtype=np.uint32), np.zeros(n_chosen, dtype=np.uint32),
-            np.zeros(n_chosen), *np.zeros((7, n_states)),
-        )  # fmt: skip
-        return stopped
+        table = np.repeat(rewards, self.table.size // rewards.size)
+        values = self.plan.values
+        values[:], _ = iterate_directly(self.mdp, table, self.model.allowed, self.plan.policy)
+        return np.asarray(values)
 
 
 @kernel
-def spread_rewards(
-    n_states: int, n_actions: int, columns: int, rewards: Any, first: int, table: Any
-) -> None:
-    """table[s*A + a] = the reward of s (columns 1) or of s, a (columns A), from `first` on."""
+def spread_rewards(number: int, n_states: int, batch: Batch) -> None:
+    """table[s*A + a] = that reward of s (columns 1) or of s, a (columns A)."""
+    columns, rewards, table = batch.columns, batch.rewards, batch.table
+    n_actions = len(table) // n_states
+    first = number * n_states * columns
     for state in range(n_states):
         for action in range(n_actions):
             column = action if columns > 1 else 0
@@ -182,88 +180,30 @@ def spread_rewards(
 
 
 @kernel
-def plan_each_deterministic(
-    n_rewards: int,
-    n_states: int,
-    n_actions: int,
-    columns: int,
-    successor: Any,
-    ends: Any,
-    allowed: Any,
-    rewards: Any,
-    discount: float,
-    tolerances: Any,
-    most: int,
-    policy: Any,
-    values: Any,
-    table: Any,
-    found: Any,
-    payments: Any,
-    following: Any,
-    seen: Any,
-    path: Any,
-) -> int:
-    """Values of each reward by policy iteration from the last policy; -1, or who did not settle."""
-    for i in range(n_rewards):
-        spread_rewards(n_states, n_actions, columns, rewards, i * n_states * columns, table)
-        rounds = iterate_policies_deterministic(
-            n_states, n_actions, successor, ends, allowed, table, discount, tolerances[i], most,
-            policy, values, payments, following, seen, path,
-        )  # fmt: skip
-        if rounds < 0:
-            return i
-        for state in range(n_states):
-            found[i * n_states + state] = values[state]
-    return -1
+def iterate(model: Any, rewards: Any, tolerance: float, most: int, plan: Any) -> int:
+    """What settles one reward: `iterate_on_graph` or `iterate_by_sweeps`."""
+    raise NotImplementedError
 
 
 @kernel
-def plan_each(
-    n_rewards: int,
-    n_states: int,
-    n_actions: int,
-    columns: int,
-    offsets: Any,
-    successors: Any,
-    probabilities: Any,
-    ends: Any,
-    allowed: Any,
-    rewards: Any,
-    discount: float,
-    tolerances: Any,
-    unit: float,
-    most: int,
-    policy: Any,
-    values: Any,
-    table: Any,
-    found: Any,
-    chosen_offsets: Any,
-    chosen_successors: Any,
-    chosen_probabilities: Any,
-    payments: Any,
-    r: Any,
-    shadow: Any,
-    p: Any,
-    v: Any,
-    s: Any,
-    t: Any,
-) -> int:
-    """The same for stochastic models, from the last policy and its values.
+def plan_each(model: Any, batch: Batch, most: int, plan: Any) -> int:
+    """Values of each reward by policy iteration from the last policy; -1, or who did not settle.
 
     A reward that is zero everywhere has values that are zero: nothing is left to be small against.
     """
-    for i in range(n_rewards):
-        if tolerances[i] == 0.0:
+    values, found, table = plan.values, batch.found, batch.table
+    n_states = len(values)
+    for i in range(len(batch.tolerances)):
+        if batch.tolerances[i] == 0.0:
             for state in range(n_states):
                 values[state] = 0.0
-        spread_rewards(n_states, n_actions, columns, rewards, i * n_states * columns, table)
-        rounds = iterate_policies(
-            n_states, n_actions, offsets, successors, probabilities, ends, allowed, table,
-            discount, tolerances[i], unit, most, policy, values, chosen_offsets,
-            chosen_successors, chosen_probabilities, payments, r, shadow, p, v, s, t,
-        )  # fmt: skip
-        if rounds < 0:
+        spread_rewards(i, n_states, batch)
+        if iterate(model, table, batch.tolerances[i], most, plan) < 0:
             return i
         for state in range(n_states):
             found[i * n_states + state] = values[state]
     return -1
+
+
+plan_each_on_graph = plan_each.filled(iterate=iterate_on_graph)
+plan_each_by_sweeps = plan_each.filled(iterate=iterate_by_sweeps)

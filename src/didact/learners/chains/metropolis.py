@@ -24,7 +24,7 @@ from didact.learners.evidence import Evidence
 from didact.numerics import compiled as running
 from didact.numerics.compiled import Kernel
 from didact.numerics.exact import Floats
-from didact.planning.kernels import back_up_values
+from didact.planning.sweeps import back_up_values
 
 Extra = Callable[[Floats, Floats], float]
 
@@ -225,19 +225,7 @@ class Chain:
         if rewards.size < mdp.n_states * mdp.n_actions:
             rewards = np.repeat(rewards, mdp.n_actions)
         found = np.zeros(mdp.n_states * mdp.n_actions)
-        moves = mdp.transitions
-        self.target.function(back_up_values)(
-            mdp.n_states,
-            mdp.n_actions,
-            moves.offsets,
-            moves.successors,
-            moves.probabilities.floats,
-            scorer.allowed,
-            rewards,
-            mdp.discount,
-            values,
-            found,
-        )
+        self.target.function(back_up_values)(scorer.backup, rewards, values, found)
         return found.reshape(mdp.n_states, mdp.n_actions)
 
 

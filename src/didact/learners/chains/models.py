@@ -25,7 +25,8 @@ from didact.learners.chains.sparse import run_by_sweeps, score_by_sweeps, try_by
 from didact.learners.evidence import Evidence
 from didact.mdp import MDP
 from didact.numerics.compiled import Kernel
-from didact.planning.derived import LARGEST, longest_row, single_successors
+from didact.planning.derived import LARGEST, single_successors
+from didact.planning.sweeps import Model, model_of, new_sweep_plan
 
 DENSE_STATES = 150
 """Stochastic models with more states are planned by sweeps: a resolvent no longer pays."""
@@ -39,7 +40,7 @@ class Scorer:
 
     workspace: a fresh tuple of what they write, for one chain; its entry `values_at` holds the
     optimal values after a score, its entry `failures_at` counts plans that did not settle. work:
-    inner-loop steps of one score, roughly. allowed: ones, for each row.
+    inner-loop steps of one score, roughly. backup: the model for Bellman backups.
     """
 
     method: str
@@ -51,7 +52,7 @@ class Scorer:
     workspace: Callable[[], Arrays]
     values_at: int
     work: int
-    allowed: Any
+    backup: Model
     failures_at: int | None = None
 
 
@@ -108,7 +109,7 @@ def _on_graph(mdp: MDP) -> Scorer:
         workspace,
         2,
         columns.size + 2 * n * m,
-        np.ones(n * m, dtype=np.uint8),
+        model_of(mdp),
     )
 
 
@@ -138,40 +139,19 @@ def _by_resolvent(mdp: MDP) -> Scorer:
         workspace,
         1,
         columns.size + 2 * moves.n_entries + n * n,
-        np.ones(n * mdp.n_actions, dtype=np.uint8),
+        model_of(mdp),
     )
 
 
 def _by_sweeps(mdp: MDP) -> Scorer:
     n, m, k = mdp.n_states, mdp.n_actions, mdp.n_features
     columns = _feature_columns(mdp)
-    moves = mdp.transitions
-    width = n * longest_row(mdp)
+    model = model_of(mdp)
 
     def workspace() -> Arrays:
-        policy = np.zeros(n, dtype=np.uint32)
-        kept = (
-            np.zeros(n + 1, dtype=np.uint32),
-            np.zeros(width, dtype=np.uint32),
-            np.zeros(width),
-            np.zeros(n),
-        )
-        krylov = tuple(np.zeros(n) for _ in range(6))
-        paid = np.zeros(columns.size // k)
-        return (
-            np.zeros(n * m), np.zeros(n), policy, paid, kept, krylov, np.zeros(1, dtype=np.int64)
-        )  # fmt: skip
+        plan, paid = new_sweep_plan(mdp), np.zeros(columns.size // k)
+        return np.zeros(n * m), plan.values, plan, paid, np.zeros(1, dtype=np.int64)
 
-    model = (
-        n,
-        m,
-        mdp.discount,
-        moves.offsets.astype(np.uint32),
-        moves.successors.astype(np.uint32),
-        moves.probabilities.floats.copy(),
-        mdp.terminal.astype(np.uint8),
-        np.ones(n * m, dtype=np.uint8),
-    )
     return Scorer(
         "policy iteration with BiCGSTAB",
         run_by_sweeps,
@@ -181,7 +161,7 @@ def _by_sweeps(mdp: MDP) -> Scorer:
         columns,
         workspace,
         1,
-        columns.size + 60 * moves.n_entries,
-        model[-1],
-        6,
+        columns.size + 60 * mdp.transitions.n_entries,
+        model,
+        4,
     )

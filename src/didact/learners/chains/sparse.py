@@ -16,7 +16,7 @@ from didact.learners.chains.steps import (
     log_likelihood,
 )
 from didact.numerics.compiled import kernel
-from didact.planning.kernels import iterate_policies
+from didact.planning.sweeps import expected_value, iterate_by_sweeps, largest_of
 
 UNIT = 2.0**-53
 MOST_ROUNDS = 10_000
@@ -25,23 +25,14 @@ MOST_ROUNDS = 10_000
 @kernel
 def plan_by_sweeps(model: Any, work: Any, columns: Any, weights: Any) -> None:
     """Optimal values of the weights, from the values and the policy left in `work`."""
-    n_states, n_actions, discount, offsets, successors, probabilities, ends, allowed = model
-    rewards, values, policy, paid, kept, krylov, failures = work
-    kept_offsets, kept_successors, kept_probabilities, payments = kept
-    r, shadow, p, v, s, t = krylov
+    rewards, values, plan, paid, failures = work
     weigh_features(columns, len(paid), weights, paid)
     repeats = len(rewards) // len(paid)
     for i in range(len(paid)):
         for a in range(repeats):
             rewards[i * repeats + a] = paid[i]
-    reach = 0.0
-    for state in range(n_states):
-        reach = max(reach, abs(values[state]))
-    rounds = iterate_policies(
-        n_states, n_actions, offsets, successors, probabilities, ends, allowed, rewards, discount,
-        2.0 * UNIT * reach, UNIT, MOST_ROUNDS, policy, values, kept_offsets, kept_successors,
-        kept_probabilities, payments, r, shadow, p, v, s, t,
-    )  # fmt: skip
+    tolerance = 2.0 * UNIT * largest_of(values)
+    rounds = iterate_by_sweeps(model, rewards, tolerance, MOST_ROUNDS, plan)
     if rounds < 0:
         failures[0] += 1
 
@@ -49,17 +40,15 @@ def plan_by_sweeps(model: Any, work: Any, columns: Any, weights: Any) -> None:
 @kernel
 def score_by_sweeps(model: Any, work: Any, columns: Any, evidence: Any, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w."""
-    n_actions, discount, offsets, successors, probabilities = model[1:6]
+    n_actions = model.n_actions
     confidence, shown, counts, shown_values = evidence
     rewards, values = work[0], work[1]
     plan_by_sweeps(model, work, columns, weights)
     for i in range(len(shown)):
         for a in range(n_actions):
             row = shown[i] * n_actions + a
-            total = 0.0
-            for e in range(offsets[row], offsets[row + 1]):
-                total += probabilities[e] * values[successors[e]]
-            shown_values[i * n_actions + a] = rewards[row] + discount * total
+            total = expected_value(model.moves, row, values)
+            shown_values[i * n_actions + a] = rewards[row] + model.discount * total
     found: float = log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
     return found
 

@@ -1,0 +1,313 @@
+"""Stochastic models: greedy sweeps and inexact evaluations in turn.
+
+A Gauss-Seidel sweep improves the policy and the values, then BiCGSTAB solves the policy's linear
+system as far as it pays; where it breaks down, more sweeps follow. Terminal states are worth their
+reward. Kernels on flat arrays: row s*A + a, no checks, no allocation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.mdp import MDP
+from didact.numerics.compiled import kernel
+from didact.planning.derived import UNIT, longest_row
+
+ENOUGH = 0.05
+"""An evaluation ends when its residual is this share of the first ..."""
+EXACT = 1e-12
+"""... or this, once sweeps have stalled ..."""
+MOST_STEPS = 200
+"""... or after so many steps."""
+
+STALLED = 8
+"""Sweeps without a smaller change after which rounding is at work."""
+
+
+class Moves(NamedTuple):
+    """Rows of next states: those of row i are entries offsets[i] to offsets[i + 1]."""
+
+    offsets: Any
+    successors: Any
+    probabilities: Any
+
+
+class Model(NamedTuple):
+    """A model, flat: its moves, which states end, and which rows are allowed."""
+
+    n_states: int
+    n_actions: int
+    discount: float
+    moves: Moves
+    ends: Any
+    allowed: Any
+
+
+class System(NamedTuple):
+    """(I - W) values = payments, W the rows that a policy takes times the discount."""
+
+    offsets: Any
+    successors: Any
+    weights: Any
+    payments: Any
+
+
+class Krylov(NamedTuple):
+    """The vectors of BiCGSTAB by their usual names; `shadow` is the first residual."""
+
+    r: Any
+    shadow: Any
+    p: Any
+    v: Any
+    s: Any
+    t: Any
+
+
+class SweepPlan(NamedTuple):
+    """A policy and its values (S,), which stay from one reward to the next, and their room."""
+
+    policy: Any
+    values: Any
+    system: System
+    krylov: Krylov
+
+
+def moves_of(mdp: MDP) -> Moves:
+    """The rows of a model."""
+    rows = mdp.transitions
+    return Moves(rows.offsets, rows.successors, rows.probabilities.floats)
+
+
+def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
+    """The arrays of a model; without a mask all rows are allowed."""
+    n_rows = mdp.n_states * mdp.n_actions
+    return Model(
+        mdp.n_states,
+        mdp.n_actions,
+        mdp.discount,
+        moves_of(mdp),
+        mdp.terminal.view(np.uint8),
+        np.ones(n_rows, dtype=np.uint8) if allowed is None else allowed,
+    )
+
+
+def new_krylov(n_states: int) -> Krylov:
+    """Room for the vectors of so many states."""
+    return Krylov(*np.zeros((6, n_states)))
+
+
+def new_sweep_plan(mdp: MDP, policy: NDArray[np.uint32] | None = None) -> SweepPlan:
+    """A plan that begins with the policy, or with the first action everywhere, and values 0."""
+    n, width = mdp.n_states, mdp.n_states * longest_row(mdp)
+    offsets, successors = np.zeros(n + 1, dtype=np.uint32), np.zeros(width, dtype=np.uint32)
+    return SweepPlan(
+        np.zeros(n, dtype=np.uint32) if policy is None else policy,
+        np.zeros(n),
+        System(offsets, successors, np.zeros(width), np.zeros(n)),
+        new_krylov(n),
+    )
+
+
+@kernel
+def expected_value(moves: Moves, row: int, values: Any) -> float:
+    """E[V(next)] of one row; 0 where it is empty."""
+    offsets, successors, probabilities = moves.offsets, moves.successors, moves.probabilities
+    total = 0.0
+    for i in range(offsets[row], offsets[row + 1]):
+        total += probabilities[i] * values[successors[i]]
+    return total
+
+
+@kernel
+def largest_of(values: Any) -> float:
+    """The largest |value|."""
+    largest = 0.0
+    for i in range(len(values)):
+        largest = max(largest, abs(values[i]))
+    return largest
+
+
+@kernel
+def backup(model: Model, rewards: Any, tolerance: float, policy: Any, values: Any) -> float:
+    """One Gauss-Seidel Bellman sweep in place with greedy choice; the largest change."""
+    n_actions, discount, moves = model.n_actions, model.discount, model.moves
+    ends, allowed = model.ends, model.allowed
+    largest = 0.0
+    for state in range(model.n_states):
+        row = state * n_actions
+        if ends[state] != 0:
+            best = rewards[row]
+        else:
+            own = policy[state]
+            best = rewards[row + own] + discount * expected_value(moves, row + own, values)
+            choice = own
+            bar = best + tolerance
+            for action in range(n_actions):
+                if allowed[row + action] != 0 and action != own:
+                    expected = expected_value(moves, row + action, values)
+                    value = rewards[row + action] + discount * expected
+                    if value > bar:
+                        bar = value
+                        best = value
+                        choice = action
+            policy[state] = choice
+        largest = max(largest, abs(best - values[state]))
+        values[state] = best
+    return largest
+
+
+@kernel
+def back_up_values(model: Model, rewards: Any, values: Any, action_values: Any) -> float:
+    """One Bellman backup: Q[row] = R[row] + discount * E[V(next)]; empty rows are worth R.
+
+    Returns the residual: the largest |max over allowed actions of Q - V|.
+    """
+    n_actions, moves, allowed = model.n_actions, model.moves, model.allowed
+    largest = 0.0
+    for state in range(model.n_states):
+        best = -1e308
+        for row in range(state * n_actions, (state + 1) * n_actions):
+            total = rewards[row] + model.discount * expected_value(moves, row, values)
+            action_values[row] = total
+            if allowed[row] != 0 and total > best:
+                best = total
+        largest = max(largest, abs(best - values[state]))
+    return largest
+
+
+@kernel
+def take_policy(model: Model, rewards: Any, policy: Any, system: System) -> None:
+    """Copy the rows that a policy chooses side by side, times the discount; and what they pay."""
+    offsets, successors = model.moves.offsets, model.moves.successors
+    probabilities, ends = model.moves.probabilities, model.ends
+    chosen_successors, weights = system.successors, system.weights
+    count = 0
+    for state in range(model.n_states):
+        system.offsets[state] = count
+        row = state * model.n_actions
+        if ends[state] == 0:
+            row += policy[state]
+            for i in range(offsets[row], offsets[row + 1]):
+                chosen_successors[count] = successors[i]
+                weights[count] = model.discount * probabilities[i]
+                count += 1
+        system.payments[state] = rewards[row]
+    system.offsets[model.n_states] = count
+
+
+@kernel
+def residual_of(system: System, values: Any, r: Any) -> float:
+    """r = payments - (I - W) values; its squared length."""
+    offsets, successors, weights = system.offsets, system.successors, system.weights
+    payments = system.payments
+    norm = 0.0
+    for state in range(len(payments)):
+        total = payments[state] - values[state]
+        for i in range(offsets[state], offsets[state + 1]):
+            total += weights[i] * values[successors[i]]
+        r[state] = total
+        norm += total * total
+    return norm
+
+
+@kernel
+def multiply(system: System, vector: Any, other: Any, product: Any) -> float:
+    """product = (I - W) vector; its inner product with another vector."""
+    offsets, successors, weights = system.offsets, system.successors, system.weights
+    inner = 0.0
+    for state in range(len(vector)):
+        total = vector[state]
+        for i in range(offsets[state], offsets[state + 1]):
+            total -= weights[i] * vector[successors[i]]
+        product[state] = total
+        inner += total * other[state]
+    return inner
+
+
+@kernel
+def solve_policy(system: System, reduction: float, most: int, values: Any, krylov: Krylov) -> int:
+    """BiCGSTAB on (I - W) values = payments until the residual is `reduction` times the first.
+
+    Returns the number of steps, or -1 when the recurrence broke down or the residual did not
+    shrink enough in `most` steps.
+    """
+    r, shadow, p = krylov.r, krylov.shadow, krylov.p
+    v, s, t = krylov.v, krylov.s, krylov.t
+    n_states = len(values)
+    norm = residual_of(system, values, r)
+    for i in range(n_states):
+        shadow[i] = r[i]
+        p[i] = r[i]
+    target = norm * reduction * reduction
+    rho = norm
+    for step in range(most):
+        if norm <= target or norm == 0.0:
+            return step
+        slope = multiply(system, p, shadow, v)
+        if slope == 0.0 or rho == 0.0:
+            return -1
+        alpha = rho / slope
+        for i in range(n_states):
+            s[i] = r[i] - alpha * v[i]
+        ts = multiply(system, s, s, t)
+        tt = 0.0
+        for i in range(n_states):
+            tt += t[i] * t[i]
+        omega = ts / tt if tt > 0.0 else 0.0
+        norm = 0.0
+        following = 0.0
+        for i in range(n_states):
+            values[i] += alpha * p[i] + omega * s[i]
+            r[i] = s[i] - omega * t[i]
+            norm += r[i] * r[i]
+            following += shadow[i] * r[i]
+        if not norm < 1e300 or (omega == 0.0 and norm > target):
+            return -1
+        if omega != 0.0:
+            beta = following / rho * (alpha / omega)
+            for i in range(n_states):
+                p[i] = r[i] + beta * (p[i] - omega * v[i])
+        rho = following
+    return most if norm <= target else -1
+
+
+@kernel
+def sweep_again(model: Model, rewards: Any, tolerance: float, policy: Any, values: Any) -> None:
+    """Twenty sweeps in place of an evaluation that broke down; values that overflowed restart."""
+    for state in range(model.n_states):
+        if not (-1e300 < values[state] < 1e300):
+            values[state] = 0.0
+    for _ in range(20):
+        backup(model, rewards, tolerance, policy, values)
+
+
+@kernel
+def iterate_by_sweeps(
+    model: Model, rewards: Any, tolerance: float, most: int, plan: SweepPlan
+) -> int:
+    """Greedy sweeps and inexact evaluations in turn, until a sweep changes nothing that counts.
+
+    Ends when a sweep changes values by at most 16 units of the largest one, or does not get
+    smaller any more and is below 1e-12 of it. The number of rounds, or -1 after `most` of them.
+    """
+    policy, values, system, krylov = plan.policy, plan.values, plan.system, plan.krylov
+    best = 1e308
+    stalled = 0
+    for rounds in range(most):
+        change = backup(model, rewards, tolerance, policy, values)
+        reach = largest_of(values)
+        if change < 0.5 * best:
+            best = change
+            stalled = 0
+        else:
+            stalled += 1
+        if change <= 16.0 * UNIT * reach or (stalled >= STALLED and change <= 1e-12 * reach):
+            return rounds + 1
+        take_policy(model, rewards, policy, system)
+        reduction = ENOUGH if stalled < STALLED else EXACT
+        if solve_policy(system, reduction, MOST_STEPS, values, krylov) < 0:
+            sweep_again(model, rewards, tolerance, policy, values)
+    return -1
