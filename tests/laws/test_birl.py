@@ -11,17 +11,25 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations, product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from didact.learners.chains.birl import birl
-from didact.learners.chains.deterministic import run_on_graph, score_on_graph
+from didact.learners.chains.deterministic import ON_GRAPH, score_on_graph
 from didact.learners.chains.metropolis import Chain, Target
 from didact.learners.chains.models import scorer_of
 from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.steps import LIKELIHOOD, PRIOR, THIN
+from didact.learners.chains.steps import (
+    LIKELIHOOD,
+    PRIOR,
+    Problem,
+    Proposal,
+    Randomness,
+    State,
+)
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
@@ -97,35 +105,42 @@ def scores(start: Start, after: np.ndarray) -> np.ndarray:
     return change.mean(axis=0)[moved] / (spread[moved] / math.sqrt(len(change)))
 
 
+run_on_graph = ON_GRAPH.run
+
+
+class Starts(NamedTuple):
+    """n weights (n * k,), which move, and for each how often every action is shown."""
+
+    steps: int
+    weights: Any
+    counts: Any
+
+
 @kernel
-def walk_many(
-    n, k, steps, model, work, columns, evidence, moves, random, chain, nothing, weights, counts,
-    is_normal,
-):  # fmt: skip
+def walk_many(starts: Starts, problem: Problem, moves: Proposal, random: Randomness, state: State):
     """The chain's own kernels: so many steps from each of n places, each with its own counts."""
-    noise, shuffles, levels = random
-    width = moves[2]
-    size = len(evidence[2])
-    for r in range(n):
+    steps, weights, shown = starts.steps, starts.weights, problem.shown
+    width, size, k = moves.n_noise, len(shown.counts), len(state.weights)
+    for r in range(len(weights) // k):
         squares = 0.0
         for j in range(k):
-            chain[0][j] = weights[r * k + j]
-            squares += chain[0][j] ** 2
+            state.weights[j] = weights[r * k + j]
+            squares += state.weights[j] ** 2
         for i in range(size):
-            evidence[2][i] = counts[r * size + i]
-        chain[3][LIKELIHOOD] = score_on_graph(model, work, columns, evidence, chain[0])
-        chain[3][PRIOR] = -0.5 * squares * is_normal
-        chain[4][THIN] = 1
+            shown.counts[i] = starts.counts[r * size + i]
+        likelihood = score_on_graph(problem.model, problem.work, shown, state.weights)
+        state.numbers[LIKELIHOOD] = likelihood
+        state.numbers[PRIOR] = -0.5 * squares * moves.is_normal
         first = r * steps
         last = first + steps
-        part = (
-            noise[first * width : last * width],
-            shuffles[first * width : last * width],
-            levels[first:last],
+        part = Randomness(
+            random.noise[first * width : last * width],
+            random.shuffles[first * width : last * width],
+            random.levels[first:last],
         )
-        run_on_graph(steps, model, work, columns, evidence, moves, part, chain, nothing, nothing)
+        run_on_graph(steps, problem, moves, part, state)
         for j in range(k):
-            weights[r * k + j] = chain[0][j]
+            weights[r * k + j] = state.weights[j]
 
 
 def walked(start: Start, prior, proposal, step, steps=5) -> np.ndarray:
@@ -136,19 +151,15 @@ def walked(start: Start, prior, proposal, step, steps=5) -> np.ndarray:
     rng = np.random.default_rng(7)
     chain = Chain(target, rng)
     chain.step_size = step
-    weights = start.weights.reshape(-1).copy()
-    width = chain._moves[2]
-    random = (
+    starts = Starts(steps, start.weights.reshape(-1).copy(), start.counts.reshape(-1).copy())
+    width = chain.proposal.n_noise
+    random = Randomness(
         rng.standard_normal(n * steps * width),
         rng.random(n * steps * width),
         -rng.standard_exponential(n * steps),
     )
-    walk_many.compiled(
-        n, k, steps, target.scorer.model, chain._work, target.scorer.columns, chain._shown,
-        chain._moves, random, chain._state, np.zeros(0), weights, start.counts.reshape(-1).copy(),
-        float(prior.name == "gaussian"),
-    )  # fmt: skip
-    return weights.reshape(n, k)
+    walk_many.compiled(starts, chain.problem, chain.proposal, random, chain.state)
+    return starts.weights.reshape(n, k)
 
 
 STEPS = {"lattice": 0.3, "pairs": 0.3}

@@ -11,8 +11,9 @@ import pytest
 from scipy import stats
 
 from didact.errors import InvalidParameter
-from didact.learners import chains, learn
+from didact.learners import learn
 from didact.learners.chains import birl as birl_module
+from didact.learners.chains import metropolis
 from didact.learners.chains.birl import birl, sample_posterior, stuck_notes
 from didact.learners.chains.priors import PRIORS
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
@@ -46,7 +47,7 @@ def test_threads_change_nothing(options):
 
 def test_blocks_change_nothing(monkeypatch):
     usual = bits(run())
-    monkeypatch.setattr(chains, "BLOCK_NUMBERS", 50)
+    monkeypatch.setattr(metropolis, "BLOCK_NUMBERS", 50)
     assert bits(run()) == usual
 
 

@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from didact.learners.chains import compiled_bfgs as climbs
-from didact.learners.chains.models import DENSE_STATES, scorer_of, shown_arrays
+from didact.learners.chains.models import DENSE_STATES, scorer_of, shown_in
 from didact.learners.chains.starts import climbed
+from didact.learners.chains.steps import Problem
 from didact.learners.evidence import as_evidence
 from didact.learners.gradients import Likelihood, likelihood_gradient
 from didact.worlds import make
@@ -21,9 +22,9 @@ def slope_of(evidence, weights, confidence, *, compiled):
     kernel = climbs.slope_on_graph if evidence.mdp.is_deterministic() else climbs.slope_by_resolvent
     slope = np.zeros(weights.size)
     room = climbs.climbing_room(evidence.mdp.n_states, evidence.counts.size)
-    shown = shown_arrays(evidence, confidence)
+    shown = shown_in(evidence, confidence)
     function = kernel.compiled if compiled else kernel
-    value = function(scorer.model, scorer.workspace(), scorer.columns, shown, weights, room, slope)
+    value = function(scorer.model, scorer.workspace(), shown, room, weights, slope)
     return value, slope
 
 
@@ -47,16 +48,15 @@ def test_a_climb_ends_where_the_plain_one_does(slip):
     task = make("random-grid", size=5, n_features=4, slip=slip, seed=2)
     evidence = as_evidence(task.mdp, [[(0, 1)], [(7, 3)], [(12, 0)], [(20, 2)]])
     scorer = scorer_of(evidence)
-    climber = climbs.climber_of(scorer.run)
-    work, shown = scorer.workspace(), shown_arrays(evidence, 20.0)
+    problem = Problem(scorer.model, scorer.workspace(), shown_in(evidence, 20.0))
     room = climbs.climbing_room(task.mdp.n_states, evidence.counts.size)
     rng = np.random.default_rng(0)
     for _ in range(10):
         start = rng.normal(size=4)
-        arrays = climbs.climb_from(start)
-        plans = climber.compiled(30, scorer.model, work, scorer.columns, shown, room, arrays)
+        climb = climbs.climb_from(start)
+        plans = scorer.climb.compiled(30, problem, room, climb)
         plain = climbed(Likelihood(evidence, 20.0), start, 30)
-        value, here = arrays[0][climbs.VALUE], arrays[1]
+        value, here = climb.numbers[climbs.VALUE], climb.here
         assert 1 <= plans <= 30
         assert value == pytest.approx(plain.value, abs=1e-3)
         assert np.linalg.norm(here) == pytest.approx(np.linalg.norm(start))
@@ -67,4 +67,4 @@ def test_a_climb_ends_where_the_plain_one_does(slip):
 def test_large_stochastic_models_have_no_such_climb():
     size = int(DENSE_STATES**0.5) + 1
     large = make("random-grid", size=size, n_features=2, slip="1/4").mdp
-    assert climbs.climber_of(scorer_of(as_evidence(large, [])).run) is None
+    assert scorer_of(as_evidence(large, [])).climb is None

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from didact.learners import chains
 from didact.learners.chains import models as chain_models
 from didact.learners.chains import steps as chain_kernels
-from didact.learners.chains.metropolis import Chain, Target
+from didact.learners.chains.metropolis import BLOCK_NUMBERS, Chain, Target
 from didact.learners.chains.models import scorer_of
 from didact.learners.chains.priors import PRIORS
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
@@ -116,7 +115,8 @@ def test_values_are_right_whatever_the_resolvent_has_lost(damage, pairs):
     mdp = with_pair_features(task, rng) if pairs else task.mdp
     evidence = as_evidence(mdp, shown_by(task, 12))
     chain = chain_for(evidence)
-    resolvent, counts = chain.workspace[4], chain.workspace[5]
+    work = chain.problem.work
+    resolvent, counts = work.resolvent, work.counts
     for _ in range(20):
         resolvent *= 1.0 + damage * rng.standard_normal(resolvent.size)
         counts *= 1.0 + damage * rng.standard_normal(counts.size)
@@ -265,15 +265,17 @@ def test_turned_pairs_stay_on_the_sphere_and_come_back(k, fixed, step):
     noise, shuffles = rng.standard_normal(first.size), rng.random(first.size)
     order = np.arange(first.size)
     there = w.copy()
-    chain_kernels.turn_pairs(step, fixed, noise, shuffles, 0, order, first, second, there)
+    kind = chain_kernels.LATTICE if fixed else chain_kernels.PAIRS
+    move = chain_kernels.Proposal(kind, 0, first.size, order, first, second)
+    random = chain_kernels.Randomness(noise, shuffles, np.zeros(1))
+    chain_kernels.turn_pairs(step, move, random, 0, there)
     assert np.abs(there).sum() == pytest.approx(1.0, abs=1e-14)
     # Backwards: the same pairs in backward order, each by the opposite length.
     back = there.copy()
     kept = 0.999999999999  # shuffles that leave an order as it is
-    chain_kernels.turn_pairs(
-        step, fixed, -noise[::-1], np.full(first.size, kept), 0, order[::-1].copy(), first, second,
-        back,
-    )  # fmt: skip
+    move = move._replace(order=order[::-1].copy())
+    random = random._replace(noise=-noise[::-1], shuffles=np.full(first.size, kept))
+    chain_kernels.turn_pairs(step, move, random, 0, back)
     np.testing.assert_allclose(back, w, atol=1e-9)
 
 
@@ -283,14 +285,12 @@ def test_the_kernel_of_the_likelihood_is_its_plain_twin(confidence, seed):
     mdp = WORLDS["deterministic"].mdp
     evidence = as_evidence(mdp, [[(int(s), int(a))] for s, a in rng.integers(0, 4, (9, 2))])
     q = rng.normal(size=(mdp.n_states, mdp.n_actions))
-    found = chain_kernels.log_likelihood(
-        evidence.states.size, mdp.n_actions, confidence, q[evidence.states].ravel(),
-        evidence.counts.ravel(),
-    )  # fmt: skip
+    shown = chain_models.shown_in(evidence, confidence)._replace(values=q[evidence.states].ravel())
+    found = chain_kernels.log_likelihood(mdp.n_actions, shown)
     assert found == pytest.approx(softmax_log_likelihood(evidence, q, confidence), rel=1e-12)
 
 
 def test_blocks_are_small_where_steps_are_long():
     evidence = as_evidence(WORLDS["deterministic"].mdp, [])
     chain = chain_for(evidence)
-    assert 1 <= chain.block_size <= chains.BLOCK_NUMBERS
+    assert 1 <= chain.block_size <= BLOCK_NUMBERS

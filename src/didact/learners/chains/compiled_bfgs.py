@@ -8,96 +8,123 @@ small stochastic models the counts themselves.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.learners.chains.dense import score_by_resolvent
-from didact.learners.chains.deterministic import evaluate_in_order, score_on_graph
-from didact.numerics.compiled import Kernel, kernel
+from didact.learners.chains.dense import DenseModel, DenseWork, score_by_resolvent
+from didact.learners.chains.deterministic import (
+    GraphModel,
+    GraphWork,
+    evaluate_in_order,
+    score_on_graph,
+)
+from didact.learners.chains.steps import Problem, Shown
+from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
+from didact.planning.sweeps import expected_value
 
 VALUE, RADIUS, CAUTION, IS_BENT, REACH, RISE, LENGTH, SHRINK = range(8)
 """Numbers of a climb."""
 
 
+class Climb(NamedTuple):
+    """Where a climb is and what it tries next, with the slopes and the inverse Hessian (k * k,).
+
+    there: the next point before it is put back on the sphere. raw: the slope of the likelihood.
+    """
+
+    numbers: Any
+    here: Any
+    there: Any
+    point: Any
+    slope: Any
+    ahead: Any
+    raw: Any
+    bend: Any
+    inverse: Any
+
+
+class Room(NamedTuple):
+    """Workspace of the slopes: surplus of the shown pairs, and one feature by state."""
+
+    surplus: Any
+    paid: Any
+    summed: Any
+
+
 @kernel
-def find_surplus(
-    n_shown: int, n_actions: int, confidence: float, values: Any, counts: Any, surplus: Any
-) -> None:
+def find_surplus(n_actions: int, shown: Shown, surplus: Any) -> None:
     """surplus[s, a] = counts(s, a) - n(s) p(a|s), p the softmax of the values."""
-    for i in range(n_shown):
+    counts, values = shown.counts, shown.values
+    for i in range(len(shown.states)):
         first = i * n_actions
         best = values[first]
         for a in range(first, first + n_actions):
             best = max(best, values[a])
         total = 0.0
-        shown = 0.0
+        pairs = 0.0
         for a in range(first, first + n_actions):
-            surplus[a] = math.exp(confidence * (values[a] - best))
+            surplus[a] = math.exp(shown.confidence * (values[a] - best))
             total += surplus[a]
-            shown += counts[a]
+            pairs += counts[a]
         for a in range(first, first + n_actions):
-            surplus[a] = counts[a] - shown * surplus[a] / total
+            surplus[a] = counts[a] - pairs * surplus[a] / total
+
+
+@kernel
+def find_slope(model: Any, work: Any, shown: Shown, room: Room, weights: Any, slope: Any) -> float:
+    """log P(D | w), its slope in `slope`: a hole, for each kind of model another."""
+    raise NotImplementedError
 
 
 @kernel
 def slope_on_graph(
-    model: Any, work: Any, columns: Any, evidence: Any, weights: Any, room: Any, slope: Any
+    model: GraphModel, work: GraphWork, shown: Shown, room: Room, weights: Any, slope: Any
 ) -> float:
     """log P(D | w) on a deterministic model; its slope goes into `slope`."""
-    n_states, n_actions, discount, by_action, successor, gaps = model
-    rewards, _, _, chosen, following, order, heads, lengths, _, _, cycles = work
-    confidence, shown, counts, shown_values = evidence
-    surplus, paid, summed = room
-    likelihood: float = score_on_graph(model, work, columns, evidence, weights)
-    find_surplus(len(shown), n_actions, confidence, shown_values, counts, surplus)
-    n_rows = len(rewards)
+    n_actions, successor, columns = model.n_actions, model.successor, model.columns
+    surplus, paid, summed = room.surplus, room.paid, room.summed
+    likelihood: float = score_on_graph(model, work, shown, weights)
+    find_surplus(n_actions, shown, surplus)
     for j in range(len(weights)):
-        base = j * n_rows
-        for state in range(n_states):
-            paid[state] = columns[base + (chosen[state] if by_action != 0 else state)]
-        evaluate_in_order(
-            n_states, cycles[0], discount, gaps, paid, following, order, heads, lengths, summed
-        )
+        base = j * len(work.rewards)
+        for state in range(model.n_states):
+            paid[state] = columns[base + (work.chosen[state] if model.by_action != 0 else state)]
+        evaluate_in_order(model, paid, work.tour, summed)
         total = 0.0
-        for i in range(len(shown)):
+        for i in range(len(shown.states)):
             for a in range(n_actions):
-                row = shown[i] * n_actions + a
-                count = discount * summed[successor[row]]
-                if by_action != 0:
+                row = shown.states[i] * n_actions + a
+                count = model.discount * summed[successor[row]]
+                if model.by_action != 0:
                     count += columns[base + row]
                 total += surplus[i * n_actions + a] * count
-        slope[j] = confidence * total
+        slope[j] = shown.confidence * total
     return likelihood
 
 
 @kernel
 def slope_by_resolvent(
-    model: Any, work: Any, columns: Any, evidence: Any, weights: Any, room: Any, slope: Any
+    model: DenseModel, work: DenseWork, shown: Shown, room: Room, weights: Any, slope: Any
 ) -> float:
     """log P(D | w) on a small stochastic model; its slope goes into `slope`."""
-    n_states, n_actions, discount, moves = model
-    offsets, successors, probabilities = moves
-    rewards, summed = work[0], work[5]
-    confidence, shown, counts, shown_values = evidence
-    surplus = room[0]
-    likelihood: float = score_by_resolvent(model, work, columns, evidence, weights)
-    find_surplus(len(shown), n_actions, confidence, shown_values, counts, surplus)
-    n_rows = len(rewards)
+    n_states, n_actions, columns = model.n_states, model.n_actions, model.columns
+    summed, surplus, n_rows = room.summed, room.surplus, len(work.rewards)
+    likelihood: float = score_by_resolvent(model, work, shown, weights)
+    find_surplus(n_actions, shown, surplus)
     for j in range(len(weights)):
+        for state in range(n_states):
+            summed[state] = work.counts[j * n_states + state]
         total = 0.0
-        for i in range(len(shown)):
+        for i in range(len(shown.states)):
             for a in range(n_actions):
-                row = shown[i] * n_actions + a
-                count = 0.0
-                for e in range(offsets[row], offsets[row + 1]):
-                    count += probabilities[e] * summed[j * n_states + successors[e]]
-                count *= discount
+                row = shown.states[i] * n_actions + a
+                count = model.discount * expected_value(model.moves, row, summed)
                 if n_rows > n_states:
                     count += columns[j * n_rows + row]
                 total += surplus[i * n_actions + a] * count
-        slope[j] = confidence * total
+        slope[j] = shown.confidence * total
     return likelihood
 
 
@@ -113,9 +140,10 @@ def level(point: Any, raw: Any, shrink: float, radius: float, slope: Any) -> Non
 
 
 @kernel
-def aim(climb: Any) -> int:
+def aim(climb: Climb) -> int:
     """Set the next point to try; 0 when the slope says that this is a summit."""
-    numbers, here, there, point, slope, ahead, _, _, inverse = climb
+    numbers, here, there, point = climb.numbers, climb.here, climb.there, climb.point
+    slope, ahead, inverse = climb.slope, climb.ahead, climb.inverse
     k = len(here)
     for i in range(k):
         ahead[i] = slope[i]
@@ -149,17 +177,18 @@ def aim(climb: Any) -> int:
 
 
 @kernel
-def judge(after: float, climb: Any) -> int:
+def judge(after: float, climb: Climb) -> int:
     """Take the point if it is higher, else be more careful; 0 when the climb has ended."""
-    numbers, here, there, point, slope, ahead, raw, bend, inverse = climb
+    numbers, here, there, point = climb.numbers, climb.here, climb.there, climb.point
+    slope, ahead = climb.slope, climb.ahead
     k = len(here)
     value, radius, shrink = numbers[VALUE], numbers[RADIUS], numbers[SHRINK]
     if after > value + 1e-4 * numbers[REACH] * numbers[RISE]:
-        level(point, raw, shrink, radius, ahead)
+        level(point, climb.raw, shrink, radius, ahead)
         for i in range(k):
-            bend[i] = slope[i] - ahead[i]
+            climb.bend[i] = slope[i] - ahead[i]
             there[i] -= here[i]
-        bend_inverse(there, bend, raw, numbers, inverse)
+        bend_inverse(climb)
         for i in range(k):
             here[i] = point[i]
             slope[i] = ahead[i] / shrink
@@ -177,8 +206,13 @@ def judge(after: float, climb: Any) -> int:
 
 
 @kernel
-def bend_inverse(step: Any, bend: Any, moved: Any, numbers: Any, inverse: Any) -> None:
-    """The BFGS update of an inverse Hessian; unchanged where the slope did not fall."""
+def bend_inverse(climb: Climb) -> None:
+    """The BFGS update of the inverse Hessian; unchanged where the slope did not fall.
+
+    The step stands in `there`, the fall of the slope in `bend`.
+    """
+    step, bend, moved = climb.there, climb.bend, climb.raw
+    numbers, inverse = climb.numbers, climb.inverse
     k = len(step)
     product = 0.0
     square = 0.0
@@ -207,58 +241,36 @@ def bend_inverse(step: Any, bend: Any, moved: Any, numbers: Any, inverse: Any) -
 
 
 @kernel
-def climb_on_graph(
-    n_plans: int, model: Any, work: Any, columns: Any, evidence: Any, room: Any, climb: Any
-) -> int:
-    """Climb from `here` on a deterministic model; the plans it took."""
-    numbers, here, _, point, slope, _, raw, _, _ = climb
-    numbers[VALUE] = slope_on_graph(model, work, columns, evidence, here, room, raw)
-    level(here, raw, 1.0, numbers[RADIUS], slope)
+def climb_up(n_plans: int, problem: Problem, room: Room, climb: Climb) -> int:
+    """Climb from `here` until it ends, or as long as there are plans left; the plans it took."""
+    model, work, shown = problem.model, problem.work, problem.shown
+    numbers, raw = climb.numbers, climb.raw
+    numbers[VALUE] = find_slope(model, work, shown, room, climb.here, raw)
+    level(climb.here, raw, 1.0, numbers[RADIUS], climb.slope)
     for plan in range(1, n_plans):
         if aim(climb) == 0:
             return plan
-        after = slope_on_graph(model, work, columns, evidence, point, room, raw)
+        after = find_slope(model, work, shown, room, climb.point, raw)
         if judge(after, climb) == 0:
             return plan + 1
     return n_plans
 
 
-@kernel
-def climb_by_resolvent(
-    n_plans: int, model: Any, work: Any, columns: Any, evidence: Any, room: Any, climb: Any
-) -> int:
-    """Climb from `here` on a small stochastic model; the plans it took."""
-    numbers, here, _, point, slope, _, raw, _, _ = climb
-    numbers[VALUE] = slope_by_resolvent(model, work, columns, evidence, here, room, raw)
-    level(here, raw, 1.0, numbers[RADIUS], slope)
-    for plan in range(1, n_plans):
-        if aim(climb) == 0:
-            return plan
-        after = slope_by_resolvent(model, work, columns, evidence, point, room, raw)
-        if judge(after, climb) == 0:
-            return plan + 1
-    return n_plans
+climb_on_graph = climb_up.filled(find_slope=slope_on_graph)
+climb_by_resolvent = climb_up.filled(find_slope=slope_by_resolvent)
 
 
-def climb_from(start: Floats) -> tuple[Floats, ...]:
-    """What a climb from weights (k,) works on: its numbers first, then where it is."""
+def climb_from(start: Floats) -> Climb:
+    """A climb that begins at weights (k,)."""
     k = start.size
     numbers = np.zeros(8)
     numbers[RADIUS] = math.sqrt(float(start @ start))
     numbers[CAUTION] = 1.0
-    vectors = (np.zeros(k) for _ in range(6))
-    here, (there, point, slope, ahead, raw, bend) = start.copy(), vectors
-    return numbers, here, there, point, slope, ahead, raw, bend, np.zeros(k * k)
+    there, point, slope, ahead, raw, bend = np.zeros((6, k))
+    here, inverse = start.copy(), np.zeros(k * k)
+    return Climb(numbers, here, there, point, slope, ahead, raw, bend, inverse)
 
 
-def climbing_room(n_states: int, n_shown_values: int) -> tuple[Floats, ...]:
-    """Workspace of the slopes: surplus of the shown pairs, and features by state."""
-    return np.zeros(n_shown_values), np.zeros(n_states), np.zeros(n_states + 1)
-
-
-def climber_of(run: Kernel) -> Kernel | None:
-    """The climb that goes with a chain's kernel; None on models too large for it."""
-    from didact.learners.chains.dense import run_by_resolvent
-    from didact.learners.chains.deterministic import run_on_graph
-
-    return {run_on_graph: climb_on_graph, run_by_resolvent: climb_by_resolvent}.get(run)
+def climbing_room(n_states: int, n_shown_values: int) -> Room:
+    """Room for the slopes of a model."""
+    return Room(np.zeros(n_shown_values), np.zeros(n_states), np.zeros(n_states + 1))

@@ -9,16 +9,12 @@ updates have lost; where one correction is not enough, the resolvent is computed
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from didact.learners.chains.deterministic import PATIENCE, ULPS, weigh_features
-from didact.learners.chains.steps import (
-    NEW_LIKELIHOOD,
-    begin_step,
-    end_step,
-    log_likelihood,
-)
+from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
 from didact.numerics.compiled import kernel
+from didact.planning.sweeps import Moves, expected_value, largest_of
 
 RESIDUAL = 16.0 * 2.0**-53
 """Values are corrected while the residual is above this share of the largest one."""
@@ -33,19 +29,51 @@ MANY_SWITCHES = 6
 """The resolvent is computed anew when more than a state in so many switches."""
 
 
+class DenseModel(NamedTuple):
+    """A model's rows, and the features of states, or of rows where there are as many as those.
+
+    columns: feature j of all from place j * (S or S*A) on.
+    """
+
+    n_states: int
+    n_actions: int
+    discount: float
+    moves: Moves
+    columns: Any
+
+
+class DenseWork(NamedTuple):
+    """The rewards of the last weights, and the policy that is optimal for them, with its values.
+
+    chosen: the row that each state takes; better: its best one. counts[j*S + i]: discounted sum of
+    feature j from state i on. residual: see `look_for_better`. visits: room for 2*S numbers.
+    updates[0]: rank-one changes since the resolvent was computed.
+    """
+
+    rewards: Any
+    values: Any
+    chosen: Any
+    better: Any
+    resolvent: Any
+    counts: Any
+    residual: Any
+    visits: Any
+    updates: Any
+
+
 @kernel
-def factor(
-    n_states: int, discount: float, moves: Any, chosen: Any, resolvent: Any, pivots: Any
-) -> None:
+def factor(model: DenseModel, work: DenseWork) -> None:
     """The resolvent by Gauss-Jordan elimination, unpivoted: the matrix is diagonally dominant."""
-    offsets, successors, probabilities = moves
+    n_states, moves = model.n_states, model.moves
+    resolvent, pivots = work.resolvent, work.visits
     for i in range(n_states * n_states):
         resolvent[i] = 0.0
     for state in range(n_states):
         resolvent[state * n_states + state] = 1.0
-        row = chosen[state]
-        for e in range(offsets[row], offsets[row + 1]):
-            resolvent[successors[e] * n_states + state] -= discount * probabilities[e]
+        row = work.chosen[state]
+        for e in range(moves.offsets[row], moves.offsets[row + 1]):
+            at = moves.successors[e] * n_states + state
+            resolvent[at] -= model.discount * moves.probabilities[e]
     for pivot in range(n_states):
         first = pivot * n_states
         scale = 1.0 / resolvent[first + pivot]
@@ -63,64 +91,51 @@ def factor(
 
 
 @kernel
-def count_features(
-    n_states: int, n_rows: int, columns: Any, chosen: Any, resolvent: Any, counts: Any
-) -> None:
-    """counts[j*S + i]: discounted sum of feature j from state i on. Rows are states or pairs."""
-    n_actions = n_rows // n_states
+def count_features(model: DenseModel, work: DenseWork) -> None:
+    """Fill the counts from the resolvent."""
+    n_states, n_rows = model.n_states, len(work.rewards)
+    counts, resolvent = work.counts, work.resolvent
     for i in range(len(counts)):
         counts[i] = 0.0
     for j in range(len(counts) // n_states):
         for state in range(n_states):
-            row = chosen[state] if n_actions > 1 else state
-            paid = columns[j * n_rows + row]
+            row = work.chosen[state] if n_rows > n_states else state
+            paid = model.columns[j * n_rows + row]
             if paid != 0.0:
                 for i in range(n_states):
                     counts[j * n_states + i] += paid * resolvent[state * n_states + i]
 
 
 @kernel
-def switch_row(
-    state: int,
-    row: int,
-    n_states: int,
-    n_rows: int,
-    discount: float,
-    moves: Any,
-    columns: Any,
-    chosen: Any,
-    resolvent: Any,
-    counts: Any,
-    visits: Any,
-) -> None:
+def switch_row(state: int, row: int, model: DenseModel, work: DenseWork) -> None:
     """Take another row in one state: a rank-one change of resolvent and counts."""
-    offsets, successors, probabilities = moves
-    own = chosen[state]
+    n_states, n_rows, columns, moves = model.n_states, len(work.rewards), model.columns, model.moves
+    resolvent, counts, visits = work.resolvent, work.counts, work.visits
+    own = work.chosen[state]
     for i in range(n_states):
         visits[i] = 0.0
-    for e in range(offsets[row], offsets[row + 1]):
-        share = discount * probabilities[e]
+    for e in range(moves.offsets[row], moves.offsets[row + 1]):
+        share = model.discount * moves.probabilities[e]
         for i in range(n_states):
-            visits[i] += share * resolvent[i * n_states + successors[e]]
-    for e in range(offsets[own], offsets[own + 1]):
-        share = discount * probabilities[e]
+            visits[i] += share * resolvent[i * n_states + moves.successors[e]]
+    for e in range(moves.offsets[own], moves.offsets[own + 1]):
+        share = model.discount * moves.probabilities[e]
         for i in range(n_states):
-            visits[i] -= share * resolvent[i * n_states + successors[e]]
+            visits[i] -= share * resolvent[i * n_states + moves.successors[e]]
     gap = 1.0 / (1.0 - visits[state])
     first = state * n_states
     for j in range(len(counts) // n_states):
         base = j * n_states
-        change = 0.0
         if n_rows > n_states:
             change = columns[j * n_rows + row] - columns[j * n_rows + own]
             for i in range(n_states):
                 counts[base + i] += change * resolvent[first + i]
-            change = 0.0
-        for e in range(offsets[row], offsets[row + 1]):
-            change += probabilities[e] * counts[base + successors[e]]
-        for e in range(offsets[own], offsets[own + 1]):
-            change -= probabilities[e] * counts[base + successors[e]]
-        change *= discount * gap
+        change = 0.0
+        for e in range(moves.offsets[row], moves.offsets[row + 1]):
+            change += moves.probabilities[e] * counts[base + moves.successors[e]]
+        for e in range(moves.offsets[own], moves.offsets[own + 1]):
+            change -= moves.probabilities[e] * counts[base + moves.successors[e]]
+        change *= model.discount * gap
         for i in range(n_states):
             counts[base + i] += change * resolvent[first + i]
     for i in range(n_states):
@@ -130,57 +145,39 @@ def switch_row(
         if change != 0.0:
             for i in range(n_states):
                 resolvent[t * n_states + i] += change * visits[n_states + i]
-    chosen[state] = row
+    work.chosen[state] = row
 
 
 @kernel
-def row_value(
-    row: int, state: int, n_rows: int, n_states: int, discount: float, moves: Any, rewards: Any,
-    values: Any,
-) -> float:  # fmt: skip
-    """R + discount * E[V(next)] of one row; rewards are of states or of pairs."""
-    offsets, successors, probabilities = moves
-    total = 0.0
-    for e in range(offsets[row], offsets[row + 1]):
-        total += probabilities[e] * values[successors[e]]
-    paid: float = rewards[row if n_rows > n_states else state]
-    return paid + discount * total
+def row_value(state: int, row: int, model: DenseModel, rewards: Any, values: Any) -> float:
+    """R + discount * E[V(next)] of one row of a state; rewards are of states or of pairs."""
+    paid: float = rewards[row if len(rewards) > model.n_states else state]
+    expected: float = expected_value(model.moves, row, values)
+    return paid + model.discount * expected
 
 
 @kernel
-def look_for_better(
-    n_states: int,
-    n_actions: int,
-    discount: float,
-    moves: Any,
-    rewards: Any,
-    values: Any,
-    share: float,
-    chosen: Any,
-    better: Any,
-    residual: Any,
-) -> int:
+def look_for_better(model: DenseModel, work: DenseWork, share: float) -> int:
     """better[s]: the best row of s, its own unless another is better by a share; how many switch.
 
     residual[s] = R + discount * E[V(next)] - V(s) for its own row, residual[S] the largest |V|,
     residual[S + 1] the largest residual.
     """
-    reach = 0.0
-    for state in range(n_states):
-        reach = max(reach, abs(values[state]))
-    n_rows = len(rewards)
+    n_states, n_actions = model.n_states, model.n_actions
+    rewards, values, better, residual = work.rewards, work.values, work.better, work.residual
+    reach = largest_of(values)
     largest = 0.0
     switched = 0
     for state in range(n_states):
-        own = chosen[state]
-        value = row_value(own, state, n_rows, n_states, discount, moves, rewards, values)
+        own = work.chosen[state]
+        value = row_value(state, own, model, rewards, values)
         residual[state] = value - values[state]
         largest = max(largest, abs(residual[state]))
         best = value + share * reach
         better[state] = own
         for row in range(state * n_actions, (state + 1) * n_actions):
             if row != own:
-                value = row_value(row, state, n_rows, n_states, discount, moves, rewards, values)
+                value = row_value(state, row, model, rewards, values)
                 if value > best:
                     best = value
                     better[state] = row
@@ -192,51 +189,59 @@ def look_for_better(
 
 
 @kernel
-def plan_by_resolvent(model: Any, work: Any, columns: Any, weights: Any) -> None:
+def correct_values(work: DenseWork) -> None:
+    """Add the discounted sum of the residuals to the values."""
+    values, resolvent = work.values, work.resolvent
+    n_states = len(values)
+    for state in range(n_states):
+        change = work.residual[state]
+        first = state * n_states
+        for i in range(n_states):
+            values[i] += change * resolvent[first + i]
+
+
+@kernel
+def take_better(switched: int, model: DenseModel, work: DenseWork, weights: Any) -> None:
+    """Let every state take its better row; where many switch, the resolvent is to be anew."""
+    chosen, better, updates = work.chosen, work.better, work.updates
+    if switched * MANY_SWITCHES > model.n_states:
+        for state in range(model.n_states):
+            chosen[state] = better[state]
+        updates[0] = MOST_UPDATES + 1
+    else:
+        updates[0] += switched
+        for state in range(model.n_states):
+            if better[state] != chosen[state]:
+                switch_row(state, better[state], model, work)
+        weigh_features(work.counts, weights, work.values)
+
+
+@kernel
+def plan_by_resolvent(model: DenseModel, work: DenseWork, weights: Any) -> None:
     """Optimal values of the weights, by policy iteration from the policy left in `work`."""
-    n_states, n_actions, discount, moves = model
-    rewards, values, chosen, better, resolvent, counts, residual, visits, updates = work
-    n_rows = len(rewards)
+    n_states, residual, updates = model.n_states, work.residual, work.updates
     share = ULPS
     rounds = 0
     corrections = 0
     if updates[0] <= MOST_UPDATES:
-        weigh_features(counts, n_states, weights, values)
+        weigh_features(work.counts, weights, work.values)
     while True:
         if updates[0] > MOST_UPDATES:
-            factor(n_states, discount, moves, chosen, resolvent, visits)
-            count_features(n_states, n_rows, columns, chosen, resolvent, counts)
-            weigh_features(counts, n_states, weights, values)
+            factor(model, work)
+            count_features(model, work)
+            weigh_features(work.counts, weights, work.values)
             updates[0] = 0
-        switched = look_for_better(
-            n_states, n_actions, discount, moves, rewards, values, share, chosen, better, residual
-        )
+        switched = look_for_better(model, work, share)
         if residual[n_states + 1] > RESIDUAL * residual[n_states] and corrections < 2 * CORRECTIONS:
             corrections += 1
             if corrections == CORRECTIONS:
                 updates[0] = MOST_UPDATES + 1
             else:
-                for state in range(n_states):
-                    change = residual[state]
-                    first = state * n_states
-                    for i in range(n_states):
-                        values[i] += change * resolvent[first + i]
+                correct_values(work)
             continue
         if switched == 0:
             break
-        if switched * MANY_SWITCHES > n_states:
-            for state in range(n_states):
-                chosen[state] = better[state]
-            updates[0] = MOST_UPDATES + 1
-        else:
-            updates[0] += switched
-            for state in range(n_states):
-                if better[state] != chosen[state]:
-                    switch_row(
-                        state, better[state], n_states, n_rows, discount, moves, columns, chosen,
-                        resolvent, counts, visits,
-                    )  # fmt: skip
-            weigh_features(counts, n_states, weights, values)
+        take_better(switched, model, work, weights)
         corrections = 0
         rounds += 1
         if rounds > PATIENCE:
@@ -244,57 +249,18 @@ def plan_by_resolvent(model: Any, work: Any, columns: Any, weights: Any) -> None
 
 
 @kernel
-def score_by_resolvent(model: Any, work: Any, columns: Any, evidence: Any, weights: Any) -> float:
+def score_by_resolvent(model: DenseModel, work: DenseWork, shown: Shown, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w."""
-    n_states, n_actions, discount, moves = model
-    rewards = work[0]
-    values = work[1]
-    confidence, shown, counts, shown_values = evidence
-    n_rows = len(rewards)
-    weigh_features(columns, n_rows, weights, rewards)
-    plan_by_resolvent(model, work, columns, weights)
-    for i in range(len(shown)):
+    n_actions, rewards, values = model.n_actions, work.rewards, work.values
+    weigh_features(model.columns, weights, rewards)
+    plan_by_resolvent(model, work, weights)
+    for i in range(len(shown.states)):
+        state = shown.states[i]
         for a in range(n_actions):
-            shown_values[i * n_actions + a] = row_value(
-                shown[i] * n_actions + a, shown[i], n_rows, n_states, discount, moves, rewards,
-                values,
-            )  # fmt: skip
-    found: float = log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+            value = row_value(state, state * n_actions + a, model, rewards, values)
+            shown.values[i * n_actions + a] = value
+    found: float = log_likelihood(n_actions, shown)
     return found
 
 
-@kernel
-def try_by_resolvent(
-    t: int,
-    model: Any,
-    work: Any,
-    columns: Any,
-    evidence: Any,
-    proposal: Any,
-    randomness: Any,
-    chain: Any,
-) -> int:
-    """Propose weights with random numbers t and score them; 0 if they lie outside of the prior."""
-    inside: int = begin_step(proposal, randomness[0], randomness[1], t, chain)
-    if inside != 0:
-        chain[3][NEW_LIKELIHOOD] = score_by_resolvent(model, work, columns, evidence, chain[1])
-    return inside
-
-
-@kernel
-def run_by_resolvent(
-    n_steps: int,
-    model: Any,
-    work: Any,
-    columns: Any,
-    evidence: Any,
-    proposal: Any,
-    randomness: Any,
-    chain: Any,
-    samples: Any,
-    densities: Any,
-) -> None:
-    """So many steps of a chain; randomness: noise, shuffles, levels, read from 0 on."""
-    for t in range(n_steps):
-        inside = try_by_resolvent(t, model, work, columns, evidence, proposal, randomness, chain)
-        end_step(inside, randomness[2][t], chain, samples, densities)
+BY_RESOLVENT = sampler_of(score_by_resolvent)

@@ -7,15 +7,11 @@ whose value is one equation), so evaluating the policy of the step before is one
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from didact.learners.chains.steps import (
-    NEW_LIKELIHOOD,
-    begin_step,
-    end_step,
-    log_likelihood,
-)
+from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
 from didact.numerics.compiled import kernel
+from didact.planning.sweeps import largest_of
 
 ULPS = 8.0 * 2.0**-53
 """An action is better only if it is better by this share of the largest value."""
@@ -24,9 +20,55 @@ PATIENCE = 30
 """Rounds after which that share grows, so that rounding cannot make policies go in circles."""
 
 
+class GraphModel(NamedTuple):
+    """Where each row leads, and the features of states, or of rows (by_action).
+
+    successor: terminal states lead to the sink, state S. gaps[n] = 1 - discount**n: what a cycle of
+    n states divides by. columns: feature j of all from place j * (S or S*A) on.
+    """
+
+    n_states: int
+    n_actions: int
+    discount: float
+    by_action: int
+    successor: Any
+    gaps: Any
+    columns: Any
+
+
+class Tour(NamedTuple):
+    """The states in an order in which each comes after the one that follows it.
+
+    Cycle c of the n_cycles[0] fills lengths[c] places of `order` from heads[c] on, its head last.
+    seen, path: room to find it.
+    """
+
+    following: Any
+    order: Any
+    heads: Any
+    lengths: Any
+    n_cycles: Any
+    seen: Any
+    path: Any
+
+
+class GraphWork(NamedTuple):
+    """The rewards of the last weights, and the policy that is optimal for them, with its values.
+
+    rewards: of states or rows. chosen: the row that each state takes. values: the sink's last, 0.
+    """
+
+    rewards: Any
+    payments: Any
+    values: Any
+    chosen: Any
+    tour: Tour
+
+
 @kernel
-def weigh_features(columns: Any, n_rows: int, weights: Any, rewards: Any) -> None:
+def weigh_features(columns: Any, weights: Any, rewards: Any) -> None:
     """rewards = sum_j weights[j] * column j; the columns lie one after the other."""
+    n_rows = len(rewards)
     for i in range(n_rows):
         rewards[i] = weights[0] * columns[i]
     for j in range(1, len(weights)):
@@ -37,20 +79,10 @@ def weigh_features(columns: Any, n_rows: int, weights: Any, rewards: Any) -> Non
 
 
 @kernel
-def arrange(
-    n_states: int,
-    following: Any,
-    order: Any,
-    heads: Any,
-    lengths: Any,
-    seen: Any,
-    path: Any,
-) -> int:
-    """Order the states so that each comes after its successor; the number of cycles.
-
-    Cycle c fills lengths[c] places of `order` from heads[c] on, its head last. State n_states is
-    the sink.
-    """
+def arrange(tour: Tour) -> None:
+    """Order the states anew, so that each comes after its successor."""
+    following, order, seen, path = tour.following, tour.order, tour.seen, tour.path
+    n_states = len(order)
     for state in range(n_states):
         seen[state] = 0
     seen[n_states] = 2
@@ -68,56 +100,38 @@ def arrange(
             first = length - 1
             while path[first] != state:
                 first -= 1
-            heads[n_cycles] = at
-            lengths[n_cycles] = length - first
+            tour.heads[n_cycles] = at
+            tour.lengths[n_cycles] = length - first
             n_cycles += 1
         for i in range(length - 1, -1, -1):
             seen[path[i]] = 2
             order[at] = path[i]
             at += 1
-    return n_cycles
+    tour.n_cycles[0] = n_cycles
 
 
 @kernel
-def evaluate_in_order(
-    n_states: int,
-    n_cycles: int,
-    discount: float,
-    gaps: Any,
-    payments: Any,
-    following: Any,
-    order: Any,
-    heads: Any,
-    lengths: Any,
-    values: Any,
-) -> float:
-    """values[s] = payments[s] + discount * values[following[s]]; the largest |value|.
-
-    gaps[n] = 1 - discount**n: what a cycle of n states divides by.
-    """
-    for cycle in range(n_cycles):
-        first = heads[cycle]
-        length = lengths[cycle]
+def evaluate_in_order(model: GraphModel, payments: Any, tour: Tour, values: Any) -> None:
+    """values[s] = payments[s] + discount * values[following[s]]."""
+    following, order, discount = tour.following, tour.order, model.discount
+    for cycle in range(tour.n_cycles[0]):
+        first = tour.heads[cycle]
+        length = tour.lengths[cycle]
         total = 0.0
         for i in range(first, first + length):
             total = payments[order[i]] + discount * total
-        values[order[first + length - 1]] = total / gaps[length]
-    for i in range(n_states):
+        values[order[first + length - 1]] = total / model.gaps[length]
+    for i in range(len(order)):
         state = order[i]
         values[state] = payments[state] + discount * values[following[state]]
-    reach = 0.0
-    for state in range(n_states):
-        reach = max(reach, abs(values[state]))
-    return reach
 
 
 @kernel
-def follow_better(
-    n_states: int, n_actions: int, successor: Any, values: Any, tolerance: float, following: Any
-) -> int:
+def follow_better(model: GraphModel, values: Any, tolerance: float, following: Any) -> int:
     """Features of states: let every state lead to its best successor; how many were switched."""
+    n_actions, successor = model.n_actions, model.successor
     switched = 0
-    for state in range(n_states):
+    for state in range(model.n_states):
         own = following[state]
         best = values[own] + tolerance
         choice = own
@@ -133,20 +147,13 @@ def follow_better(
 
 
 @kernel
-def choose_better(
-    n_states: int,
-    n_actions: int,
-    discount: float,
-    successor: Any,
-    rewards: Any,
-    values: Any,
-    tolerance: float,
-    chosen: Any,
-    following: Any,
-) -> int:
+def choose_better(model: GraphModel, work: GraphWork, tolerance: float) -> int:
     """Features of pairs: let every state take its best row; how many were switched."""
+    n_actions, discount, successor = model.n_actions, model.discount, model.successor
+    rewards, values, chosen = work.rewards, work.values, work.chosen
+    following = work.tour.following
     switched = 0
-    for state in range(n_states):
+    for state in range(model.n_states):
         own = chosen[state]
         best = rewards[own] + discount * values[following[state]] + tolerance
         choice = own
@@ -163,91 +170,44 @@ def choose_better(
 
 
 @kernel
-def plan_on_graph(model: Any, work: Any) -> None:
+def plan_on_graph(model: GraphModel, work: GraphWork) -> None:
     """Optimal values of the rewards in `work`, by policy iteration from the policy left there."""
-    n_states, n_actions, discount, by_action, successor, gaps = model
-    rewards, payments, values, chosen, following, order, heads, lengths, seen, path, cycles = work
+    rewards, payments, values = work.rewards, work.payments, work.values
+    chosen, tour = work.chosen, work.tour
     share = ULPS
     rounds = 0
     while True:
-        if by_action != 0:
-            for state in range(n_states):
+        if model.by_action != 0:
+            for state in range(model.n_states):
                 payments[state] = rewards[chosen[state]]
-            reach = evaluate_in_order(
-                n_states, cycles[0], discount, gaps, payments, following, order, heads, lengths,
-                values,
-            )  # fmt: skip
-            switched = choose_better(
-                n_states, n_actions, discount, successor, rewards, values, share * reach, chosen,
-                following,
-            )  # fmt: skip
+            evaluate_in_order(model, payments, tour, values)
+            switched = choose_better(model, work, share * largest_of(values))
         else:
-            reach = evaluate_in_order(
-                n_states, cycles[0], discount, gaps, rewards, following, order, heads, lengths,
-                values,
-            )  # fmt: skip
-            switched = follow_better(
-                n_states, n_actions, successor, values, share * reach, following
-            )
+            evaluate_in_order(model, rewards, tour, values)
+            switched = follow_better(model, values, share * largest_of(values), tour.following)
         if switched == 0:
             break
-        cycles[0] = arrange(n_states, following, order, heads, lengths, seen, path)
+        arrange(tour)
         rounds += 1
         if rounds > PATIENCE:
             share *= 2.0
 
 
 @kernel
-def score_on_graph(model: Any, work: Any, columns: Any, evidence: Any, weights: Any) -> float:
+def score_on_graph(model: GraphModel, work: GraphWork, shown: Shown, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w."""
-    n_actions, discount, by_action, successor = model[1], model[2], model[3], model[4]
-    rewards, values = work[0], work[2]
-    confidence, shown, counts, shown_values = evidence
-    weigh_features(columns, len(rewards), weights, rewards)
+    n_actions, rewards, values = model.n_actions, work.rewards, work.values
+    weigh_features(model.columns, weights, rewards)
     plan_on_graph(model, work)
-    for i in range(len(shown)):
-        first = shown[i] * n_actions
+    for i in range(len(shown.states)):
+        first = shown.states[i] * n_actions
         for a in range(n_actions):
-            value = discount * values[successor[first + a]]
-            if by_action != 0:
+            value = model.discount * values[model.successor[first + a]]
+            if model.by_action != 0:
                 value += rewards[first + a]
-            shown_values[i * n_actions + a] = value
-    found: float = log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+            shown.values[i * n_actions + a] = value
+    found: float = log_likelihood(n_actions, shown)
     return found
 
 
-@kernel
-def try_on_graph(
-    t: int,
-    model: Any,
-    work: Any,
-    columns: Any,
-    evidence: Any,
-    proposal: Any,
-    randomness: Any,
-    chain: Any,
-) -> int:
-    """Propose weights with random numbers t and score them; 0 if they lie outside of the prior."""
-    inside: int = begin_step(proposal, randomness[0], randomness[1], t, chain)
-    if inside != 0:
-        chain[3][NEW_LIKELIHOOD] = score_on_graph(model, work, columns, evidence, chain[1])
-    return inside
-
-
-@kernel
-def run_on_graph(
-    n_steps: int,
-    model: Any,
-    work: Any,
-    columns: Any,
-    evidence: Any,
-    proposal: Any,
-    randomness: Any,
-    chain: Any,
-    samples: Any,
-    densities: Any,
-) -> None:
-    """So many steps of a chain; randomness: noise, shuffles, levels, read from 0 on."""
-    for t in range(n_steps):
-        inside = try_on_graph(t, model, work, columns, evidence, proposal, randomness, chain)
-        end_step(inside, randomness[2][t], chain, samples, densities)
+ON_GRAPH = sampler_of(score_on_graph)

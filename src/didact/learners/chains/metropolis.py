@@ -18,7 +18,7 @@ import numpy as np
 from didact.errors import DidactError, InvalidParameter, NotConverged
 from didact.inputs import FAILURES, as_float, reason_of, shown
 from didact.learners.chains import steps as kernels
-from didact.learners.chains.models import Scorer, shown_arrays
+from didact.learners.chains.models import Scorer, shown_in
 from didact.learners.chains.priors import Density, Prior
 from didact.learners.evidence import Evidence
 from didact.numerics import compiled as running
@@ -69,7 +69,7 @@ class Target:
 
 def is_worth_compiling(scorer: Scorer, n_steps: int) -> bool:
     """Whether so many steps take longer in plain Python than the compiler takes to load."""
-    at_hand = "numba" in sys.modules and scorer.run.is_at_hand()
+    at_hand = "numba" in sys.modules and scorer.sampler.run.is_at_hand()
     return n_steps * scorer.work >= running.WORTH_COMPILING or at_hand
 
 
@@ -89,139 +89,152 @@ class Chain:
         thin: int = 1,
     ):
         self.target = target
-        self.weights, self.proposed, self.best_weights = np.zeros((3, target.k))
-        self.samples, self.densities = np.zeros((n_draws, target.k)), np.zeros(n_draws)
-        self._numbers = np.zeros(kernels.N_NUMBERS)
-        self._numbers[kernels.BEST] = -math.inf
-        self._counters = np.zeros(kernels.N_COUNTERS, dtype=np.int64)
-        self._counters[kernels.BURN_IN] = burn_in
-        self._counters[kernels.THIN] = thin
-        self._noise, self._shuffles, self._levels = generator.spawn(3)
-        self._work = target.scorer.workspace()
-        self._shown = shown_arrays(target.evidence, target.confidence)
-        self._moves = _moves(target)
-        self._state = (
-            *(self.weights, self.proposed, self.best_weights),
-            *(self._numbers, self._counters),
+        numbers, counters = np.zeros(kernels.N_NUMBERS), np.zeros(kernels.N_COUNTERS, np.int64)
+        numbers[kernels.BEST] = -math.inf
+        counters[kernels.BURN_IN], counters[kernels.THIN] = burn_in, thin
+        kept = np.zeros(n_draws * target.k), np.zeros(n_draws)
+        place, proposed, best = np.zeros((3, target.k))
+        self.state = kernels.State(place, proposed, best, numbers, counters, *kept)
+        self.problem = kernels.Problem(
+            target.scorer.model,
+            target.scorer.workspace(),
+            shown_in(target.evidence, target.confidence),
         )
+        self.proposal = _proposal(target)
+        self._noise, self._shuffles, self._levels = generator.spawn(3)
 
     @property
-    def workspace(self) -> tuple[Any, ...]:
-        """What the likelihood kernels write: the last policy among it."""
-        return self._work
+    def weights(self) -> Floats:
+        """Where the chain is, (k,)."""
+        return np.asarray(self.state.weights)
+
+    @property
+    def best_weights(self) -> Floats:
+        """The weights of the best log density seen so far, (k,)."""
+        return np.asarray(self.state.best)
+
+    @property
+    def samples(self) -> Floats:
+        """The draws kept, (n_draws, k)."""
+        return np.asarray(self.state.samples.reshape(-1, self.target.k))
+
+    @property
+    def densities(self) -> Floats:
+        """The log densities of the draws kept, (n_draws,)."""
+        return np.asarray(self.state.densities)
 
     @property
     def log_density(self) -> float:
         """Log likelihood and log prior density where the chain is now."""
-        return float(self._numbers[kernels.LIKELIHOOD] + self._numbers[kernels.PRIOR])
+        return float(self.state.numbers[kernels.LIKELIHOOD] + self.state.numbers[kernels.PRIOR])
 
     @property
     def best(self) -> float:
         """The best log density seen so far."""
-        return float(self._numbers[kernels.BEST])
+        return float(self.state.numbers[kernels.BEST])
 
     @property
     def step_size(self) -> float:
         """The scale of the moves."""
-        return math.exp(float(self._numbers[kernels.LOG_STEP]))
+        return math.exp(float(self.state.numbers[kernels.LOG_STEP]))
 
     @step_size.setter
     def step_size(self, step: float) -> None:
-        self._numbers[kernels.LOG_STEP] = math.log(step)
-        self._counters[kernels.ADAPTED] = 0
+        self.state.numbers[kernels.LOG_STEP] = math.log(step)
+        self.state.counters[kernels.ADAPTED] = 0
 
     @property
     def n_steps(self) -> int:
         """How many steps were taken."""
-        return int(self._counters[kernels.STEP])
+        return int(self.state.counters[kernels.STEP])
 
     @property
     def acceptance(self) -> float:
         """The accepted share of proposals after burn-in."""
-        past = self.n_steps - int(self._counters[kernels.BURN_IN])
-        return float(self._counters[kernels.ACCEPTED] / past) if past > 0 else math.nan
+        past = self.n_steps - int(self.state.counters[kernels.BURN_IN])
+        return float(self.state.counters[kernels.ACCEPTED] / past) if past > 0 else math.nan
 
     @property
     def block_size(self) -> int:
         """How many steps take a moment; nothing but waiting times depends on it."""
-        by_numbers = BLOCK_NUMBERS // max(1, self._moves[2])
+        by_numbers = BLOCK_NUMBERS // max(1, self.proposal.n_noise)
         by_work = BLOCK_WORK // self.target.scorer.work
         return int(max(1, min(by_numbers, by_work)))
 
     def place(self, weights: Floats) -> float:
         """Put the chain on weights (k,); their log density, -inf if they are outside."""
-        self.weights[:] = weights
-        self.proposed[:] = weights
-        scorer = self.target.scorer
-        score = self.target.function(scorer.score)
-        likelihood = score(scorer.model, self._work, scorer.columns, self._shown, self.proposed)
-        self._numbers[kernels.NEW_LIKELIHOOD] = likelihood
+        self.state.weights[:] = weights
+        self.state.proposed[:] = weights
+        score = self.target.function(self.target.scorer.sampler.score)
+        likelihood = score(*self.problem, self.state.proposed)
+        self.state.numbers[kernels.NEW_LIKELIHOOD] = likelihood
         is_normal = self.target.prior.name == "gaussian"
-        self._numbers[kernels.NEW_PRIOR] = -0.5 * float(weights @ weights) if is_normal else 0.0
+        self.state.numbers[kernels.NEW_PRIOR] = (
+            -0.5 * float(weights @ weights) if is_normal else 0.0
+        )
         self._ask()
-        self._numbers[kernels.LIKELIHOOD] = self._numbers[kernels.NEW_LIKELIHOOD]
-        self._numbers[kernels.PRIOR] = self._numbers[kernels.NEW_PRIOR]
+        self.state.numbers[kernels.LIKELIHOOD] = self.state.numbers[kernels.NEW_LIKELIHOOD]
+        self.state.numbers[kernels.PRIOR] = self.state.numbers[kernels.NEW_PRIOR]
         if self.log_density > self.best:
-            self._numbers[kernels.BEST] = self.log_density
-            self.best_weights[:] = weights
+            self.state.numbers[kernels.BEST] = self.log_density
+            self.state.best[:] = weights
         return self.log_density
 
     def count_steps(self, n_steps: int) -> None:
         """Count so many steps as taken, without taking them."""
-        self._counters[kernels.STEP] += n_steps
+        self.state.counters[kernels.STEP] += n_steps
 
     def advance(self, n_steps: int, *, adapting: bool) -> None:
         """Take so many steps.
 
         adapting: whether each step also moves the step size towards an acceptance of TARGET.
         """
-        self._counters[kernels.ADAPTING] = int(adapting)
-        n_noise = self._moves[2]
-        randomness = (
+        self.state.counters[kernels.ADAPTING] = int(adapting)
+        n_noise = self.proposal.n_noise
+        randomness = kernels.Randomness(
             self._noise.standard_normal(n_steps * n_noise),
-            self._shuffles.random(n_steps * n_noise if self._moves[3].size else 0),
+            self._shuffles.random(n_steps * n_noise if self.proposal.order.size else 0),
             -self._levels.standard_exponential(n_steps),
         )
+        given = (self.problem, self.proposal, randomness, self.state)
         scorer = self.target.scorer
-        given = (scorer.model, self._work, scorer.columns, self._shown, self._moves, randomness)
-        kept = (self.samples.reshape(-1), self.densities)
         if self.target.is_stepwise:
-            self._advance_stepwise(n_steps, given, kept)
+            self._advance_stepwise(n_steps, *given)
         else:
-            self.target.function(scorer.run)(n_steps, *given, self._state, *kept)
-        if scorer.failures_at is not None and self._work[scorer.failures_at][0]:
+            self.target.function(scorer.sampler.run)(n_steps, *given)
+        if scorer.n_failed(self.problem.work):
             raise NotConverged(
                 "policy iteration did not settle at a proposal; use a smaller discount"
             )
 
-    def _advance_stepwise(self, n_steps: int, given: Any, kept: Any) -> None:
-        trial = self.target.function(self.target.scorer.trial)
+    def _advance_stepwise(self, n_steps: int, *given: Any) -> None:
+        trial = self.target.function(self.target.scorer.sampler.trial)
         finish = self.target.function(kernels.end_step)
-        levels = given[-1][2]
+        *_, randomness, state = given
         for t in range(n_steps):
-            inside = trial(t, *given, self._state)
+            inside = trial(t, *given)
             if inside:
                 self._ask()
-            finish(inside, levels[t], self._state, *kept)
+            finish(inside, randomness.levels[t], state)
 
     def _ask(self) -> None:
         """Add what Python functions say of the proposed weights."""
-        target, numbers = self.target, self._numbers
+        target, numbers, proposed = self.target, self.state.numbers, self.state.proposed
         if target.log_prior is not None:
-            tilt = _answer(target.log_prior, "log_prior", self.proposed)
+            tilt = _answer(target.log_prior, "log_prior", proposed)
             numbers[kernels.NEW_PRIOR] += tilt
             if tilt == -math.inf:
                 numbers[kernels.NEW_LIKELIHOOD] = -math.inf
                 return
         if target.extra is not None:
             values = self._action_values()
-            more = _answer(target.extra, "extra", self.proposed, values)
+            more = _answer(target.extra, "extra", proposed, values)
             numbers[kernels.NEW_LIKELIHOOD] += more
 
     def _action_values(self) -> Floats:
         """Q of the proposed weights, shape (S, A), from the values that scoring them left."""
         mdp, scorer = self.target.evidence.mdp, self.target.scorer
-        rewards, values = self._work[0], self._work[scorer.values_at]
+        rewards, values = self.problem.work.rewards, scorer.values(self.problem.work)
         if rewards.size < mdp.n_states * mdp.n_actions:
             rewards = np.repeat(rewards, mdp.n_actions)
         found = np.zeros(mdp.n_states * mdp.n_actions)
@@ -229,14 +242,15 @@ class Chain:
         return found.reshape(mdp.n_states, mdp.n_actions)
 
 
-def _moves(target: Target) -> tuple[Any, ...]:
-    """Proposal, whether the prior is normal, random numbers a step, and all pairs of weights."""
+def _proposal(target: Target) -> kernels.Proposal:
+    """The target's move, with all pairs of weights where it turns them."""
     nothing = np.zeros(0, dtype=np.int64)
     is_normal = int(target.prior.name == "gaussian")
     if target.proposal not in (kernels.PAIRS, kernels.LATTICE):
-        return target.proposal, is_normal, target.k, nothing, nothing, nothing
+        return kernels.Proposal(target.proposal, is_normal, target.k, nothing, nothing, nothing)
     first, second = (side.astype(np.int64) for side in np.triu_indices(target.k, 1))
-    return target.proposal, is_normal, first.size, np.arange(first.size), first, second
+    pairs = (np.arange(first.size), first, second)
+    return kernels.Proposal(target.proposal, is_normal, first.size, *pairs)
 
 
 def _answer(function: Any, name: str, weights: Floats, *more: Any) -> float:

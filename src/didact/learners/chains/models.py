@@ -9,51 +9,40 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidNumber
-from didact.learners.chains.dense import (
-    MOST_UPDATES,
-    run_by_resolvent,
-    score_by_resolvent,
-    try_by_resolvent,
-)
-from didact.learners.chains.deterministic import (
-    arrange,
-    run_on_graph,
-    score_on_graph,
-    try_on_graph,
-)
-from didact.learners.chains.sparse import run_by_sweeps, score_by_sweeps, try_by_sweeps
+from didact.learners.chains.compiled_bfgs import climb_by_resolvent, climb_on_graph
+from didact.learners.chains.dense import BY_RESOLVENT, MOST_UPDATES, DenseModel, DenseWork
+from didact.learners.chains.deterministic import ON_GRAPH, GraphModel, GraphWork, Tour, arrange
+from didact.learners.chains.sparse import BY_SWEEPS, SweepModel, SweepWork
+from didact.learners.chains.steps import Sampler, Shown
 from didact.learners.evidence import Evidence
 from didact.mdp import MDP
 from didact.numerics.compiled import Kernel
+from didact.numerics.exact import Floats
 from didact.planning.derived import LARGEST, single_successors
 from didact.planning.sweeps import Model, model_of, new_sweep_plan
 
 DENSE_STATES = 150
 """Stochastic models with more states are planned by sweeps: a resolvent no longer pays."""
 
-Arrays = tuple[Any, ...]
-
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """How log P(D | w) is computed on one model: kernels and what they read.
+    """How log P(D | w) is computed on one model: kernels, what they read, and what they write.
 
-    workspace: a fresh tuple of what they write, for one chain; its entry `values_at` holds the
-    optimal values after a score, its entry `failures_at` counts plans that did not settle. work:
-    inner-loop steps of one score, roughly. backup: the model for Bellman backups.
+    workspace: a fresh one, for one chain; values: the optimal values that a score leaves there;
+    n_failed: how many plans did not settle in it. climb: to a summit, where there is a kernel for
+    it. work: inner-loop steps of one score, roughly. backup: the model for Bellman backups.
     """
 
     method: str
-    run: Kernel
-    trial: Kernel
-    score: Kernel
-    model: Arrays
-    columns: Any
-    workspace: Callable[[], Arrays]
-    values_at: int
+    sampler: Sampler
+    climb: Kernel | None
+    model: Any
+    workspace: Callable[[], Any]
     work: int
     backup: Model
-    failures_at: int | None = None
+    values: Callable[[Any], Floats]
+    n_failed: Callable[[Any], int]
 
 
 def scorer_of(evidence: Evidence) -> Scorer:
@@ -66,10 +55,11 @@ def scorer_of(evidence: Evidence) -> Scorer:
     return _by_resolvent(mdp) if mdp.n_states <= DENSE_STATES else _by_sweeps(mdp)
 
 
-def shown_arrays(evidence: Evidence, confidence: float) -> Arrays:
-    """confidence, shown states, how often each action was shown, and room for their values."""
+def shown_in(evidence: Evidence, confidence: float) -> Shown:
+    """What the likelihood kernels read of evidence."""
     states = evidence.states.astype(np.uint32)
-    return confidence, states, evidence.counts.reshape(-1).copy(), np.zeros(evidence.counts.size)
+    counts = evidence.counts.reshape(-1).copy()
+    return Shown(confidence, states, counts, np.zeros(counts.size))
 
 
 def _feature_columns(mdp: MDP) -> Any:
@@ -84,84 +74,74 @@ def _first_rows(mdp: MDP) -> Any:
 def _on_graph(mdp: MDP) -> Scorer:
     n, m = mdp.n_states, mdp.n_actions
     columns = _feature_columns(mdp)
-    n_rows = columns.size // mdp.n_features
     successor = single_successors(mdp).copy()
     successor[np.repeat(mdp.terminal, m)] = n
     gaps = 1.0 - mdp.discount ** np.arange(n + 1.0)
     by_action = int(mdp.has_action_features)
 
-    def workspace() -> Arrays:
-        following = successor[::m].copy()
+    def workspace() -> GraphWork:
         order, heads, lengths, path = np.zeros((4, n), dtype=np.uint32)
-        seen = np.zeros(n + 1, dtype=np.uint8)
-        cycles = np.zeros(1, dtype=np.int64)
-        cycles[0] = arrange.run(2 * n, n, following, order, heads, lengths, seen, path)
-        numbers = np.zeros(n_rows), np.zeros(n), np.zeros(n + 1)
-        return (*numbers, _first_rows(mdp), following, order, heads, lengths, seen, path, cycles)
+        cycles, seen = np.zeros(1, dtype=np.int64), np.zeros(n + 1, dtype=np.uint8)
+        tour = Tour(successor[::m].copy(), order, heads, lengths, cycles, seen, path)
+        arrange.run(2 * n, tour)
+        rewards = np.zeros(columns.size // mdp.n_features)
+        return GraphWork(rewards, np.zeros(n), np.zeros(n + 1), _first_rows(mdp), tour)
 
     return Scorer(
         "policy iteration on the functional graph",
-        run_on_graph,
-        try_on_graph,
-        score_on_graph,
-        (n, m, mdp.discount, by_action, successor, gaps),
-        columns,
+        ON_GRAPH,
+        climb_on_graph,
+        GraphModel(n, m, mdp.discount, by_action, successor, gaps, columns),
         workspace,
-        2,
         columns.size + 2 * n * m,
         model_of(mdp),
+        lambda work: work.values,
+        lambda work: 0,
     )
 
 
 def _by_resolvent(mdp: MDP) -> Scorer:
     n, k = mdp.n_states, mdp.n_features
     columns = _feature_columns(mdp)
-    moves = mdp.transitions
-    arrays = (
-        moves.offsets.astype(np.uint32),
-        moves.successors.astype(np.uint32),
-        moves.probabilities.floats.copy(),
-    )
+    model = model_of(mdp)
 
-    def workspace() -> Arrays:
+    def workspace() -> DenseWork:
         chosen = _first_rows(mdp)
-        sizes = np.zeros(columns.size // k), np.zeros(n)
+        rewards, values = np.zeros(columns.size // k), np.zeros(n)
         dense = np.zeros(n * n), np.zeros(k * n), np.zeros(n + 2), np.zeros(2 * n)
-        return (*sizes, chosen, chosen.copy(), *dense, np.full(1, MOST_UPDATES + 1))
+        updates = np.full(1, MOST_UPDATES + 1)
+        return DenseWork(rewards, values, chosen, chosen.copy(), *dense, updates)
 
     return Scorer(
         "policy iteration with a kept resolvent",
-        run_by_resolvent,
-        try_by_resolvent,
-        score_by_resolvent,
-        (n, mdp.n_actions, mdp.discount, arrays),
-        columns,
+        BY_RESOLVENT,
+        climb_by_resolvent,
+        DenseModel(n, mdp.n_actions, mdp.discount, model.moves, columns),
         workspace,
-        1,
-        columns.size + 2 * moves.n_entries + n * n,
-        model_of(mdp),
+        columns.size + 2 * mdp.transitions.n_entries + n * n,
+        model,
+        lambda work: work.values,
+        lambda work: 0,
     )
 
 
 def _by_sweeps(mdp: MDP) -> Scorer:
-    n, m, k = mdp.n_states, mdp.n_actions, mdp.n_features
     columns = _feature_columns(mdp)
     model = model_of(mdp)
 
-    def workspace() -> Arrays:
-        plan, paid = new_sweep_plan(mdp), np.zeros(columns.size // k)
-        return np.zeros(n * m), plan.values, plan, paid, np.zeros(1, dtype=np.int64)
+    def workspace() -> SweepWork:
+        rewards = np.zeros(mdp.n_states * mdp.n_actions)
+        paid = np.zeros(columns.size // mdp.n_features)
+        return SweepWork(rewards, paid, new_sweep_plan(mdp), np.zeros(1, dtype=np.int64))
 
     return Scorer(
         "policy iteration with BiCGSTAB",
-        run_by_sweeps,
-        try_by_sweeps,
-        score_by_sweeps,
-        model,
-        columns,
+        BY_SWEEPS,
+        None,
+        SweepModel(model, columns),
         workspace,
-        1,
         columns.size + 60 * mdp.transitions.n_entries,
         model,
-        4,
+        lambda work: work.plan.values,
+        lambda work: int(work.failures[0]),
     )

@@ -6,85 +6,68 @@ nothing but the last bits.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from didact.learners.chains.deterministic import weigh_features
-from didact.learners.chains.steps import (
-    NEW_LIKELIHOOD,
-    begin_step,
-    end_step,
-    log_likelihood,
-)
+from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
 from didact.numerics.compiled import kernel
-from didact.planning.sweeps import expected_value, iterate_by_sweeps, largest_of
+from didact.planning.derived import UNIT
+from didact.planning.sweeps import (
+    Model,
+    SweepPlan,
+    expected_value,
+    iterate_by_sweeps,
+    largest_of,
+)
 
-UNIT = 2.0**-53
 MOST_ROUNDS = 10_000
 
 
+class SweepModel(NamedTuple):
+    """A model, and feature j of all states, or rows, from place j * (S or S*A) of `columns` on."""
+
+    model: Model
+    columns: Any
+
+
+class SweepWork(NamedTuple):
+    """The rewards of the last weights by rows, and the plan that is optimal for them.
+
+    paid: the rewards by what the features are of. failures[0]: plans that did not settle.
+    """
+
+    rewards: Any
+    paid: Any
+    plan: SweepPlan
+    failures: Any
+
+
 @kernel
-def plan_by_sweeps(model: Any, work: Any, columns: Any, weights: Any) -> None:
+def plan_by_sweeps(model: SweepModel, work: SweepWork, weights: Any) -> None:
     """Optimal values of the weights, from the values and the policy left in `work`."""
-    rewards, values, plan, paid, failures = work
-    weigh_features(columns, len(paid), weights, paid)
+    rewards, paid = work.rewards, work.paid
+    weigh_features(model.columns, weights, paid)
     repeats = len(rewards) // len(paid)
     for i in range(len(paid)):
         for a in range(repeats):
             rewards[i * repeats + a] = paid[i]
-    tolerance = 2.0 * UNIT * largest_of(values)
-    rounds = iterate_by_sweeps(model, rewards, tolerance, MOST_ROUNDS, plan)
-    if rounds < 0:
-        failures[0] += 1
+    tolerance = 2.0 * UNIT * largest_of(work.plan.values)
+    if iterate_by_sweeps(model.model, rewards, tolerance, MOST_ROUNDS, work.plan) < 0:
+        work.failures[0] += 1
 
 
 @kernel
-def score_by_sweeps(model: Any, work: Any, columns: Any, evidence: Any, weights: Any) -> float:
+def score_by_sweeps(model: SweepModel, work: SweepWork, shown: Shown, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w."""
-    n_actions = model.n_actions
-    confidence, shown, counts, shown_values = evidence
-    rewards, values = work[0], work[1]
-    plan_by_sweeps(model, work, columns, weights)
-    for i in range(len(shown)):
+    moves, n_actions = model.model.moves, model.model.n_actions
+    plan_by_sweeps(model, work, weights)
+    for i in range(len(shown.states)):
         for a in range(n_actions):
-            row = shown[i] * n_actions + a
-            total = expected_value(model.moves, row, values)
-            shown_values[i * n_actions + a] = rewards[row] + model.discount * total
-    found: float = log_likelihood(len(shown), n_actions, confidence, shown_values, counts)
+            row = shown.states[i] * n_actions + a
+            expected = expected_value(moves, row, work.plan.values)
+            shown.values[i * n_actions + a] = work.rewards[row] + model.model.discount * expected
+    found: float = log_likelihood(n_actions, shown)
     return found
 
 
-@kernel
-def try_by_sweeps(
-    t: int,
-    model: Any,
-    work: Any,
-    columns: Any,
-    evidence: Any,
-    proposal: Any,
-    randomness: Any,
-    chain: Any,
-) -> int:
-    """Propose weights with random numbers t and score them; 0 if they lie outside of the prior."""
-    inside: int = begin_step(proposal, randomness[0], randomness[1], t, chain)
-    if inside != 0:
-        chain[3][NEW_LIKELIHOOD] = score_by_sweeps(model, work, columns, evidence, chain[1])
-    return inside
-
-
-@kernel
-def run_by_sweeps(
-    n_steps: int,
-    model: Any,
-    work: Any,
-    columns: Any,
-    evidence: Any,
-    proposal: Any,
-    randomness: Any,
-    chain: Any,
-    samples: Any,
-    densities: Any,
-) -> None:
-    """So many steps of a chain; randomness: noise, shuffles, levels, read from 0 on."""
-    for t in range(n_steps):
-        inside = try_by_sweeps(t, model, work, columns, evidence, proposal, randomness, chain)
-        end_step(inside, randomness[2][t], chain, samples, densities)
+BY_SWEEPS = sampler_of(score_by_sweeps)

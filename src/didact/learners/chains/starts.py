@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from didact.errors import InvalidParameter, NotConverged
-from didact.learners.chains.compiled_bfgs import VALUE, climb_from, climber_of, climbing_room
+from didact.learners.chains.compiled_bfgs import VALUE, climb_from, climbing_room
 from didact.learners.chains.metropolis import Chain
-from didact.learners.chains.models import shown_arrays
+from didact.learners.chains.models import shown_in
 from didact.learners.gradients import Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
 
@@ -94,8 +94,7 @@ class _Search:
         self.softer = Likelihood(target.evidence, SOFTER * target.confidence, self.features)
         self.function = Likelihood(target.evidence, target.confidence, self.features)
         self.has_slopes = target.confidence > 0.0 and bool(target.evidence.n_pairs)
-        self.climber = climber_of(target.scorer.run)
-        self.cost = COSTLY if self.climber is None else 1
+        self.cost = COSTLY if target.scorer.climb is None else 1
         self.room = climbing_room(target.evidence.mdp.n_states, target.evidence.counts.size)
         self.n_plans = 0
         self._counted = 0
@@ -146,15 +145,14 @@ class _Search:
         Both ways of running it give the same bits; `climbed` adds up in another order.
         """
         target = self.chain.target
-        if self.climber is None:
+        if target.scorer.climb is None:
             return climbed(function, start, n_plans)
-        scorer = target.scorer
-        shown = shown_arrays(target.evidence, function.confidence)
-        arrays = climb_from(start)
-        self.n_plans += target.function(self.climber)(
-            n_plans, scorer.model, self.chain.workspace, scorer.columns, shown, self.room, arrays
-        )
-        return _Climb(arrays[1], float(arrays[0][VALUE]))
+        shown = shown_in(target.evidence, function.confidence)
+        problem = self.chain.problem._replace(shown=shown)
+        climb = climb_from(start)
+        kernel = target.function(target.scorer.climb)
+        self.n_plans += kernel(n_plans, problem, self.room, climb)
+        return _Climb(climb.here, float(climb.numbers[VALUE]))
 
 
 def climbed(function: Likelihood, start: Floats, n_plans: int) -> _Climb:

@@ -4,22 +4,23 @@ A proposal is symmetric with respect to the prior's own measure, so the acceptan
 densities. Each kernel below says what it is symmetric to. All randomness comes in as arrays:
 `noise` standard normal, `shuffles` uniform in [0, 1), `levels` logarithms of uniform numbers.
 
-A chain is a tuple of arrays: weights (k,), proposed (k,), best (k,), numbers and counters. The
-constants below say what lies where in the last two.
+The loop is the same for every kind of model: `score` is a hole, filled by `sampler_of`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import Kernel, kernel
 
 GAUSSIAN, GEODESIC, FLIP, REJECT, REFLECT, PAIRS, LATTICE, WALK = range(8)
 
 LIKELIHOOD, PRIOR, NEW_LIKELIHOOD, NEW_PRIOR, LOG_STEP, BEST = range(6)
 STEP, TAKEN, ADAPTED, ACCEPTED, STORED, BURN_IN, THIN, ADAPTING = range(8)
 N_NUMBERS, N_COUNTERS = 6, 8
+"""What lies where among the numbers and the counters of a chain."""
 
 TARGET = 0.25
 """The accepted share of proposals that an adapted step size aims at."""
@@ -31,6 +32,57 @@ ALIGNED = 1e-9
 
 NEGLIGIBLE = -45.0
 """exp of it is lost beside 1 in double precision."""
+
+
+class Proposal(NamedTuple):
+    """A move, whether the prior is normal, and how many random numbers a step takes.
+
+    For moves of pairs: pair p is (first[p], second[p]); `order` is shuffled at each step.
+    """
+
+    kind: int
+    is_normal: int
+    n_noise: int
+    order: Any
+    first: Any
+    second: Any
+
+
+class Randomness(NamedTuple):
+    """The random numbers of some steps, read from 0 on."""
+
+    noise: Any
+    shuffles: Any
+    levels: Any
+
+
+class State(NamedTuple):
+    """Where a chain is, what it proposes, the best weights seen (k,), and the draws it has kept."""
+
+    weights: Any
+    proposed: Any
+    best: Any
+    numbers: Any
+    counters: Any
+    samples: Any
+    densities: Any
+
+
+class Shown(NamedTuple):
+    """The shown states, how often each of their actions was shown, and room for their values."""
+
+    confidence: float
+    states: Any
+    counts: Any
+    values: Any
+
+
+class Problem(NamedTuple):
+    """What a score is computed from: a model, workspace that goes with it, and the evidence."""
+
+    model: Any
+    work: Any
+    shown: Shown
 
 
 @kernel
@@ -101,22 +153,16 @@ def snapped(value: float, step: float) -> float:
 
 @kernel
 def turn_pairs(
-    step: float,
-    fixed: int,
-    noise: Any,
-    shuffles: Any,
-    at: int,
-    order: Any,
-    first: Any,
-    second: Any,
-    proposed: Any,
+    step: float, proposal: Proposal, randomness: Randomness, at: int, proposed: Any
 ) -> None:
     """Move each pair (i, j) along its diamond |wi| + |wj| = const, in uniformly random order.
 
-    By a Gaussian length, or by +-step where `fixed`. Walked backwards, in the backward order and
+    By a Gaussian length, or by +-step on the lattice. Walked backwards, in the backward order and
     with opposite signs, the way is as likely: symmetric to the uniform measure of the L1 sphere.
     """
-    shuffle(order, shuffles, at)
+    order, first, second = proposal.order, proposal.first, proposal.second
+    noise, is_fixed = randomness.noise, proposal.kind == LATTICE
+    shuffle(order, randomness.shuffles, at)
     for p in range(len(order)):
         i = first[order[p]]
         j = second[order[p]]
@@ -129,7 +175,7 @@ def turn_pairs(
             else:
                 place = 3.0 * side + x if x >= 0.0 else 2.0 * side - y
             length = noise[at + p]
-            if fixed != 0:
+            if is_fixed:
                 length = 1.0 if length >= 0.0 else -1.0
             place += step * length
             place -= 4.0 * side * math.floor(place / (4.0 * side))
@@ -143,7 +189,7 @@ def turn_pairs(
                 proposed[j] = 2.0 * side - place
             else:
                 proposed[j] = place - 4.0 * side
-            if fixed != 0:
+            if is_fixed:
                 proposed[i] = snapped(proposed[i], step)
                 proposed[j] = snapped(proposed[j], step)
     total = 0.0
@@ -155,21 +201,13 @@ def turn_pairs(
 
 @kernel
 def propose(
-    kind: int,
-    step: float,
-    weights: Any,
-    noise: Any,
-    shuffles: Any,
-    at: int,
-    order: Any,
-    first: Any,
-    second: Any,
-    proposed: Any,
+    step: float, proposal: Proposal, randomness: Randomness, at: int, weights: Any, proposed: Any
 ) -> int:
     """Fill `proposed` with the next weights to try; 0 if they lie outside of the prior's support.
 
-    noise (and shuffles, for pairs) are read from place `at` on; pair p is (first[p], second[p]).
+    noise (and shuffles, for pairs) are read from place `at` on.
     """
+    kind, noise = proposal.kind, randomness.noise
     if kind == GAUSSIAN:
         step_on_sphere(step, weights, noise, at, proposed)
     elif kind == GEODESIC:
@@ -177,8 +215,7 @@ def propose(
     elif kind in (PAIRS, LATTICE):
         for j in range(len(weights)):
             proposed[j] = weights[j]
-        fixed = 1 if kind == LATTICE else 0
-        turn_pairs(step, fixed, noise, shuffles, at, order, first, second, proposed)
+        turn_pairs(step, proposal, randomness, at, proposed)
     elif kind == FLIP:
         proposed[0] = -weights[0] if noise[at] < 0.0 else weights[0]
     else:
@@ -192,15 +229,14 @@ def propose(
 
 
 @kernel
-def log_likelihood(
-    n_shown: int, n_actions: int, confidence: float, values: Any, counts: Any
-) -> float:
+def log_likelihood(n_actions: int, shown: Shown) -> float:
     """Sum over shown pairs of confidence Q(s, a) - log sum_b exp(confidence Q(s, b)).
 
-    values, counts: a row of actions for each shown state.
+    Values and counts have a row of actions for each shown state.
     """
+    confidence, counts, values = shown.confidence, shown.counts, shown.values
     total = 0.0
-    for i in range(n_shown):
+    for i in range(len(shown.states)):
         row = i * n_actions
         best = values[row]
         for a in range(row + 1, row + n_actions):
@@ -223,24 +259,14 @@ def log_likelihood(
 
 
 @kernel
-def begin_step(proposal: Any, noise: Any, shuffles: Any, at: int, chain: Any) -> int:
+def begin_step(t: int, proposal: Proposal, randomness: Randomness, state: State) -> int:
     """Propose, and note the prior density of what was proposed; 0 if it lies outside."""
-    kind, is_normal, n_noise, order, first, second = proposal
-    weights, proposed, numbers = chain[0], chain[1], chain[3]
-    inside: int = propose(
-        kind,
-        math.exp(numbers[LOG_STEP]),
-        weights,
-        noise,
-        shuffles,
-        at * n_noise,
-        order,
-        first,
-        second,
-        proposed,
-    )
+    proposed, numbers = state.proposed, state.numbers
+    step = math.exp(numbers[LOG_STEP])
+    at = t * proposal.n_noise
+    inside: int = propose(step, proposal, randomness, at, state.weights, proposed)
     squares = 0.0
-    if is_normal != 0:
+    if proposal.is_normal != 0:
         for j in range(len(proposed)):
             squares += proposed[j] * proposed[j]
     numbers[NEW_PRIOR] = -0.5 * squares
@@ -248,9 +274,10 @@ def begin_step(proposal: Any, noise: Any, shuffles: Any, at: int, chain: Any) ->
 
 
 @kernel
-def end_step(inside: int, level: float, chain: Any, samples: Any, densities: Any) -> None:
-    """Accept or stay, adapt the step size while that is on, and record the chain's state."""
-    weights, proposed, best, numbers, counters = chain
+def end_step(inside: int, level: float, state: State) -> None:
+    """Accept or stay, adapt the step size while that is on, and record where the chain is."""
+    weights, proposed, best = state.weights, state.proposed, state.best
+    numbers, counters = state.numbers, state.counters
     k = len(weights)
     accepted = 0
     chance = 0.0
@@ -278,9 +305,52 @@ def end_step(inside: int, level: float, chain: Any, samples: Any, densities: Any
     past = counters[STEP] - counters[BURN_IN]
     if past > 0:
         counters[ACCEPTED] += accepted
-        if past % counters[THIN] == 0 and counters[STORED] < len(densities):
+        if past % counters[THIN] == 0 and counters[STORED] < len(state.densities):
             at = counters[STORED]
-            densities[at] = numbers[LIKELIHOOD] + numbers[PRIOR]
+            state.densities[at] = numbers[LIKELIHOOD] + numbers[PRIOR]
             for j in range(k):
-                samples[at * k + j] = weights[j]
+                state.samples[at * k + j] = weights[j]
             counters[STORED] = at + 1
+
+
+@kernel
+def score(model: Any, work: Any, shown: Shown, weights: Any) -> float:
+    """log P(D | w) with the exact optimal values of w: a hole, for each kind of model another."""
+    raise NotImplementedError
+
+
+@kernel
+def try_step(
+    t: int, problem: Problem, proposal: Proposal, randomness: Randomness, state: State
+) -> int:
+    """Propose weights with random numbers t and score them; 0 if they lie outside of the prior."""
+    inside: int = begin_step(t, proposal, randomness, state)
+    if inside != 0:
+        likelihood = score(problem.model, problem.work, problem.shown, state.proposed)
+        state.numbers[NEW_LIKELIHOOD] = likelihood
+    return inside
+
+
+@kernel
+def run_steps(
+    n_steps: int, problem: Problem, proposal: Proposal, randomness: Randomness, state: State
+) -> None:
+    """So many steps of a chain."""
+    for t in range(n_steps):
+        inside = try_step(t, problem, proposal, randomness, state)
+        end_step(inside, randomness.levels[t], state)
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """The kernels of one kind of model: a score, a step without its end, and many whole steps."""
+
+    score: Kernel
+    trial: Kernel
+    run: Kernel
+
+
+def sampler_of(score: Kernel) -> Sampler:
+    """Chains whose proposals are scored by a kernel."""
+    trial = try_step.filled(score=score)
+    return Sampler(score, trial, run_steps.filled(try_step=trial))
