@@ -30,12 +30,16 @@ _one_at_a_time = threading.RLock()
 WORTH_COMPILING = 400_000
 """Inner-loop steps from which loading the compiler pays."""
 
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+"""Kernels allocate nothing, so the references to arrays that they are given need not be counted."""
+
 
 class Kernel:
     """A function of flat arrays, numbers and tuples of them that can run plain or compiled."""
 
-    def __init__(self, plain: FunctionType):
+    def __init__(self, plain: FunctionType, *, inline: bool = False):
         self.plain = plain
+        self.inline = inline
         self.__doc__ = plain.__doc__
         self.__name__ = plain.__name__
         self._twin: Any = None
@@ -87,7 +91,7 @@ class Kernel:
         twin = self._copied({**self.plain.__globals__, **kernels})
         twin.__annotations__ = self.plain.__annotations__
         twin.__doc__ = self.__doc__
-        return Kernel(twin)
+        return Kernel(twin, inline=self.inline)
 
     def fingerprint(self) -> str:
         """A digest of the kernel's code and of all kernels, constants and named tuples it uses.
@@ -101,7 +105,8 @@ class Kernel:
         ]
         hints = get_type_hints(self.plain)
         read = [(name, _written(hint)) for name, hint in hints.items() if _is_named_tuple(hint)]
-        parts = (_written(self.plain.__code__), repr(self.plain.__defaults__), repr((used, read)))
+        known = repr((self.plain.__defaults__, used, read, self.inline, OPTIONS))
+        parts = (_written(self.plain.__code__), known)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def _used(self) -> dict[str, Any]:
@@ -124,7 +129,7 @@ class Kernel:
         base = {"__builtins__": __builtins__, "__name__": self.plain.__module__}
         twin = self._copied({**base, **names})
         twin.__qualname__ = f"{self.plain.__qualname__}-{self.fingerprint()}"
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(twin)
+        return numba.njit(**OPTIONS, forceinline=self.inline)(twin)
 
     def _copied(self, names: dict[str, Any]) -> FunctionType:
         """The plain function over other global names."""
@@ -138,6 +143,15 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     """Mark a plain function as a kernel."""
     assert isinstance(function, FunctionType)
     return Kernel(function)
+
+
+def inlined(function: Callable[..., Any]) -> Kernel:
+    """Mark a plain function of a few lines as a kernel that costs no call inside of others.
+
+    A call costs some nanoseconds, in the innermost loops as much as the work itself.
+    """
+    assert isinstance(function, FunctionType)
+    return Kernel(function, inline=True)
 
 
 def _as_lists(given: Any) -> Any:

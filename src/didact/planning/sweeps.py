@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.mdp import MDP
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 from didact.planning.derived import UNIT, longest_row
 
 ENOUGH = 0.05
@@ -28,7 +28,10 @@ STALLED = 8
 
 
 class Moves(NamedTuple):
-    """Rows of next states: those of row i are entries offsets[i] to offsets[i + 1]."""
+    """Rows of next states: those of row i are entries offsets[i] to offsets[i + 1].
+
+    offsets are unsigned: an index that cannot be negative saves a test in the innermost loop.
+    """
 
     offsets: Any
     successors: Any
@@ -78,7 +81,10 @@ class SweepPlan(NamedTuple):
 def moves_of(mdp: MDP) -> Moves:
     """The rows of a model."""
     rows = mdp.transitions
-    return Moves(rows.offsets, rows.successors, rows.probabilities.floats)
+    if "offsets" not in mdp._derived:
+        fits = rows.n_entries < 2**32
+        mdp._derived["offsets"] = rows.offsets.astype(np.uint32) if fits else rows.offsets
+    return Moves(mdp._derived["offsets"], rows.successors, rows.probabilities.floats)
 
 
 def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
@@ -111,7 +117,7 @@ def new_sweep_plan(mdp: MDP, policy: NDArray[np.uint32] | None = None) -> SweepP
     )
 
 
-@kernel
+@inlined
 def expected_value(moves: Moves, row: int, values: Any) -> float:
     """E[V(next)] of one row; 0 where it is empty."""
     offsets, successors, probabilities = moves.offsets, moves.successors, moves.probabilities
@@ -121,7 +127,7 @@ def expected_value(moves: Moves, row: int, values: Any) -> float:
     return total
 
 
-@kernel
+@inlined
 def largest_of(values: Any) -> float:
     """The largest |value|."""
     largest = 0.0

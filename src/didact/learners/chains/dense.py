@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from didact.learners.chains.deterministic import PATIENCE, ULPS, weigh_features
 from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 from didact.planning.sweeps import Moves, expected_value, largest_of
 
 RESIDUAL = 16.0 * 2.0**-53
@@ -64,16 +64,15 @@ class DenseWork(NamedTuple):
 @kernel
 def factor(model: DenseModel, work: DenseWork) -> None:
     """The resolvent by Gauss-Jordan elimination, unpivoted: the matrix is diagonally dominant."""
-    n_states, moves = model.n_states, model.moves
-    resolvent, pivots = work.resolvent, work.visits
+    n_states, (offsets, successors, probabilities) = model.n_states, model.moves
+    chosen, resolvent, pivots = work.chosen, work.resolvent, work.visits
     for i in range(n_states * n_states):
         resolvent[i] = 0.0
     for state in range(n_states):
         resolvent[state * n_states + state] = 1.0
-        row = work.chosen[state]
-        for e in range(moves.offsets[row], moves.offsets[row + 1]):
-            at = moves.successors[e] * n_states + state
-            resolvent[at] -= model.discount * moves.probabilities[e]
+        row = chosen[state]
+        for e in range(offsets[row], offsets[row + 1]):
+            resolvent[successors[e] * n_states + state] -= model.discount * probabilities[e]
     for pivot in range(n_states):
         first = pivot * n_states
         scale = 1.0 / resolvent[first + pivot]
@@ -93,14 +92,14 @@ def factor(model: DenseModel, work: DenseWork) -> None:
 @kernel
 def count_features(model: DenseModel, work: DenseWork) -> None:
     """Fill the counts from the resolvent."""
-    n_states, n_rows = model.n_states, len(work.rewards)
-    counts, resolvent = work.counts, work.resolvent
+    n_states, n_rows, columns = model.n_states, len(work.rewards), model.columns
+    chosen, counts, resolvent = work.chosen, work.counts, work.resolvent
     for i in range(len(counts)):
         counts[i] = 0.0
     for j in range(len(counts) // n_states):
         for state in range(n_states):
-            row = work.chosen[state] if n_rows > n_states else state
-            paid = model.columns[j * n_rows + row]
+            row = chosen[state] if n_rows > n_states else state
+            paid = columns[j * n_rows + row]
             if paid != 0.0:
                 for i in range(n_states):
                     counts[j * n_states + i] += paid * resolvent[state * n_states + i]
@@ -109,19 +108,20 @@ def count_features(model: DenseModel, work: DenseWork) -> None:
 @kernel
 def switch_row(state: int, row: int, model: DenseModel, work: DenseWork) -> None:
     """Take another row in one state: a rank-one change of resolvent and counts."""
-    n_states, n_rows, columns, moves = model.n_states, len(work.rewards), model.columns, model.moves
+    n_states, n_rows, columns = model.n_states, len(work.rewards), model.columns
+    offsets, successors, probabilities = model.moves
     resolvent, counts, visits = work.resolvent, work.counts, work.visits
     own = work.chosen[state]
     for i in range(n_states):
         visits[i] = 0.0
-    for e in range(moves.offsets[row], moves.offsets[row + 1]):
-        share = model.discount * moves.probabilities[e]
+    for e in range(offsets[row], offsets[row + 1]):
+        share = model.discount * probabilities[e]
         for i in range(n_states):
-            visits[i] += share * resolvent[i * n_states + moves.successors[e]]
-    for e in range(moves.offsets[own], moves.offsets[own + 1]):
-        share = model.discount * moves.probabilities[e]
+            visits[i] += share * resolvent[i * n_states + successors[e]]
+    for e in range(offsets[own], offsets[own + 1]):
+        share = model.discount * probabilities[e]
         for i in range(n_states):
-            visits[i] -= share * resolvent[i * n_states + moves.successors[e]]
+            visits[i] -= share * resolvent[i * n_states + successors[e]]
     gap = 1.0 / (1.0 - visits[state])
     first = state * n_states
     for j in range(len(counts) // n_states):
@@ -131,10 +131,10 @@ def switch_row(state: int, row: int, model: DenseModel, work: DenseWork) -> None
             for i in range(n_states):
                 counts[base + i] += change * resolvent[first + i]
         change = 0.0
-        for e in range(moves.offsets[row], moves.offsets[row + 1]):
-            change += moves.probabilities[e] * counts[base + moves.successors[e]]
-        for e in range(moves.offsets[own], moves.offsets[own + 1]):
-            change -= moves.probabilities[e] * counts[base + moves.successors[e]]
+        for e in range(offsets[row], offsets[row + 1]):
+            change += probabilities[e] * counts[base + successors[e]]
+        for e in range(offsets[own], offsets[own + 1]):
+            change -= probabilities[e] * counts[base + successors[e]]
         change *= model.discount * gap
         for i in range(n_states):
             counts[base + i] += change * resolvent[first + i]
@@ -148,7 +148,7 @@ def switch_row(state: int, row: int, model: DenseModel, work: DenseWork) -> None
     work.chosen[state] = row
 
 
-@kernel
+@inlined
 def row_value(state: int, row: int, model: DenseModel, rewards: Any, values: Any) -> float:
     """R + discount * E[V(next)] of one row of a state; rewards are of states or of pairs."""
     paid: float = rewards[row if len(rewards) > model.n_states else state]
@@ -164,12 +164,13 @@ def look_for_better(model: DenseModel, work: DenseWork, share: float) -> int:
     residual[S + 1] the largest residual.
     """
     n_states, n_actions = model.n_states, model.n_actions
-    rewards, values, better, residual = work.rewards, work.values, work.better, work.residual
+    rewards, values = work.rewards, work.values
+    chosen, better, residual = work.chosen, work.better, work.residual
     reach = largest_of(values)
     largest = 0.0
     switched = 0
     for state in range(n_states):
-        own = work.chosen[state]
+        own = chosen[state]
         value = row_value(state, own, model, rewards, values)
         residual[state] = value - values[state]
         largest = max(largest, abs(residual[state]))
@@ -191,10 +192,10 @@ def look_for_better(model: DenseModel, work: DenseWork, share: float) -> int:
 @kernel
 def correct_values(work: DenseWork) -> None:
     """Add the discounted sum of the residuals to the values."""
-    values, resolvent = work.values, work.resolvent
+    values, residual, resolvent = work.values, work.residual, work.resolvent
     n_states = len(values)
     for state in range(n_states):
-        change = work.residual[state]
+        change = residual[state]
         first = state * n_states
         for i in range(n_states):
             values[i] += change * resolvent[first + i]
@@ -251,14 +252,14 @@ def plan_by_resolvent(model: DenseModel, work: DenseWork, weights: Any) -> None:
 @kernel
 def score_by_resolvent(model: DenseModel, work: DenseWork, shown: Shown, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w."""
-    n_actions, rewards, values = model.n_actions, work.rewards, work.values
+    n_actions, states, shown_values = model.n_actions, shown.states, shown.values
+    rewards, values = work.rewards, work.values
     weigh_features(model.columns, weights, rewards)
     plan_by_resolvent(model, work, weights)
-    for i in range(len(shown.states)):
-        state = shown.states[i]
+    for i in range(len(states)):
         for a in range(n_actions):
-            value = row_value(state, state * n_actions + a, model, rewards, values)
-            shown.values[i * n_actions + a] = value
+            row = states[i] * n_actions + a
+            shown_values[i * n_actions + a] = row_value(states[i], row, model, rewards, values)
     found: float = log_likelihood(n_actions, shown)
     return found
 

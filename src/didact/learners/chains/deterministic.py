@@ -81,7 +81,8 @@ def weigh_features(columns: Any, weights: Any, rewards: Any) -> None:
 @kernel
 def arrange(tour: Tour) -> None:
     """Order the states anew, so that each comes after its successor."""
-    following, order, seen, path = tour.following, tour.order, tour.seen, tour.path
+    following, order, heads, lengths = tour.following, tour.order, tour.heads, tour.lengths
+    seen, path = tour.seen, tour.path
     n_states = len(order)
     for state in range(n_states):
         seen[state] = 0
@@ -100,8 +101,8 @@ def arrange(tour: Tour) -> None:
             first = length - 1
             while path[first] != state:
                 first -= 1
-            tour.heads[n_cycles] = at
-            tour.lengths[n_cycles] = length - first
+            heads[n_cycles] = at
+            lengths[n_cycles] = length - first
             n_cycles += 1
         for i in range(length - 1, -1, -1):
             seen[path[i]] = 2
@@ -114,13 +115,14 @@ def arrange(tour: Tour) -> None:
 def evaluate_in_order(model: GraphModel, payments: Any, tour: Tour, values: Any) -> None:
     """values[s] = payments[s] + discount * values[following[s]]."""
     following, order, discount = tour.following, tour.order, model.discount
+    heads, lengths, gaps = tour.heads, tour.lengths, model.gaps
     for cycle in range(tour.n_cycles[0]):
-        first = tour.heads[cycle]
-        length = tour.lengths[cycle]
+        first = heads[cycle]
+        length = lengths[cycle]
         total = 0.0
         for i in range(first, first + length):
             total = payments[order[i]] + discount * total
-        values[order[first + length - 1]] = total / model.gaps[length]
+        values[order[first + length - 1]] = total / gaps[length]
     for i in range(len(order)):
         state = order[i]
         values[state] = payments[state] + discount * values[following[state]]
@@ -196,16 +198,18 @@ def plan_on_graph(model: GraphModel, work: GraphWork) -> None:
 @kernel
 def score_on_graph(model: GraphModel, work: GraphWork, shown: Shown, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w."""
-    n_actions, rewards, values = model.n_actions, work.rewards, work.values
+    n_actions, successor = model.n_actions, model.successor
+    rewards, values = work.rewards, work.values
+    states, shown_values = shown.states, shown.values
     weigh_features(model.columns, weights, rewards)
     plan_on_graph(model, work)
-    for i in range(len(shown.states)):
-        first = shown.states[i] * n_actions
+    for i in range(len(states)):
+        first = states[i] * n_actions
         for a in range(n_actions):
-            value = model.discount * values[model.successor[first + a]]
+            value = model.discount * values[successor[first + a]]
             if model.by_action != 0:
                 value += rewards[first + a]
-            shown.values[i * n_actions + a] = value
+            shown_values[i * n_actions + a] = value
     found: float = log_likelihood(n_actions, shown)
     return found
 

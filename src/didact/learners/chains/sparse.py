@@ -59,13 +59,15 @@ def plan_by_sweeps(model: SweepModel, work: SweepWork, weights: Any) -> None:
 @kernel
 def score_by_sweeps(model: SweepModel, work: SweepWork, shown: Shown, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w."""
-    moves, n_actions = model.model.moves, model.model.n_actions
+    moves, n_actions, discount = model.model.moves, model.model.n_actions, model.model.discount
+    states, shown_values = shown.states, shown.values
+    rewards, values = work.rewards, work.plan.values
     plan_by_sweeps(model, work, weights)
-    for i in range(len(shown.states)):
+    for i in range(len(states)):
         for a in range(n_actions):
-            row = shown.states[i] * n_actions + a
-            expected = expected_value(moves, row, work.plan.values)
-            shown.values[i * n_actions + a] = work.rewards[row] + model.model.discount * expected
+            row = states[i] * n_actions + a
+            expected = expected_value(moves, row, values)
+            shown_values[i * n_actions + a] = rewards[row] + discount * expected
     found: float = log_likelihood(n_actions, shown)
     return found
 

@@ -304,12 +304,13 @@ def end_step(inside: int, level: float, state: State) -> None:
     counters[TAKEN] += accepted
     past = counters[STEP] - counters[BURN_IN]
     if past > 0:
+        samples, densities = state.samples, state.densities
         counters[ACCEPTED] += accepted
-        if past % counters[THIN] == 0 and counters[STORED] < len(state.densities):
+        if past % counters[THIN] == 0 and counters[STORED] < len(densities):
             at = counters[STORED]
-            state.densities[at] = numbers[LIKELIHOOD] + numbers[PRIOR]
+            densities[at] = numbers[LIKELIHOOD] + numbers[PRIOR]
             for j in range(k):
-                state.samples[at * k + j] = weights[j]
+                samples[at * k + j] = weights[j]
             counters[STORED] = at + 1
 
 
