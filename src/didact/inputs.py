@@ -45,10 +45,17 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def printable(text: str) -> str:
+    """The text with a space for every sign that is not printable: ends of lines, escapes, marks."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
 def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
     """A name on one line of printable signs, cut where it is too long."""
-    printable = "".join(sign if sign.isprintable() else " " for sign in name)
-    return printable if len(printable) <= longest else printable[: longest - 1] + "…"
+    shown_whole = printable(name)
+    return shown_whole if len(shown_whole) <= longest else shown_whole[: longest - 1] + "…"
 
 
 def in_one_line(text: object) -> str:

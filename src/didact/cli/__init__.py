@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from didact import __version__
-from didact.cli import exits
+from didact.cli import exits, printing
 from didact.errors import DidactError, DidactWarning, ProofFailed
 
 COMMANDS = (
@@ -63,10 +63,12 @@ def main(arguments: list[str] | None = None) -> None:
     import logging
     import warnings
 
-    logging.basicConfig(format="didact: %(message)s", level=logging.WARNING)
+    handler = logging.StreamHandler()
+    handler.setFormatter(printing.OneLine())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
     logging.getLogger("didact").setLevel(logging.INFO)
     warnings.showwarning = lambda message, category, *_: (
-        click.echo(f"didact: {message}", err=True) if issubclass(category, DidactWarning) else None
+        printing.print_note(message) if issubclass(category, DidactWarning) else None
     )
     try:
         code = cli.main(arguments, prog_name="didact", standalone_mode=False)
@@ -93,8 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    # Not by didact.inputs: a mistyped option need not wait for NumPy.
-    click.echo(f"didact: {' '.join(message.split())}", err=True)
+    printing.print_note(message)
     sys.exit(code)
 
 

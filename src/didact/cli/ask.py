@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.settings import read_numbers, read_options, world_settings
 from didact.errors import InvalidParameter
 
@@ -112,13 +112,13 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
 
 def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:
     if as_json:
-        options.print_json(run.document())
+        printing.print_json(run.document())
         return
     from didact.report.terminal.asking import draw_run
 
-    options.print_drawing(lambda width: draw_run(task, run, width=width))
+    printing.print_drawing(lambda width: draw_run(task, run, width=width))
     if out is not None:
-        click.echo(f"  saved as {out}")
+        printing.print_line(f"  saved as {out}")
 
 
 # A person at the terminal
@@ -130,7 +130,7 @@ def _with_person(task: Task, choices: dict[str, Any], out: str, as_json: bool) -
     session = _Session(task, action_keys(task.mdp), choices["n_queries"])
     choices = {"horizon": 1, **choices}
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
-        options.print_line(f"Every answer is kept in {out}. q stops.")
+        printing.print_line(f"Every answer is kept in {out}. q stops.")
         run = ask_person(task, session.choose, out=out, on_step=session.learned, **choices).run
     _report(task, run, out, as_json)
     return 0
@@ -146,9 +146,9 @@ class _Session:
         """Tell what is believed after an answer."""
         from didact.report.terminal.asking import SURE, belief_line
 
-        options.print_line(belief_line(step, situation))
+        printing.print_line(belief_line(step, situation))
         if step.is_telling and step.sure >= SURE:
-            options.print_line("I am sure now what to do in every state.")
+            printing.print_line("I am sure now what to do in every state.")
 
     def choose(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> int | None:
         """The action that the person chooses in a state; None to stop."""
@@ -159,10 +159,10 @@ class _Session:
                 return None
             action: int | None = self.keys.action(typed)
             if action is not None:
-                options.print_line(f"  {self.keys.names[action]}")
+                printing.print_line(f"  {self.keys.names[action]}")
                 return action
             if typed.strip():
-                options.print_line(
+                printing.print_line(
                     f"  {typed.strip()[:20]!r} is no action here: {self.keys.words}; q stops"
                 )
 
@@ -171,14 +171,14 @@ class _Session:
 
         from didact.report.terminal.asking import draw_question, place_words
 
-        options.print_drawing(
+        printing.print_drawing(
             lambda width: Group(
                 "", *draw_question(self.task, question.situation, state, path, width)
             )
         )
         step = f", step {len(path) + 1} of {question.horizon}" if question.horizon > 1 else ""
         where = place_words(self.task, state)
-        options.print_line(
+        printing.print_line(
             f"question {question.number} of {self.n_queries}{step}: "
             f"what to do in {where}?  {self.keys.words}"
         )

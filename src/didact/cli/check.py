@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.exits import exit_code
 from didact.cli.settings import world_settings
 
@@ -44,12 +44,12 @@ def command(
     with waiting(f"checking {demonstrations}"):
         checked = check_source(world, demonstrations, parameters, proof=proof, scope=scope)
     if as_json:
-        options.print_json(checked.document())
+        printing.print_json(checked.document())
         return exit_code(checked.verdict.teaches)
     from didact.report.verdicts import verdict_lines
 
     for line in verdict_lines(
         checked.task, checked.verdict, checked.n_demonstrations, checked.verified
     ):
-        options.print_line(line)
+        printing.print_line(line)
     return exit_code(checked.verdict.teaches)

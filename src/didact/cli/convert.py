@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.settings import read_numbers, read_settings
 
 
@@ -46,13 +46,13 @@ def command(
             **given,
         )
     if as_json:
-        options.print_json(converted.document())
+        printing.print_json(converted.document())
         return
     from didact.inputs import counted
 
     recording = converted.recording
     what = "a lesson" if recording.lesson is not None else "demonstrations"
-    options.print_line(
+    printing.print_line(
         f"{what} ({counted(len(recording.demonstrations), 'episode')}, "
         f"{counted(recording.n_pairs, 'step')}) as {converted.format}: {converted.path}"
     )

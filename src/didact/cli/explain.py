@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.exits import exit_code
 from didact.cli.settings import world_settings
 from didact.errors import InvalidParameter
@@ -70,7 +70,7 @@ def command(
         )
     if as_json:
         written = None if explained.page is None else out
-        options.print_json({**explained.document(), "page": written})
+        printing.print_json({**explained.document(), "page": written})
         return exit_code(explained.is_taught)
     _say(explained, out)
     return exit_code(explained.is_taught)
@@ -81,14 +81,14 @@ def _say(explained: Any, out: str) -> None:
     from didact.report.verdicts import lesson_line
 
     if explained.lesson is not None:
-        options.print_line(lesson_line(explained.task, explained.lesson, explained.verified))
+        printing.print_line(lesson_line(explained.task, explained.lesson, explained.verified))
     for line in explained.story:
-        options.print_line(f"  {line}" if explained.lesson is not None else line)
+        printing.print_line(f"  {line}" if explained.lesson is not None else line)
     if explained.page is None:
-        options.print_line("Nothing was written; --if-not-optimal nearest teaches the nearest.")
+        printing.print_line("Nothing was written; --if-not-optimal nearest teaches the nearest.")
         return
     size = len(explained.page.encode("utf-8"))
-    options.print_line(f"  saved as {out} ({max(1, round(size / 1000))} kB)")
+    printing.print_line(f"  saved as {out} ({max(1, round(size / 1000))} kB)")
 
 
 def _as_pair(text: str | None) -> tuple[int, int] | None:

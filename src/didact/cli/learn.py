@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.settings import read_options, world_settings
 from didact.errors import InvalidParameter
 
@@ -70,15 +70,15 @@ def command(
             options={**choices, **_learner_options(learner_settings, choices)},
         )
     if as_json:
-        options.print_json(learned.document())
+        printing.print_json(learned.document())
         return 0
     from didact.report.terminal.beliefs import draw_belief
 
-    options.print_drawing(
+    printing.print_drawing(
         lambda width: draw_belief(learned.task, learned.belief, learned.evaluation, width=width)
     )
     if out is not None:
-        options.print_line(f"  saved as {out}")
+        printing.print_line(f"  saved as {out}")
     return 0
 
 
@@ -105,10 +105,10 @@ def _told(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        number = bar.add_task(what, total=None)
+        number = bar.add_task(printing.printable(what), total=None)
         yield lambda done, total: bar.update(number, completed=done, total=total)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.exits import exit_code
 
 
@@ -51,12 +51,12 @@ def command(
     if svg is not None:
         write_text(rank_svg(ranked.rows), svg)
     if as_json:
-        options.print_json(ranked.document())
+        printing.print_json(ranked.document())
         return exit_code(ranked.is_complete)
-    options.print_drawing(lambda width: draw_rank(ranked.rows, width=width))
+    printing.print_drawing(lambda width: draw_rank(ranked.rows, width=width))
     for path in (out, svg):
         if path is not None:
-            click.echo(f"  saved as {path}")
+            printing.print_line(f"  saved as {path}")
     return exit_code(ranked.is_complete)
 
 
@@ -69,11 +69,17 @@ def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns: tuple[Any, ...] = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns: tuple[Any, ...] = (
+        BarColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("ranking", total=None)
 
         def tell(name: str, number: int, total: int) -> None:
-            progress.update(bar, total=total, completed=number, description=name)
+            progress.update(
+                bar, total=total, completed=number, description=printing.printable(name)
+            )
 
         yield tell

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.exits import INTERRUPTED, exit_code
 from didact.cli.settings import read_settings, with_seed
 
@@ -82,12 +82,12 @@ def command(
         bar.close()
         last = bar.last
         kept = "" if last is None else f": {last.study} has {last.done} of {last.total} trials"
-        click.echo(f"didact: interrupted{kept}; the same command goes on from there", err=True)
+        printing.print_note(f"interrupted{kept}; the same command goes on from there")
         return INTERRUPTED
     finally:
         bar.close()
     if as_json:
-        options.print_json(made.document())
+        printing.print_json(made.document())
     else:
         _print(made)
     return exit_code(made.is_complete)
@@ -116,17 +116,17 @@ def _print(made: Reproduced) -> None:
     from didact.report.studies.reports import runs_line
 
     for report in made.reports:
-        options.print_line(report.study.title or report.study.name)
+        printing.print_line(report.study.title or report.study.name)
         trials = f"{len(report.records)} of {report.total} trials"
-        options.print_line(f"  {trials}; {runs_line(report)}")
+        printing.print_line(f"  {trials}; {runs_line(report)}")
         for found in report.findings:
             sign = f"{found.verdict}:"
-            options.print_line(f"  {sign:15}{found.claim.words} ({found.evidence})")
+            printing.print_line(f"  {sign:15}{found.claim.words} ({found.evidence})")
         for number, reason in sorted(report.failed.items()):
-            options.print_line(f"  trial {number} failed three times: {reason}")
+            printing.print_line(f"  trial {number} failed three times: {reason}")
     for note in (*made.broken, *made.notes):
-        options.print_line(f"  {note}")
-    options.print_line(f"Tables, figures and records: {made.folder / 'index.html'}")
+        printing.print_line(f"  {note}")
+    printing.print_line(f"Tables, figures and records: {made.folder / 'index.html'}")
 
 
 class _Bar:
@@ -146,7 +146,7 @@ class _Bar:
             self._draw(progress, is_new)
         elif time.monotonic() - self._spoke >= EVERY:
             self._spoke = time.monotonic()
-            click.echo(f"didact: {in_words(progress)}", err=True)
+            printing.print_note(in_words(progress))
 
     def _draw(self, progress: Progress, is_new: bool) -> None:
         from rich.console import Console
@@ -154,7 +154,11 @@ class _Bar:
         from rich.progress import Progress as RichBar
 
         if self._bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TimeElapsedColumn(),
+            )
             self._bar = RichBar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
         if is_new:
@@ -162,7 +166,9 @@ class _Bar:
                 self._bar.remove_task(self._task)
             self._task = self._bar.add_task("", total=progress.total)
         done = progress.done + progress.failed
-        self._bar.update(self._task, description=in_words(progress), completed=done)
+        self._bar.update(
+            self._task, description=printing.printable(in_words(progress)), completed=done
+        )
 
     def close(self) -> None:
         """Take the bar away."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.exits import exit_code
 from didact.cli.settings import read_settings
 
@@ -38,12 +38,12 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     with waiting(f"selecting from {dataset}"):
         selected = select_source(dataset, parameters=read_settings(settings), **given)
     if as_json:
-        options.print_json(selected.document())
+        printing.print_json(selected.document())
         return exit_code(selected.selection.teaches)
     from didact.report.terminal.selection import selection_lines
 
     for line in selection_lines(selected.task, selected.selection):
-        options.print_line(line)
+        printing.print_line(line)
     if selected.written is not None:
-        options.print_line(f"  saved as {selected.written.path}")
+        printing.print_line(f"  saved as {selected.written.path}")
     return exit_code(selected.selection.teaches)

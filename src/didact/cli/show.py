@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.settings import read_settings, with_seed
 
 
@@ -40,10 +40,10 @@ def command(
 
         save_task(shown.task, save)
     if as_json:
-        options.print_json(shown.document())
+        printing.print_json(shown.document())
         return
     from didact.report.terminal.worlds import draw_task
 
-    options.print_drawing(lambda width: draw_task(shown.task, shown.plan, width=width))
+    printing.print_drawing(lambda width: draw_task(shown.task, shown.plan, width=width))
     if save is not None:
-        click.echo(f"  saved as {save}")
+        printing.print_line(f"  saved as {save}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from didact.cli import options
+from didact.cli import options, printing
 from didact.cli.exits import exit_code
 from didact.cli.settings import read_numbers, read_options, world_settings
 
@@ -60,14 +60,14 @@ def command(
             **choices,
         )
     if as_json:
-        options.print_json(taught.lesson.document())
+        printing.print_json(taught.lesson.document())
         return exit_code(taught.lesson.is_complete)
     from didact.report.terminal.lessons import draw_lesson
 
-    options.play(taught.task, taught.lesson.demonstrations)
-    options.print_drawing(
+    printing.play(taught.task, taught.lesson.demonstrations)
+    printing.print_drawing(
         lambda width: draw_lesson(taught.task, taught.lesson, taught.verified, width=width)
     )
     if out is not None:
-        click.echo(f"  saved as {out}")
+        printing.print_line(f"  saved as {out}")
     return exit_code(taught.lesson.is_complete)

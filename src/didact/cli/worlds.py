@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from didact.cli.options import as_json, print_json
+from didact.cli.options import as_json
+from didact.cli.printing import print_json, print_line, print_lines
 
 if TYPE_CHECKING:
     from didact.worlds import WorldInfo
@@ -27,9 +28,10 @@ def command(as_json: bool) -> None:
         print_json({name: _document(info) for name, info in listed.items()})
         return
     for info in listed.values():
-        click.echo(f"{info.name}\n    {info.summary}")
-        click.echo(textwrap.fill(_parameters(info), 96, **_HANGING) + "\n")
-    click.echo("Draw one with `didact show random-grid -p size=5 -p slip=0.1`.")
+        print_line(info.name)
+        print_line(f"    {info.summary}")
+        print_lines(textwrap.fill(_parameters(info), 96, **_HANGING) + "\n")
+    print_line("Draw one with `didact show random-grid -p size=5 -p slip=0.1`.")
 
 
 _HANGING: dict[str, Any] = {

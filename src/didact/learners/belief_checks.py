@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.inputs import in_one_line, shown
+from didact.inputs import in_one_line, printable, shown
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 
@@ -122,5 +122,5 @@ def _where(values: Floats, find: Any) -> int | None:
 
 def _named(mdp: MDP, feature: int) -> str:
     """'feature 3', with its name where it has one."""
-    number, name = f"feature {feature}", mdp.feature_name(feature)
+    number, name = f"feature {feature}", printable(mdp.feature_name(feature))
     return number if name == number else f"{number} ({name})"

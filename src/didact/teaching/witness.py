@@ -13,6 +13,7 @@ from didact.bec.nnls import nearest_in_cone
 from didact.bec.proofs import Proof, prove
 from didact.bec.rows import demonstrated_pairs
 from didact.bec.words import describe_half_space
+from didact.inputs import printable
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Numbers
 from didact.planning import Plan, evaluate, solve
@@ -74,7 +75,7 @@ def row_in_words(known: EquivalenceClass, row: int) -> str:
     normal: Any = rows.normals[row].tolist() if rows.exact is None else rows.exact[row]
     return describe_half_space(
         normal,
-        [mdp.feature_name(i) for i in range(mdp.n_features)],
+        [printable(mdp.feature_name(i)) for i in range(mdp.n_features)],
         equality=row in known.cone.equalities,
         kind="feature" if mdp.has_action_features else "state",
         weights=known.task.true_weights.fractions(),

@@ -59,7 +59,7 @@ def _contradicting(task: Task, found: Sequence[Contradiction]) -> Iterator[str]:
     if found:
         yield f"  contradicting ({len(found)}):"
     for wrong in found[:MOST_LISTED]:
-        taken, better = mdp.action_name(wrong.action), mdp.action_name(wrong.better)
+        taken, better = (shown_name(mdp.action_name(a)) for a in (wrong.action, wrong.better))
         line = (
             f"    episode {wrong.episode}, step {wrong.step}: {taken} in "
             f"{shown_name(mdp.state_name(wrong.state))} is not optimal, {better} is worth "
@@ -87,7 +87,7 @@ def _missing(task: Task, selection: Selection) -> Iterator[str]:
     for missing in selection.missing[:MOST_LISTED]:
         where = shown_name(mdp.state_name(missing.state))
         how = "" if missing.reason == "not recorded" else " (in an episode left out)"
-        yield f"    {mdp.action_name(missing.action)} in {where}{how}: {missing.words}"
+        yield f"    {shown_name(mdp.action_name(missing.action))} in {where}{how}: {missing.words}"
     if len(selection.missing) > MOST_LISTED:
         yield f"    ({len(selection.missing) - MOST_LISTED} more)"
     if selection.verdict.loss is not None:
