@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 import didact
 from didact.errors import InvalidParameter
 from didact.learners.evidence import as_evidence
 from didact.learners.points.policy_matching import Mismatch, policy_matching
 from didact.mdp import MDP, Task
+from didact.planning import rollout
 from didact.random import as_generator
 from tests.models import tasks
 
@@ -63,6 +65,83 @@ def test_two_features_agree_with_a_fine_grid(confidence):
     angles = np.linspace(0.0, 2 * np.pi, 181)
     grid = [mismatch(task, pairs, [np.cos(t), np.sin(t)], confidence) for t in angles]
     assert found <= min(grid) + 1e-9
+
+
+def any_demonstrator(seed):
+    """A small model, and demonstrations by somebody whom no reward may explain."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5))
+    if rng.random() < 0.6:
+        n_states, n_actions = int(rng.integers(3, 8)), int(rng.integers(2, 4))
+        task = didact.make(
+            "garnet",
+            n_states=n_states,
+            n_actions=n_actions,
+            n_features=k,
+            branching=int(rng.integers(1, 3)),
+            seed=seed,
+        )
+    else:
+        size = int(rng.integers(2, 4))
+        task = didact.make("random-grid", size=size, n_features=k, seed=seed)
+    mdp = task.mdp
+    policy = rng.dirichlet(np.ones(mdp.n_actions) * rng.choice([0.2, 1.0]), size=mdp.n_states)
+    shown = [
+        rollout(mdp, policy, horizon=int(rng.integers(1, 5)), rng=rng)
+        for _ in range(int(rng.integers(1, 9)))
+    ]
+    return task, shown, float(rng.choice([1.0, 5.0, 20.0, 100.0])), rng
+
+
+def scipys_best(function, k, rng, n_starts):
+    """The least mismatch that SciPy finds from so many random directions."""
+
+    def of_direction(point):
+        length = np.linalg.norm(point)
+        unit = point / length
+        value, slope = function(unit)
+        return -value, -(slope - (slope @ unit) * unit) / length
+
+    return min(
+        minimize(of_direction, rng.standard_normal(k), jac=True, method="L-BFGS-B").fun
+        for _ in range(n_starts)
+    )
+
+
+def assert_as_good_as_scipy(seed, n_starts):
+    task, shown, confidence, rng = any_demonstrator(seed)
+    belief = learned(task, shown, confidence=confidence)
+    function = Mismatch(as_evidence(task.mdp, shown), confidence)
+    best = scipys_best(function, task.mdp.n_features, rng, n_starts)
+    assert belief.settings["mismatch"] <= best + 1e-5, seed
+    assert belief.settings["converged"]
+    assert "random places led higher" in belief.settings["convergence"]
+
+
+@pytest.mark.parametrize("seed", [13, 24, 118])
+def test_what_cannot_be_matched_is_not_led_astray_by_the_likelihood(seed):
+    """The likelihood leads every climb to another hill, 0.07 worse in the second case."""
+    assert_as_good_as_scipy(seed, 20)
+
+
+@pytest.mark.slow
+def test_no_random_search_finds_a_better_match():
+    for seed in range(1000, 1150):
+        assert_as_good_as_scipy(seed, 30)
+
+
+def test_a_search_that_goes_on_finding_is_not_called_converged(monkeypatch):
+    """A function that gets better each time it is looked at."""
+    seen = []
+
+    def improving(self, weights):
+        seen.append(1)
+        return float(len(seen)), np.zeros(weights.size)
+
+    monkeypatch.setattr(Mismatch, "__call__", improving)
+    belief = learned(didact.make("six-cell"), [[(1, 2)]], n_starts=2)
+    assert not belief.settings["converged"]
+    assert "the search did not end" in belief.notes[0]
 
 
 def test_frequencies_are_matched():

@@ -5,7 +5,9 @@ the state was shown, seen how often each action was, and p_w the softmax policy 
 confidence (Neu and Szepesvari 2007). As there, |w| = 1, since the confidence sets the scale.
 Far from the solution p_w is all but certain of wrong actions and J is flat. The likelihood of the
 same policy is not, and it has the same solutions where the demonstrations can be matched exactly
-(Melo et al. 2010); so each climb begins with a few steps on the likelihood.
+(Melo et al. 2010); so climbs begin with a few steps on the likelihood. Where they cannot be matched
+the solutions differ, and the likelihood leads to the wrong hill; so J is also looked at in many
+random directions, and climbed from the best of them, until a round of that brings nothing better.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import certify
 from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures, softmax
-from didact.learners.points.bfgs import Ascent, Function
-from didact.learners.points.multistart import Norm
+from didact.learners.points.bfgs import Function
+from didact.learners.points.multistart import Norm, Search
 from didact.learners.points.unit_weights import UnitWeights
 from didact.numerics.exact import Floats
 
@@ -67,7 +69,8 @@ def policy_matching(
     sought = UnitWeights.sought(evidence, rng, confidence=confidence, n_starts=n_starts, norm=norm)
     margins = sought.margins()
     annealed = sought.annealed(margins)
-    found = sought.climb(_functions(sought), [*margins, *annealed])
+    found = sought.climb(_functions(sought), [*margins, *annealed], scouts=True)
+    is_confirmed = found.best.is_summit and found.is_confirmed
     certificate = certify(evidence, found.best.point, sought.confidence)
     return point_belief(
         evidence.mdp,
@@ -80,9 +83,9 @@ def policy_matching(
         settings={
             **sought.asked(),
             "mismatch": -found.best.value,
-            **sought.told(found, "match", converged=found.best.is_summit, annealed=bool(annealed)),
+            **sought.told(found, "match", converged=is_confirmed, annealed=bool(annealed)),
         },
-        notes=_notes(evidence, found.best),
+        notes=_notes(evidence, found),
     )
 
 
@@ -96,9 +99,11 @@ def _functions(sought: UnitWeights) -> list[Function]:
     ]
 
 
-def _notes(evidence: Evidence, best: Ascent) -> tuple[str, ...]:
+def _notes(evidence: Evidence, found: Search) -> tuple[str, ...]:
     if not evidence.n_pairs:
         return ("nothing was shown: all weights match it, and these were drawn at random",)
-    if not best.is_summit:
-        return (f"the climb did not converge: a slope of {best.slope:.1e} is left",)
+    if not found.is_confirmed:
+        return (f"the search did not end: {found.n_scouts} random places still led to better ones",)
+    if not found.best.is_summit:
+        return (f"the climb did not converge: a slope of {found.best.slope:.1e} is left",)
     return ()

@@ -89,7 +89,9 @@ class UnitWeights:
         )
         return [belief.map_weights, *belief.samples[:, -1]]
 
-    def climb(self, functions: Sequence[Function], starts: Sequence[Floats]) -> Search:
+    def climb(
+        self, functions: Sequence[Function], starts: Sequence[Floats], *, scouts: bool = False
+    ) -> Search:
         """The highest summit found of the last function; those before it lead spread starts."""
         return search(
             functions,
@@ -98,6 +100,7 @@ class UnitWeights:
             n_starts=self.n_starts,
             norm=self.norm,
             also=starts,
+            scouts=scouts and bool(self.evidence.n_pairs),
         )
 
     def asked(self) -> dict[str, Any]:
