@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from didact.numerics.compiled import Kernel, kernel
+from didact.numerics.compiled import Kernel, inlined, kernel
 
 INNER = """
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ def step(value, change):
 OUTER = """
 from __future__ import annotations
 from typing import Any, NamedTuple
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 from inner_kernels import Bins, step
 
 class Data(NamedTuple):
@@ -46,7 +46,7 @@ class Data(NamedTuple):
 def ends(value):
     raise NotImplementedError
 
-@kernel
+@inlined
 def squared(value):
     return value * value
 
@@ -193,9 +193,9 @@ def test_named_tuples_and_filled_holes_give_the_same_bits_and_are_cached(run) ->
 for way in (fill_squared, fill_halved):
     compiled = tuples(50)
     found = way.run(400_000, *compiled)
-    for plain in (way.run_plain, way):
+    for other in (way.run_plain, way, way.compiled_for(*tuples(1))):
         given = tuples(50)
-        assert bits(plain(*given), given) == bits(found, compiled)
+        assert bits(other(*given), given) == bits(found, compiled)
     assert compiled[0].bins.counts.sum() == 50 and compiled[2][1].any()
     stats = way.compiled.stats
     print(found.hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
@@ -311,6 +311,7 @@ def test_a_hole_can_be_filled_and_nothing_else() -> None:
     assert (doubled(5.0), other(5.0)) == (11.0, 16.0)
     assert other.fingerprint() != doubled.fingerprint()
     assert doubled.filled(scaled=scaled).fingerprint() == doubled.fingerprint()
+    assert doubled.filled(scaled=inlined(scaled.plain)).fingerprint() != doubled.fingerprint()
     with pytest.raises(AssertionError, match="nothing by the name"):
         doubled.filled(halved=tripled)
 

@@ -220,17 +220,19 @@ def residual_of(system: System, values: Any, r: Any) -> float:
 
 
 @kernel
-def multiply(system: System, vector: Any, other: Any, product: Any) -> float:
-    """product = (I - W) vector; its inner product with another vector."""
+def multiply(system: System, vector: Any, other: Any, product: Any) -> tuple[float, float]:
+    """product = (I - W) vector; its inner products with another vector and with itself."""
     offsets, successors, weights = system.offsets, system.successors, system.weights
     inner = 0.0
+    square = 0.0
     for state in range(len(vector)):
         total = vector[state]
         for i in range(offsets[state], offsets[state + 1]):
             total -= weights[i] * vector[successors[i]]
         product[state] = total
         inner += total * other[state]
-    return inner
+        square += total * total
+    return inner, square
 
 
 @kernel
@@ -252,16 +254,13 @@ def solve_policy(system: System, reduction: float, most: int, values: Any, krylo
     for step in range(most):
         if norm <= target or norm == 0.0:
             return step
-        slope = multiply(system, p, shadow, v)
+        slope, _ = multiply(system, p, shadow, v)
         if slope == 0.0 or rho == 0.0:
             return -1
         alpha = rho / slope
         for i in range(n_states):
             s[i] = r[i] - alpha * v[i]
-        ts = multiply(system, s, s, t)
-        tt = 0.0
-        for i in range(n_states):
-            tt += t[i] * t[i]
+        ts, tt = multiply(system, s, s, t)
         omega = ts / tt if tt > 0.0 else 0.0
         norm = 0.0
         following = 0.0

@@ -66,6 +66,10 @@ class Target:
         """The kernel as it is to be called."""
         return kernel.compiled if self.compiled else kernel
 
+    def function_for(self, kernel: Kernel, *arguments: Any) -> Any:
+        """The kernel as it is to be called many times, with arguments of the types of these."""
+        return kernel.compiled_for(*arguments) if self.compiled else kernel
+
 
 def is_worth_compiling(scorer: Scorer, n_steps: int) -> bool:
     """Whether so many steps take longer in plain Python than the compiler takes to load."""
@@ -199,7 +203,7 @@ class Chain:
         given = (self.problem, self.proposal, randomness, self.state)
         scorer = self.target.scorer
         if self.target.is_stepwise:
-            self._advance_stepwise(n_steps, *given)
+            self._advance_stepwise(*given)
         else:
             self.target.function(scorer.sampler.run)(n_steps, *given)
         if scorer.n_failed(self.problem.work):
@@ -207,15 +211,16 @@ class Chain:
                 "policy iteration did not settle at a proposal; use a smaller discount"
             )
 
-    def _advance_stepwise(self, n_steps: int, *given: Any) -> None:
-        trial = self.target.function(self.target.scorer.sampler.trial)
-        finish = self.target.function(kernels.end_step)
+    def _advance_stepwise(self, *given: Any) -> None:
         *_, randomness, state = given
-        for t in range(n_steps):
+        levels = randomness.levels.tolist()
+        trial = self.target.function_for(self.target.scorer.sampler.trial, 0, *given)
+        finish = self.target.function_for(kernels.end_step, 0, 0.0, state)
+        for t, level in enumerate(levels):
             inside = trial(t, *given)
             if inside:
                 self._ask()
-            finish(inside, randomness.levels[t], state)
+            finish(inside, level, state)
 
     def _ask(self) -> None:
         """Add what Python functions say of the proposed weights."""
