@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import shutil
@@ -45,6 +46,26 @@ def parse_json(text: str) -> Any:
     return json.loads(
         text, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=_without_repeats
     )
+
+
+def plain_numbers(value: Any) -> Any:
+    """A JSON value with its decimals as floats, as they were written."""
+    try:
+        return _plain(value)
+    except RecursionError:
+        raise InvalidFile("must not be nested so deeply; flatten it") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    if not isinstance(value, Decimal):
+        return value
+    if not math.isfinite(nearest := float(value)):
+        raise InvalidFile(f"numbers must be smaller than 1e308; one is {shown(value)}")
+    return nearest
 
 
 def _decimal(text: str) -> Decimal:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile
-from didact.files.json import read_json
+from didact.files.json import plain_numbers, read_json
 from didact.inputs import shown
 from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
@@ -48,8 +47,8 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         uncovered=tuple(_as_missing(missing) for missing in document["uncovered"]),
         witness=None if witness is None else tuple(_as_weight(w) for w in witness),
         loss=None if loss is None else float(loss),
-        proof=None if document["proof"] is None else _floats(_as_object(document["proof"])),
-        settings=_floats(dict(document["settings"])),
+        proof=None if document["proof"] is None else plain_numbers(_as_object(document["proof"])),
+        settings=plain_numbers(dict(document["settings"])),
         volumes=None if volumes is None else tuple(float(volume) for volume in volumes),
         n_close_calls=int(document.get("n_close_calls", 0)),
         _evidence=Recorded(
@@ -79,20 +78,11 @@ def _as_missing(given: Any) -> Missing:
 
 
 def _as_facet(given: Any) -> dict[str, Any]:
-    facet: dict[str, Any] = _floats(_as_object(given))
+    facet: dict[str, Any] = plain_numbers(_as_object(given))
     known = facet["covered_by"] is None or isinstance(facet["covered_by"], int)
     if not (known and isinstance(facet["words"], str)):
         raise ValueError("a facet has words, and the number of a demonstration or null")
     return facet
-
-
-def _floats(value: Any) -> Any:
-    """A JSON value with its decimals as floats, as they were written."""
-    if isinstance(value, dict):
-        return {key: _floats(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_floats(entry) for entry in value]
-    return float(value) if isinstance(value, Decimal) else value
 
 
 def _as_status(status: Any) -> str:

@@ -15,9 +15,11 @@ from didact.mdp.files import task_document
 from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.recorded import recorded_task
+from tests.command_line import in_own_process, refused
 
 minari = pytest.importorskip("minari")
 h5py = pytest.importorskip("h5py")
+minari_storage = pytest.importorskip("minari.dataset.minari_storage")
 
 
 @pytest.fixture(autouse=True)
@@ -180,10 +182,13 @@ def test_an_entry_point_in_the_metadata_is_never_run(recording, root):
     [
         ({"total_steps": 10**12}, "at most 50000000 pairs"),
         ({"total_episodes": "many"}, "must say total_episodes as a whole number"),
-        ({"total_episodes": 99}, "Minari cannot read it"),
-        ({"data_format": "punch-cards"}, "Minari cannot read it"),
+        ({"total_episodes": 99}, "episode_2 is missing"),
+        ({"data_format": "punch-cards"}, "data_format must be hdf5, arrow or parquet"),
         ({"didact_task": {"format": "x"}}, "format must be 'didact.task/1'"),
         ({"observation_space": "{"}, "observation_space must be Discrete"),
+        ({"didact_lesson": 5}, "its lesson must be an object; it is 5"),
+        ({"didact_lesson": "x"}, "its lesson must be an object; it is 'x'"),
+        ({"didact_lesson": []}, "its lesson must be an object; it is \\[\\]"),
     ],
 )
 def test_damaged_datasets_are_refused_in_one_line(changes, message, recording, root):
@@ -200,8 +205,72 @@ def test_sizes_are_checked_before_memory_is_taken(recording, root):
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         del file["episode_0"]["actions"]
         file["episode_0"].create_dataset("actions", shape=(10**12,), dtype="i8", chunks=(1024,))
-    with pytest.raises(InvalidFile, match="at most 50000000 pairs"):
+    with pytest.raises(InvalidFile, match="actions must have at most 50000000 entries"):
         load_recording("lesson-v0")
+    with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
+        del file["episode_0"]["actions"]
+        chunks = {"chunks": (400_000_000,), "maxshape": (None,)}
+        file["episode_0"].create_dataset("actions", shape=(3,), dtype="i8", **chunks)
+    with pytest.raises(InvalidFile, match="actions must be kept in smaller parts"):
+        load_recording("lesson-v0")
+
+
+def test_nothing_outside_the_file_is_read(recording, root, tmp_path):
+    """Links, arrays that lie in other files, and arrays put together from them."""
+    save_recording(recording, "lesson-v0")
+    data = root / "lesson-v0" / "data" / "main_data.hdf5"
+    before = data.read_bytes()
+    secret = np.arange(9, dtype="i8")
+    (tmp_path / "secret").write_bytes(secret.tobytes())
+    with h5py.File(tmp_path / "other.hdf5", "w") as other:
+        other["observations"] = other["group/observations"] = secret
+    lying = h5py.VirtualLayout(shape=(9,), dtype="i8")
+    lying[:] = h5py.VirtualSource(tmp_path / "other.hdf5", "observations", shape=(9,))
+    outside = [(str(tmp_path / "secret"), 0, 72)]
+    changes = [
+        lambda file: file.__setitem__("x", h5py.ExternalLink(tmp_path / "other.hdf5", "group")),
+        lambda file: file.__setitem__("x", h5py.SoftLink("/episode_1")),
+        lambda file: file["x"].__setitem__(
+            "observations", h5py.ExternalLink(tmp_path / "other.hdf5", "observations")
+        ),
+        lambda file: file["x"].__setitem__("observations", h5py.SoftLink("actions")),
+        lambda file: file["x"].create_dataset("observations", (9,), "i8", external=outside),
+        lambda file: file["x"].create_virtual_dataset("observations", lying),
+    ]
+    for number, change in enumerate(changes):
+        data.write_bytes(before)
+        with h5py.File(data, "a") as file:
+            file.move("episode_0", "x")
+            if number < 2:
+                del file["x"]
+            else:
+                del file["x/observations"]
+            change(file)
+            file.move("x", "episode_0")
+        with pytest.raises(InvalidFile, match="must lie in this file"):
+            load_recording("lesson-v0")
+
+
+@pytest.mark.parametrize("kept", ["arrow", "parquet"])
+def test_the_other_formats_of_minari_are_read(kept, recording, root):
+    """Written by Minari itself."""
+    save_recording(recording, "lesson-v0")
+    ours = load_recording("lesson-v0")
+    spaces = gymnasium.spaces.Discrete(16), gymnasium.spaces.Discrete(4)
+    storage = minari_storage.MinariStorage.new(root / "theirs", *spaces, data_format=kept)
+    for shown in ours.demonstrations:
+        steps = {name: [0] * len(shown) for name in ("rewards", "terminations", "truncations")}
+        states = np.array([*(s for s, _ in shown), 0])
+        actions = np.array([a for _, a in shown])
+        buffer = minari.data_collector.EpisodeBuffer(
+            options={"start_state": shown[0][0]}, observations=states, actions=actions, **steps
+        )
+        storage.update_episodes([buffer])
+    assert load_recording(root / "theirs").demonstrations == ours.demonstrations
+    (part,) = (root / "theirs" / "0").glob(f"*.{kept}")
+    part.write_bytes(part.read_bytes()[: part.stat().st_size // 3])
+    with pytest.raises(InvalidFile):
+        load_recording(root / "theirs")
 
 
 def test_the_start_in_the_options_is_the_start(recording, root):
@@ -254,3 +323,35 @@ def test_where_minari_keeps_datasets(monkeypatch, root):
     monkeypatch.setenv("HOME", str(root))
     with pytest.raises(InvalidFile, match="nothing is fetched from elsewhere"):
         load_recording("D4RL/door/human-v2")
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+from didact.cli import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(
+    "target", ["lesson-v0", "./here-v0", "imitation", "lesson.json", "l.jsonl"]
+)
+@pytest.mark.parametrize("most", [0, 100, 1_000, 3_000])
+def test_a_full_disk_is_told_in_one_line_and_leaves_what_was_there(
+    target, most, recording, root, tmp_path, monkeypatch
+):
+    """A limit on sizes of files stands for the disk; HDF5 would end the process."""
+    monkeypatch.chdir(tmp_path)
+    save_recording(recording, "from.json")
+    before = recording.part([0])
+    save_recording(before, target)
+    here = contents(tmp_path)
+    arguments = ("convert", "from.json", target, "--task", "random-grid", "--force")
+    size = ("-p", "size=4", "-p", "n_features=3", "-p", "slip=1/4", "-p", "terminals=2")
+    answer = in_own_process(most, *arguments, *size, "-p", "seed=3", python=("-c", FULL))
+    refused(answer, "cannot be written: File too large")
+    assert contents(tmp_path) == here
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -96,7 +96,7 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
     where = {
         "json": "didact.mdp.exchange.recordings.write_json",
         "jsonl": "didact.mdp.exchange.jsonlines.write_text",
-        "minari": "didact.mdp.exchange.minari._buffers",
+        "minari": "didact.mdp.exchange.minari._fill_episodes",
         "imitation": "didact.mdp.exchange.imitation._write_descriptions",
     }
     monkeypatch.setattr(where[format], broken)

@@ -18,15 +18,17 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
-from didact.files.json import read_json, write_json
+from didact.files.json import read_json, write_bytes, write_json
 from didact.files.reading import shown_path
-from didact.inputs import in_one_line, shown
+from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
+from didact.mdp.exchange.arrow import read_lists
 from didact.mdp.exchange.recordings import (
+    MOST_PAIRS,
     Recording,
     Steps,
+    lesson_in,
     pairs_of,
-    plain_numbers,
     require_size,
     steps_of,
 )
@@ -56,38 +58,26 @@ def read_imitation(path: Path) -> Recording:
             found.append(demonstration)
             episodes.append(number)
     task, lesson = path / TASK, path / LESSON
+    own = load_task(task) if os.path.isfile(task) else None
     try:
-        return Recording(
-            tuple(found),
-            tuple(episodes),
-            load_task(task) if os.path.isfile(task) else None,
-            plain_numbers(read_json(lesson)) if os.path.isfile(lesson) else None,
-            foreign=not os.path.isfile(task),
-        )
-    except InvalidFile:
-        raise
+        shown_ones = tuple(found), tuple(episodes)
+        document = lesson_in(read_json(lesson)) if os.path.isfile(lesson) else None
+        return Recording(*shown_ones, own, document, foreign=own is None)
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
 
 
 def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | None]]:
-    pyarrow = require_package("pyarrow", "imitation", "folders for imitation")
     number = n_pairs = 0
     for name in _data_files(path, place):
         try:
-            with pyarrow.memory_map(str(path / name)) as source:
-                for batch in pyarrow.ipc.open_stream(source):
-                    n_pairs += _n_pairs(batch, place)
-                    require_size(n_pairs, place)
-                    for states, actions in _rows(batch):
-                        yield number, pairs_of(states, actions, f"{place}: episode {number}")
-                        number += 1
-        except (OSError, ValueError, pyarrow.ArrowException) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise InvalidFile(
-                f"{place}: {name} cannot be read: {in_one_line(error):.200}"
-            ) from None
+            for states, actions in read_lists(path / name, ("obs", "acts"), 2 * MOST_PAIRS):
+                n_pairs += len(actions)
+                require_size(n_pairs, place)
+                yield number, pairs_of(states, actions, f"episode {number}")
+                number += 1
+        except InvalidInput as error:
+            raise InvalidFile(f"{place}: {name}: {error}") from None
 
 
 def _data_files(path: Path, place: str) -> list[str]:
@@ -101,23 +91,6 @@ def _data_files(path: Path, place: str) -> list[str]:
                 f"{place}: {STATE} must name data files in this folder; it names {shown(name)}"
             )
     return [str(name) for name in names]
-
-
-def _n_pairs(batch: Any, place: str) -> int:
-    """How many actions a batch holds, from its offsets alone."""
-    for column in ("obs", "acts"):
-        if column not in batch.schema.names:
-            raise InvalidFile(f"{place}: must have the columns obs and acts; {column} is missing")
-    lists = batch.column("acts")
-    if not hasattr(lists, "value_lengths"):
-        raise InvalidFile(f"{place}: acts must be a list for each episode; it is {lists.type}")
-    return sum(n or 0 for n in lists.value_lengths().to_pylist())
-
-
-def _rows(batch: Any) -> Iterator[tuple[Any, Any]]:
-    observed, taken = batch.column("obs"), batch.column("acts")
-    for i in range(batch.num_rows):
-        yield observed[i].as_py() or [], taken[i].as_py() or []
 
 
 def write_imitation(recording: Recording, path: Path, *, replace: bool = False) -> None:
@@ -148,12 +121,11 @@ def _fill(folder: Path, recording: Recording) -> None:
     schema = pyarrow.schema(
         [(name, kind) for name, (_, kind) in columns.items()], metadata={"huggingface": about}
     )
-    with (
-        pyarrow.OSFile(str(folder / DATA), "wb") as sink,
-        pyarrow.ipc.new_stream(sink, schema) as writer,
-    ):
+    content = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(content, schema) as writer:
         for rows in _batches(recording):
             writer.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
+    write_bytes(content.getvalue().to_pybytes(), folder / DATA)
     _write_descriptions(folder, features)
     save_task(recording.task, folder / TASK)
     if recording.lesson is not None:

@@ -17,11 +17,20 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
-from didact.files.json import read_json
+from didact.files.json import read_json, write_bytes
 from didact.files.reading import shown_path
 from didact.inputs import reason_of, shown
 from didact.mdp.demonstrations import Demonstration
+from didact.mdp.exchange.arrow import read_columns
+from didact.mdp.exchange.hdf5 import (
+    group_in,
+    image_of,
+    open_hdf5,
+    whole_number_beside,
+    whole_numbers_in,
+)
 from didact.mdp.exchange.recordings import (
+    MOST_PAIRS,
     VERSIONED,
     Environment,
     Recording,
@@ -32,6 +41,7 @@ from didact.mdp.exchange.recordings import (
 )
 from didact.mdp.files import task_document
 
+HDF5_FILE = "main_data.hdf5"
 START = "start_state"
 """The name of the start state among an episode's options."""
 
@@ -138,47 +148,63 @@ def _environment(spec: Any) -> Environment | None:
 def _episodes(
     data: Path, metadata: Mapping[str, Any], place: str
 ) -> Iterator[tuple[int, Demonstration]]:
-    storage_class = require_package(
-        "minari.dataset.minari_storage", "minari", "Minari datasets"
-    ).MinariStorage
+    kept = metadata.get("data_format", "hdf5")
+    if kept not in DATA_FORMATS:
+        raise InvalidFile(f"{place}: its data_format must be hdf5, arrow or parquet; {shown(kept)}")
+    read, left = DATA_FORMATS[kept], MOST_PAIRS
+    number = -1
     try:
-        if metadata.get("data_format", "hdf5") == "hdf5":
-            _require_hdf5_size(data / "main_data.hdf5", place)
-        storage = storage_class.read(data)
-        numbers = range(metadata["total_episodes"])
-        described = storage.get_episode_metadata(numbers)
-        for number, about, episode in zip(
-            numbers, described, storage.get_episodes(numbers), strict=True
-        ):
-            where = f"{place}: episode {number}"
-            shown_pairs = pairs_of(episode["observations"], episode["actions"], where)
+        for number, (states, actions, start) in enumerate(read(data, metadata["total_episodes"])):
+            left -= len(actions)
+            require_size(MOST_PAIRS - left, place)
+            shown_pairs = pairs_of(states, actions, f"episode {number}")
             if shown_pairs is not None:
-                _require_start(about, shown_pairs, where)
+                _require_start(start, shown_pairs)
                 yield number, shown_pairs
-    except InvalidInput:
-        raise
-    except Exception as error:
-        raise InvalidFile(f"{place}: Minari cannot read it: {reason_of(error)}") from None
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: {error}") from None
+    except Exception as error:  # h5py's own, and whatever a damaged file brings about
+        raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
 
 
-def _require_hdf5_size(file: Path, place: str) -> None:
-    """Sizes as the arrays claim them, which may be more than the file has bytes."""
-    h5py = require_package("h5py", "minari", "Minari datasets")
-    total = 0
-    with h5py.File(file, "r") as opened:
-        for group in opened.values():
-            total += max(int(group["actions"].size), int(group["observations"].size) - 1)
-            require_size(total, place)
+Episode = tuple[Any, Any, int | None]
+"""Observations, actions, and the start state that the options say."""
 
 
-def _require_start(about: Mapping[str, Any], shown_pairs: Demonstration, place: str) -> None:
+def _hdf5_episodes(data: Path, n_episodes: int) -> Iterator[Episode]:
+    with open_hdf5(data / HDF5_FILE) as file:
+        for number in range(n_episodes):
+            group = group_in(file, f"episode_{number}")
+            states = whole_numbers_in(group, "observations", MOST_PAIRS)
+            actions = whole_numbers_in(group, "actions", MOST_PAIRS)
+            yield states, actions, whole_number_beside(group, f"options/{START}")
+
+
+def _table_episodes(data: Path, n_episodes: int) -> Iterator[Episode]:
+    """Arrow and Parquet: a folder for each episode, with one action more, which means nothing."""
+    for number in range(n_episodes):
+        folder = data / str(number)
+        states: list[Any] = []
+        actions: list[Any] = []
+        for name in sorted(os.listdir(folder)):
+            if not name.startswith(("_", ".")) and name != "metadata.json":
+                part = read_columns(folder / name, ("observations", "actions"), MOST_PAIRS)
+                states, actions = states + part[0], actions + part[1]
+        about = read_json(folder / "metadata.json")
+        options = about.get("options") if isinstance(about, dict) else None
+        start = options.get(START) if isinstance(options, dict) else None
+        yield states, actions[:-1], start
+
+
+DATA_FORMATS = {"hdf5": _hdf5_episodes, "arrow": _table_episodes, "parquet": _table_episodes}
+
+
+def _require_start(start: Any, shown_pairs: Demonstration) -> None:
     """The start state in the options must be the first one observed."""
-    options = about.get("options")
-    start = options.get(START) if isinstance(options, Mapping) else None
-    if start is not None and int(start) != shown_pairs[0][0]:
+    if start is not None and start != shown_pairs[0][0]:
         raise InvalidFile(
-            f"{place}: must start in the state that its options say, {int(start)}; it starts in "
-            f"{shown_pairs[0][0]}"
+            f"the episode must start in the state that its options say, {shown(start)}; it starts "
+            f"in {shown_pairs[0][0]}"
         )
 
 
@@ -251,26 +277,31 @@ def _fill(data: Path, recording: Recording, dataset_id: str) -> None:
     if recording.lesson is not None:
         about["didact_lesson"] = dict(recording.lesson)
     storage.update_metadata(about)
-    storage.update_episodes(_buffers(recording))
+    write_bytes(image_of(lambda file: _fill_episodes(file, recording)), data / HDF5_FILE)
+    totals = {"total_steps": recording.n_pairs, "total_episodes": len(recording.demonstrations)}
+    storage.update_metadata({**totals, "dataset_size": storage.get_size()})
 
 
-def _buffers(recording: Recording) -> Iterator[Any]:
-    buffer_class = require_package(
-        "minari.data_collector", "minari", "Minari datasets"
-    ).EpisodeBuffer
+def _fill_episodes(file: Any, recording: Recording) -> None:
+    """The episodes as Minari itself keeps them."""
     assert recording.task is not None
-    for demonstration in recording.demonstrations:
+    for number, demonstration in enumerate(recording.demonstrations):
         steps = steps_of(recording.task, demonstration)
         before = [False] * (len(demonstration) - 1)
-        yield buffer_class(
-            options={START: int(steps.states[0])},
-            observations=steps.states,
-            actions=steps.actions,
-            rewards=steps.rewards.tolist(),
-            terminations=[*before, steps.ends],
-            truncations=[*before, not steps.ends],
-            infos={},
-        )
+        group = file.create_group(f"episode_{number}")
+        group.attrs["id"] = number
+        group.attrs[f"options/{START}"] = int(steps.states[0])
+        group.attrs["total_steps"] = len(demonstration)
+        arrays = {
+            "observations": steps.states,
+            "actions": steps.actions,
+            "rewards": steps.rewards,
+            "terminations": [*before, steps.ends],
+            "truncations": [*before, not steps.ends],
+        }
+        for name, values in arrays.items():
+            group.create_dataset(name, data=values, chunks=True, maxshape=(None,))
+        group.create_group("infos")
 
 
 def _enter_namespace(namespace: str) -> None:

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.folders import require_free
-from didact.files.json import read_json, write_json
+from didact.files.json import plain_numbers, read_json, write_json
 from didact.files.reading import shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
@@ -293,11 +292,19 @@ def recorded(
             tuple(demonstrations),
             tuple(episodes),
             None if task is None else task_from_document(task),
-            None if lesson is None else plain_numbers(lesson),
+            None if lesson is None else lesson_in(lesson),
             **more,
         )
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
+
+
+def lesson_in(document: Any) -> dict[str, Any]:
+    """The lesson beside demonstrations, its decimals as floats."""
+    if not isinstance(document, dict):
+        raise InvalidFile(f"its lesson must be an object; it is {shown(document)}")
+    lesson: dict[str, Any] = plain_numbers(document)
+    return lesson
 
 
 def write_json_recording(recording: Recording, path: Path, *, replace: bool = False) -> None:
@@ -318,15 +325,6 @@ def header(recording: Recording) -> dict[str, Any]:
         "format": DEMONSTRATIONS_FORMAT,
         "task": None if task is None else task_document(task),
     }
-
-
-def plain_numbers(value: Any) -> Any:
-    """A JSON value with its decimals as floats, as they were written."""
-    if isinstance(value, dict):
-        return {key: plain_numbers(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [plain_numbers(entry) for entry in value]
-    return float(value) if isinstance(value, Decimal) else value
 
 
 def require_size(n_pairs: int, place: str) -> None:

@@ -1,0 +1,179 @@
+"""Columns of Arrow streams and Parquet files, weighed and checked before any value is read.
+
+pyarrow believes what a stream says of itself: an offset beyond its values ends the process, and a
+compressed buffer may claim any size. So claims are added up before buffers are unpacked, only the
+columns wanted are loaded, and batches are checked in full before their values are touched.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidFile, InvalidInput
+from didact.files.extras import require_package
+from didact.files.reading import MOST_BYTES, open_file
+from didact.inputs import in_one_line
+
+MAGIC = b"ARROW1\0\0"
+"""An Arrow file begins so, and then like a stream."""
+BATCHES = ("record batch", "dictionary")
+"""The messages of a stream that hold buffers."""
+
+Accepts = Callable[[Any], bool]
+
+
+def read_lists(path: Path, columns: Sequence[str], most: int) -> Iterator[tuple[list[Any], ...]]:
+    """For each row its lists in the named columns; at most so many entries in each column."""
+    with _told():
+        left = [most] * len(columns)
+        for batch in _batches(path, columns, _is_list):
+            lists = [batch.column(column) for column in columns]
+            left = [n - _n_entries(column) for n, column in zip(left, lists, strict=True)]
+            if min(left) < 0:
+                raise InvalidFile(f"must hold at most {most} pairs; it has more")
+            for row in range(batch.num_rows):
+                yield tuple(column[row].as_py() or [] for column in lists)
+
+
+def read_columns(path: Path, columns: Sequence[str], most: int) -> tuple[list[Any], ...]:
+    """The named columns of numbers as lists; at most so many rows."""
+    read = _parquet_batches if path.suffix == ".parquet" else _batches
+    found: tuple[list[Any], ...] = tuple([] for _ in columns)
+    with _told():
+        for batch in read(path, columns, _is_number):
+            if len(found[0]) + batch.num_rows > most:
+                raise InvalidFile(f"must hold at most {most} steps; it has more")
+            for values, column in zip(found, columns, strict=True):
+                values += batch.column(column).to_pylist()
+    return found
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What pyarrow complains about, in one line."""
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except Exception as error:  # pyarrow's own, and whatever a damaged file brings about
+        raise InvalidFile(f"cannot be read: {in_one_line(error):.200}") from None
+
+
+def _batches(path: Path, columns: Sequence[str], accepts: Accepts) -> Iterator[Any]:
+    """The batches of a stream or an Arrow file with the columns wanted, each checked in full."""
+    pyarrow = require_package("pyarrow", "imitation", "folders for imitation")
+    with open_file(path) as file:
+        begin = len(MAGIC) if file.read(len(MAGIC)) == MAGIC else 0
+    with pyarrow.memory_map(str(path)) as source:
+        source.seek(begin)
+        _require_sizes(pyarrow.ipc.MessageReader.open_stream(source))
+        source.seek(begin)
+        places = _places(pyarrow.ipc.open_stream(source).schema, columns, accepts)
+        source.seek(begin)
+        wanted = pyarrow.ipc.IpcReadOptions(included_fields=places)
+        for batch in pyarrow.ipc.open_stream(source, options=wanted):
+            batch.validate(full=True)
+            yield batch
+
+
+def _parquet_batches(path: Path, columns: Sequence[str], accepts: Accepts) -> Iterator[Any]:
+    """The same of a Parquet file."""
+    parquet = require_package("pyarrow.parquet", "minari", "Minari datasets")
+    open_file(path).close()
+    with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+        _places(file.schema_arrow, columns, accepts)
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        parts = [group.column(i) for group in groups for i in range(group.num_columns)]
+        claimed = sum(max(part.total_uncompressed_size, 0) for part in parts)
+        if claimed > MOST_BYTES:
+            raise InvalidFile(f"must unpack to at most {MOST_BYTES} bytes; it says {claimed}")
+        for batch in file.iter_batches(columns=list(columns)):
+            batch.validate(full=True)
+            yield batch
+
+
+def _places(schema: Any, columns: Sequence[str], accepts: Accepts) -> list[int]:
+    """The places of the columns, if each is there once and has a type that is accepted."""
+    places = []
+    for column in columns:
+        found = schema.get_all_field_indices(column)
+        if len(found) != 1:
+            often = "is missing" if not found else f"stands {len(found)} times"
+            raise InvalidFile(f"must have the columns {' and '.join(columns)}; {column} {often}")
+        kind = schema.field(found[0]).type
+        if not accepts(kind):
+            what = "numbers" if accepts is _is_number else "a list for each episode"
+            raise InvalidFile(f"{column} must be {what}; it is {kind!s:.60}")
+        places += found
+    return places
+
+
+def _is_number(kind: Any) -> bool:
+    types = require_package("pyarrow.types", "imitation", "folders for imitation")
+    return bool(types.is_primitive(kind))
+
+
+def _is_list(kind: Any, depth: int = 2) -> bool:
+    """Whether a type is lists of numbers, or of lists of them."""
+    types = require_package("pyarrow.types", "imitation", "folders for imitation")
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        return False
+    inner = kind.value_type
+    return _is_number(inner) or (depth > 1 and _is_list(inner, depth - 1))
+
+
+def _n_entries(lists: Any) -> int:
+    compute = require_package("pyarrow.compute", "imitation", "folders for imitation")
+    return len(lists) + (compute.sum(lists.value_lengths()).as_py() or 0)
+
+
+def _require_sizes(messages: Any) -> None:
+    """Refuse a stream whose compressed buffers claim more memory than a file may take."""
+    claimed = 0
+    for message in messages:
+        if message.type in BATCHES:
+            claimed += _claimed(message.type, memoryview(message.metadata), message.body)
+        if claimed > MOST_BYTES:
+            raise InvalidFile(f"must unpack to at most {MOST_BYTES} bytes; it says {claimed}")
+
+
+# The part of Arrow's flatbuffers that says how a batch is packed (format/Message.fbs).
+
+MESSAGE_HEADER, DICTIONARY_DATA, BATCH_BUFFERS, BATCH_COMPRESSION = 2, 1, 2, 3
+
+
+def _claimed(kind: str, metadata: memoryview, body: Any) -> int:
+    """How many bytes the compressed buffers of a batch say they unpack to; 0 where none is."""
+    batch = _table(metadata, _field(metadata, _table(metadata, 0), MESSAGE_HEADER))
+    if kind == "dictionary":
+        batch = _table(metadata, _field(metadata, batch, DICTIONARY_DATA))
+    buffers = _field(metadata, batch, BATCH_BUFFERS)
+    if not _field(metadata, batch, BATCH_COMPRESSION) or not buffers:
+        return 0
+    vector = _table(metadata, buffers)
+    (n_buffers,) = struct.unpack_from("<I", metadata, vector)
+    claims: list[int] = []
+    for i in range(n_buffers):
+        start, size = struct.unpack_from("<qq", metadata, vector + 4 + 16 * i)
+        if size:
+            claims += struct.unpack_from("<q", memoryview(body), start)
+    return sum(max(claim, 0) for claim in claims)
+
+
+def _table(metadata: memoryview, place: int) -> int:
+    """Where the offset at a place leads."""
+    return place + int(struct.unpack_from("<I", metadata, place)[0])
+
+
+def _field(metadata: memoryview, table: int, number: int) -> int:
+    """The place of a table's field; 0 where it is left out."""
+    names = table - int(struct.unpack_from("<i", metadata, table)[0])
+    (size,) = struct.unpack_from("<H", metadata, names)
+    if 4 + 2 * number >= size:
+        return 0
+    (offset,) = struct.unpack_from("<H", metadata, names + 4 + 2 * number)
+    return table + offset if offset else 0

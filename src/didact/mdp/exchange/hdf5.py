@@ -1,0 +1,90 @@
+"""HDF5 files: whole numbers, without what leads out of the file; and files made in memory.
+
+HDF5 may point elsewhere: by links into other files, by arrays that lie in others, and by arrays
+that are put together from others. A stranger could so have any file of this machine read.
+Only what lies in the file itself is taken, and its sizes are compared before memory is.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidFile
+from didact.files.extras import require_package
+from didact.files.reading import MOST_BYTES, open_file
+from didact.inputs import shown
+
+
+@contextmanager
+def open_hdf5(path: Path) -> Iterator[Any]:
+    """The file, open for reading."""
+    h5py = require_package("h5py", "minari", "Minari datasets")
+    open_file(path).close()
+    with h5py.File(path, "r") as file:
+        yield file
+
+
+def image_of(fill: Callable[[Any], None]) -> bytes:
+    """The bytes of an HDF5 file that `fill` has filled, made in memory.
+
+    Where a disk is full HDF5 ends the process; what is in memory can be written by others.
+    """
+    h5py = require_package("h5py", "minari", "Minari datasets")
+    content = io.BytesIO()
+    with h5py.File(content, "w", track_order=True) as file:
+        fill(file)
+    return content.getvalue()
+
+
+def group_in(parent: Any, name: str) -> Any:
+    """The group of this name."""
+    h5py = require_package("h5py", "minari", "Minari datasets")
+    found = _member(h5py, parent, name)
+    if not isinstance(found, h5py.Group):
+        raise InvalidFile(f"{name} must be a group; it is {shown(found)}")
+    return found
+
+
+def whole_numbers_in(parent: Any, name: str, most: int) -> Any:
+    """The array of this name: whole numbers (n,) or (n, 1), at most so many."""
+    h5py = require_package("h5py", "minari", "Minari datasets")
+    found = _member(h5py, parent, name)
+    if not isinstance(found, h5py.Dataset) or found.shape is None:
+        raise InvalidFile(f"{name} must be an array; it is {shown(found)}")
+    if found.external or found.is_virtual:
+        raise InvalidFile(f"{name} must lie in this file; it lies in others")
+    if found.size > most:
+        raise InvalidFile(f"{name} must have at most {most} entries; its shape is {found.shape}")
+    at_once = math.prod(found.chunks or (1,)) * found.dtype.itemsize
+    if at_once > MOST_BYTES:
+        raise InvalidFile(f"{name} must be kept in smaller parts; one has {at_once} bytes")
+    if found.dtype.kind not in "iu":
+        raise InvalidFile(
+            f"{name} must be numbers of states or actions from 0; they have the shape "
+            f"{found.shape} and the type {found.dtype!s:.60}"
+        )
+    return found[()]
+
+
+def whole_number_beside(group: Any, name: str) -> int | None:
+    """The attribute of this name; None where there is none."""
+    if name not in group.attrs:
+        return None
+    attribute = group.attrs.get_id(name)
+    if attribute.shape != () or attribute.dtype.kind not in "iu":
+        raise InvalidFile(f"{name} must be a whole number; its type is {attribute.dtype!s:.60}")
+    return int(group.attrs[name])
+
+
+def _member(h5py: Any, parent: Any, name: str) -> Any:
+    link = parent.get(name, getlink=True)
+    if link is None:
+        raise InvalidFile(f"{name} is missing")
+    if not isinstance(link, h5py.HardLink):
+        raise InvalidFile(f"{name} must lie in this file; it is a link")
+    return parent[name]
