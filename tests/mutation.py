@@ -32,6 +32,13 @@ PACKAGE = ROOT / "src" / "didact"
 EQUIVALENT = TESTS / "equivalent_mutants.txt"
 PATIENCE = 4.0
 """A mutant may take so many times as long as the file itself, and ten seconds more."""
+MEMORY = 8 * 2**30
+"""Bytes that the tests of a mutant may take: one may read without end."""
+PYTEST = f"""
+import resource, sys, pytest
+resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+sys.exit(pytest.main(sys.argv[1:]))
+"""
 
 
 def files_of(names: list[str]) -> list[Path]:
@@ -70,7 +77,7 @@ def notices(tests: list[str], folder: Path, seconds: float | None = None) -> boo
     options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
     try:
         answer = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests],
+            [sys.executable, "-c", PYTEST, *options, *tests],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
             stdout=subprocess.DEVNULL,

@@ -754,6 +754,15 @@ def test_numbers_are_shown_in_full_while_they_are_short(sign):
         assert proofcheck.show(sign * long) == "a number of about 51 digits"
 
 
+def test_lists_of_long_numbers_are_named():
+    assert proofcheck.show([10**5000]) == "a list of long numbers"
+
+
+def test_braces_in_a_step_are_text():
+    with pytest.raises(ProofError, match=r"^in \{0\}$"):
+        proofcheck.need(False, "in {0}")
+
+
 def test_messages_say_what_a_list_should_hold():
     for pattern, wanted in (([Fraction], "a list"), ((Fraction, 3), "a list of 2")):
         with pytest.raises(ProofError) as caught:
@@ -800,6 +809,15 @@ def test_malformed_files_end_in_one_line(grid, tmp_path, text):
         with pytest.raises(ProofError) as caught:
             check_proof(first, second)
         assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_file_is_as_long_as_it_may_be_and_no_longer(grid, tmp_path, monkeypatch):
+    task, proof = grid
+    file = write(tmp_path, "task.json", task)
+    monkeypatch.setattr(proofcheck, "MAX_BYTES", len(file.read_bytes()))
+    assert message_of(file, proof) is None
+    file.write_bytes(file.read_bytes() + b" ")
+    assert_rejected(file, proof, f"it has more than {proofcheck.MAX_BYTES} bytes")
 
 
 def test_a_repeated_key_is_refused(grid, tmp_path):
