@@ -8,8 +8,9 @@ proposed w: the density is a function of the weights alone, whatever the chain d
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,17 @@ from didact.learners.belief import Belief
 from didact.learners.certificate import as_confidence, certify
 from didact.learners.chains.metropolis import Chain, Extra, Target, is_worth_compiling
 from didact.learners.chains.models import scorer_of
+from didact.learners.chains.modes import Modes, missed_notes
 from didact.learners.chains.priors import as_prior, as_proposal
-from didact.learners.chains.starts import STUCK, find_start
+from didact.learners.chains.starts import STUCK, StartSearch, spread_over_modes
 from didact.learners.chains.threads import as_threads, run_all, told
 from didact.learners.evidence import Evidence
 from didact.numerics.exact import Floats
+
+RunPhases = Callable[[Iterable[Sequence[Iterator[int]]], int], None]
+
+LOOKED_AT = 5_000
+"""Draws of a chain that are looked at to see in which modes it has been, at most twice as many."""
 
 SEARCH = 0.75
 """The share of burn-in that is spent on finding a start where none is given."""
@@ -126,8 +133,14 @@ def sample_posterior(
         is_worth_compiling(scorer, lengths.n_steps * lengths.n_chains),
     )
     workers = 1 if target.is_stepwise or not target.compiled else as_threads(threads, n_chains)
+    group = _Group.of(target, lengths, step, rng)
+    chains = group.chains
     with told(progress, learner) as tell:
-        chains, rival = _run(target, lengths, step, starts, rng, workers, tell)
+        run_phases = partial(run_all, threads=workers, progress=tell)
+        if starts is None:
+            notes = group.run(lengths, run_phases)
+        else:
+            notes = group.run_from(starts, lengths, run_phases)
     settings = {
         "n_steps": lengths.n_steps,
         "burn_in": lengths.burn_in,
@@ -155,7 +168,7 @@ def sample_posterior(
         confidence,
         certify(evidence, best.best_weights, confidence),
         settings,
-        stuck_notes([chain.best for chain in chains], rival),
+        notes,
     )
 
 
@@ -174,52 +187,69 @@ class Lengths:
         return (self.n_steps - self.burn_in) // self.thin
 
 
-def _run(
-    target: Target,
-    lengths: Lengths,
-    step: float | None,
-    starts: Floats | None,
-    rng: np.random.Generator,
-    threads: int,
-    progress: Any,
-) -> tuple[list[Chain], float]:
-    """The chains at their end; and, where they were given starts, the best density of a search."""
-    *generators, last = _spawned(rng, lengths.n_chains + 1)
-    chains, runs = [], []
-    for number, generator in enumerate(generators):
-        origin, own = generator.spawn(2)
-        chain = Chain(
-            target, own, n_draws=lengths.n_draws, burn_in=lengths.burn_in, thin=lengths.thin
-        )
-        begin = None if starts is None else starts[number]
-        if begin is not None and chain.place(begin) == -math.inf:
-            raise InvalidParameter(
-                f"start must have a density above 0; log_prior is -inf at {begin.tolist()!r:.80}"
-            )
-        chains.append(chain)
-        runs.append(_whole_run(chain, lengths, step, begin, origin))
-    total = lengths.n_chains * lengths.n_steps
-    n_search = int(SEARCH * (lengths.n_steps // 5))
-    if starts is None or n_search < 1:
-        run_all(runs, total, threads=threads, progress=progress)
-        return chains, -math.inf
-    origin, own = last.spawn(2)
-    scout = Chain(target, own)
-    runs.append(find_start(scout, origin, n_search))
-    run_all(runs, total + n_search, threads=threads, progress=progress)
-    return chains, scout.best
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Chains, their walks after burn-in has begun, a search for each, and one that looks around."""
+
+    chains: list[Chain]
+    walks: list[Iterator[int]]
+    searches: list[StartSearch]
+    scout: StartSearch
+
+    @classmethod
+    def of(
+        cls, target: Target, lengths: Lengths, step: float | None, rng: np.random.Generator
+    ) -> _Group:
+        *generators, last = _spawned(rng, lengths.n_chains + 1)
+        pairs = [generator.spawn(2) for generator in generators]
+        sizes = {"n_draws": lengths.n_draws, "burn_in": lengths.burn_in, "thin": lengths.thin}
+        chains = [Chain(target, own, **sizes) for _, own in pairs]
+        searches = [StartSearch(chains[i], origin, i) for i, (origin, _) in enumerate(pairs)]
+        origin, own = last.spawn(2)
+        walks = [_walk(chain, lengths, step) for chain in chains]
+        return cls(chains, walks, searches, StartSearch(Chain(target, own), origin))
+
+    def run(self, lengths: Lengths, run_phases: RunPhases) -> tuple[str, ...]:
+        """Let each chain look for a start, spread them over the modes, run; what is to be told."""
+        modes: list[Modes] = []
+        begun: list[Floats] = []
+
+        def phases() -> Iterator[list[Iterator[int]]]:
+            n_search = int(SEARCH * lengths.burn_in)
+            yield [search.run(n_search) for search in self.searches]
+            modes.append(spread_over_modes(self.searches, self.scout.chain))
+            begun.extend(chain.weights.copy() for chain in self.chains)
+            yield self.walks
+
+        run_phases(phases(), lengths.n_chains * lengths.n_steps)
+        notes = stuck_notes([chain.best for chain in self.chains], -math.inf)
+        return notes + missed_notes(modes[0].n_missed(self._visited(np.array(begun))))
+
+    def run_from(self, starts: Floats, lengths: Lengths, run_phases: RunPhases) -> tuple[str, ...]:
+        """Run from given starts while a short search looks around; what is to be told."""
+        for chain, start in zip(self.chains, starts, strict=True):
+            if chain.place(start) == -math.inf:
+                at = f"{start.tolist()!r:.80}"
+                raise InvalidParameter(
+                    f"start must have a density above 0; log_prior is -inf at {at}"
+                )
+        total, n_search = lengths.n_chains * lengths.n_steps, int(SEARCH * (lengths.n_steps // 5))
+        if n_search < 1:
+            run_phases([self.walks], total)
+            return stuck_notes([chain.best for chain in self.chains], -math.inf)
+        run_phases([[*self.walks, self.scout.run(n_search)]], total + n_search)
+        notes = stuck_notes([chain.best for chain in self.chains], self.scout.chain.best)
+        modes = Modes.among(self.scout.summits, self.scout.prior, self.scout.chain.place)
+        return notes + missed_notes(modes.n_missed(self._visited(starts)))
+
+    def _visited(self, starts: Floats) -> Floats:
+        """Where the chains began and what they drew, (n, k), a part of it where it is much."""
+        drawn = [chain.samples[:: 1 + len(chain.samples) // LOOKED_AT] for chain in self.chains]
+        return np.concatenate([starts, *drawn])
 
 
-def _whole_run(
-    chain: Chain,
-    lengths: Lengths,
-    step: float | None,
-    begin: Floats | None,
-    rng: np.random.Generator,
-) -> Iterator[int]:
+def _walk(chain: Chain, lengths: Lengths, step: float | None) -> Iterator[int]:
     """A chain from its start to its end, block by block; yields the steps of each."""
-    if begin is None:
-        yield from find_start(chain, rng, int(SEARCH * lengths.burn_in))
     chain.step_size = STEP_SIZE if step is None else step
     for until, adapting in ((lengths.burn_in, step is None), (lengths.n_steps, False)):
         while chain.n_steps < until:

@@ -2,14 +2,15 @@
 
 The likelihood has separate hills, and a chain that begins on a low one stays there. So many draws
 climb a little at a fraction of the confidence, where hills are wide, and the more promising ones
-climb on at the full confidence. The chain starts from one of the highest. The climbs need not be
-exact, and need not know the prior: any start is right, and each plan counts as a step of burn-in.
+climb on at the full confidence. The chain starts from one of the highest, and where the searches of
+all chains found several modes, chains start in different ones. The climbs need not be exact, and
+need not know the prior: any start is right, and each plan of a climb counts as a step of burn-in.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from didact.errors import InvalidParameter, NotConverged
 from didact.learners.chains.compiled_bfgs import VALUE, climb_from, climbing_room
 from didact.learners.chains.metropolis import Chain
 from didact.learners.chains.models import shown_in
+from didact.learners.chains.modes import NEAR, Modes, Summit
 from didact.learners.gradients import Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
 
@@ -37,42 +39,8 @@ COSTLY = 20
 MOST_DRAWS = 1000
 """Draws from the prior until one has a density above 0."""
 
-NEAR = 3.0
-"""A start may be so many nats below the best one that was found."""
-
 STUCK = 10.0
 """A chain is stuck when its best log density is so many nats below another one's."""
-
-
-def find_start(chain: Chain, rng: np.random.Generator, n_steps: int) -> Iterator[int]:
-    """Leave the chain at a start after at most `n_steps` steps' worth of plans; yields them.
-
-    Without enough of them for one climb, or without evidence, it is a draw from the prior.
-    """
-    search = _Search(chain, rng)
-    n_climbs = n_steps // search.cost // (FIRST_PLANS + 1 + math.ceil(GOING_ON * MORE_PLANS))
-    if n_climbs < 1 or not search.has_slopes:
-        search.draw()
-        return
-    begun = []
-    for _ in range(n_climbs):
-        begun.append(search.begin())
-        yield search.spent()
-    begun.sort(key=lambda climb: -climb.value)
-    ended = []
-    left = n_steps // search.cost - search.planned
-    for climb in begun[: max(1, round(GOING_ON * n_climbs))]:
-        ended.append(search.end(climb, min(MORE_PLANS, max(1, left))))
-        yield search.spent()
-        left = n_steps // search.cost - search.planned
-        if left < 1:
-            break
-    best = max(density for density, _ in ended)
-    near = [weights for density, weights in ended if density >= best - NEAR]
-    if best > -math.inf:
-        chain.place(near[rng.integers(len(near))])
-    else:
-        search.draw()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +51,13 @@ class _Climb:
     value: float
 
 
-class _Search:
-    """Climbs for one chain, and how many plans they took."""
+class StartSearch:
+    """Climbs for one chain, what they led to, and how many plans they took."""
 
-    def __init__(self, chain: Chain, rng: np.random.Generator):
+    def __init__(self, chain: Chain, rng: np.random.Generator, number: int = 0):
         target = chain.target
         self.chain = chain
+        self.prior = target.prior
         self.rng = rng
         self.features = ShownFeatures(target.evidence)
         self.softer = Likelihood(target.evidence, SOFTER * target.confidence, self.features)
@@ -97,7 +66,41 @@ class _Search:
         self.cost = COSTLY if target.scorer.climb is None else 1
         self.room = climbing_room(target.evidence.mdp.n_states, target.evidence.counts.size)
         self.n_plans = 0
+        self.number = number
+        self.summits: list[Summit] = []
         self._counted = 0
+
+    def run(self, n_steps: int) -> Iterator[int]:
+        """Leave the chain at a start after at most `n_steps` steps' worth of plans; yields them.
+
+        Without enough of them for one climb, or without evidence, it is a draw from the prior.
+        """
+        n_climbs = n_steps // self.cost // (FIRST_PLANS + 1 + math.ceil(GOING_ON * MORE_PLANS))
+        if n_climbs < 1 or not self.has_slopes:
+            self.draw()
+            return
+        begun = []
+        for _ in range(n_climbs):
+            begun.append(self.begin())
+            yield self.spent()
+        begun.sort(key=lambda climb: -climb.value)
+        left = n_steps // self.cost - self.planned
+        for climb in begun[: max(1, round(GOING_ON * n_climbs))]:
+            self.summits.append(self.end(climb, min(MORE_PLANS, max(1, left))))
+            yield self.spent()
+            left = n_steps // self.cost - self.planned
+            if left < 1:
+                break
+        self._choose()
+
+    def _choose(self) -> None:
+        """Put the chain on one of the highest summits."""
+        best = max(summit.density for summit in self.summits)
+        near = [summit for summit in self.summits if summit.density >= best - NEAR]
+        if best > -math.inf:
+            self.chain.place(near[self.rng.integers(len(near))].weights)
+        else:
+            self.draw()
 
     @property
     def planned(self) -> int:
@@ -132,12 +135,12 @@ class _Search:
         except NotConverged:
             return _Climb(weights, -math.inf)
 
-    def end(self, climb: _Climb, n_plans: int) -> tuple[float, Floats]:
+    def end(self, climb: _Climb, n_plans: int) -> Summit:
         """The climb's end on the prior's support, and its log density with all that counts."""
         with suppress(NotConverged):
             climb = self.climb(self.function, climb.weights, n_plans)
         weights = self.chain.target.prior.nearest(climb.weights)
-        return self.chain.place(weights), weights
+        return Summit(weights, self.chain.place(weights), self.number)
 
     def climb(self, function: Likelihood, start: Floats, n_plans: int) -> _Climb:
         """As `climbed`, in a kernel where there is one for the model, whether compiled or not.
@@ -204,3 +207,17 @@ def _bent(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | None:
     crossed = np.outer(moved, step)
     stretch = (product + float(bend @ moved)) / product
     return np.asarray(inverse + (stretch * np.outer(step, step) - crossed - crossed.T) / product)
+
+
+def spread_over_modes(searches: Sequence[StartSearch], scout: Chain) -> Modes:
+    """Put the chains of all searches in different modes; with one mode they stay where they are.
+
+    scout: a chain that only looks at densities.
+    """
+    summits = [s for search in searches for s in search.summits if s.density > -math.inf]
+    modes = Modes.among(summits, scout.target.prior, scout.place)
+    for search in searches:
+        start = modes.start_of(search.number)
+        if start is not None and search.summits:
+            search.chain.place(start)
+    return modes

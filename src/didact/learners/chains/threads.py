@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
@@ -19,27 +19,39 @@ GLANCE = 0.05
 """Seconds between two reports of progress."""
 
 
-def run_all(runs: Sequence[Run], n_steps: int, *, threads: int, progress: Progress | None) -> None:
-    """Exhaust all runs; progress(done, total) is called from this thread, total = n_steps.
+def run_all(
+    phases: Iterable[Sequence[Run]], n_steps: int, *, threads: int, progress: Progress | None
+) -> None:
+    """Exhaust all runs of one phase after the other; the next one is asked for when one has ended.
 
-    An interruption, or an error in one of them, stops the others at their next block.
+    progress(done, total) is called from this thread, total = n_steps. An interruption, or an error
+    in one of them, stops the others at their next block.
     """
-    if threads == 1 or len(runs) == 1:
-        done = 0
-        for run in runs:
-            for taken in run:
-                done += taken
-                if progress is not None:
-                    progress(min(done, n_steps), n_steps)
-    else:
-        _run_in_threads(runs, n_steps, threads, progress)
+    done = 0
+
+    def tell(taken: int) -> None:
+        if progress is not None:
+            progress(min(done + taken, n_steps), n_steps)
+
+    for runs in phases:
+        if threads == 1 or len(runs) == 1:
+            done += _run_in_turn(runs, tell)
+        else:
+            done += _run_in_threads(runs, threads, tell)
     if progress is not None:
         progress(n_steps, n_steps)
 
 
-def _run_in_threads(
-    runs: Sequence[Run], n_steps: int, threads: int, progress: Progress | None
-) -> None:
+def _run_in_turn(runs: Sequence[Run], tell: Callable[[int], None]) -> int:
+    total = 0
+    for run in runs:
+        for taken in run:
+            total += taken
+            tell(total)
+    return total
+
+
+def _run_in_threads(runs: Sequence[Run], threads: int, tell: Callable[[int], None]) -> int:
     taken = [0] * len(runs)
     stop: list[bool] = []
 
@@ -56,13 +68,13 @@ def _run_in_threads(
                 finished, left = wait(left, timeout=GLANCE)
                 for future in finished:
                     future.result()
-                if progress is not None:
-                    progress(min(sum(taken), n_steps), n_steps)
+                tell(sum(taken))
         except BaseException:
             stop.append(True)
             for future in left:
                 future.cancel()
             raise
+    return sum(taken)
 
 
 def as_threads(given: Any, n_chains: int) -> int:

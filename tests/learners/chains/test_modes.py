@@ -1,0 +1,128 @@
+"""Modes against densities of known shape, and chains on two equal humps far from each other."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import didact
+from didact.learners.chains.modes import MOST_MODES, Modes, Summit, missed_notes
+from didact.learners.chains.priors import PRIORS
+
+SPHERE = PRIORS["l2-sphere"]
+
+
+def humps(tops, sharpness=50.0):
+    """The log density whose modes are these unit vectors, all equally high."""
+    tops = np.array(tops, dtype=float)
+    return lambda w: float(sharpness * ((tops @ w) / np.linalg.norm(w) - 1.0).max())
+
+
+def summits_at(places, density):
+    places = [np.array(place, dtype=float) / np.linalg.norm(place) for place in places]
+    return [Summit(place, density(place), number) for number, place in enumerate(places)]
+
+
+def unit(angle):
+    return [np.cos(angle), np.sin(angle)]
+
+
+@pytest.mark.parametrize("angle", [0.8, 1.5, 3.0, np.pi])
+def test_humps_with_a_valley_between_them_are_modes(angle):
+    density = humps([unit(0.0), unit(angle)])
+    near = [unit(0.01), unit(angle), unit(-0.02), unit(angle + 0.03), unit(0.0)]
+    modes = Modes.among(summits_at(near, density), SPHERE, density)
+    assert sorted(sorted(s.chain for s in mode) for mode in modes.members) == [[0, 2, 4], [1, 3]]
+
+
+def test_a_plateau_is_one_mode_however_wide_and_low_hills_do_not_count():
+    def flat(w):
+        return 0.0
+
+    ring = [unit(t) for t in np.linspace(0, 2 * np.pi, 9)]
+    assert len(Modes.among(summits_at(ring, flat), SPHERE, flat).members) == 1
+    density = humps([unit(0.0), unit(2.0)])
+    low = [Summit(np.array(unit(2.0)), -3.5), Summit(np.array(unit(0.0)), 0.0)]
+    assert len(Modes.among(low, SPHERE, density).members) == 1
+    assert Modes.among([], SPHERE, density).members == ()
+
+
+def test_chains_start_in_one_mode_after_the_other_and_at_summits_of_their_own():
+    density = humps(np.eye(3))
+    places = [[1, 0.05, 0], [1, 0, 0.05], [0, 1, 0.05], [0.05, 0, 1]]
+    modes = Modes.among(summits_at(places, density), SPHERE, density)
+    starts = np.array([modes.start_of(chain) for chain in range(6)])
+    assert len(set(starts.argmax(axis=1).tolist())) == 3
+    assert (starts.argmax(axis=1)[:3] == starts.argmax(axis=1)[3:]).all()
+    one = Modes.among(summits_at(places[:2], density), SPHERE, density)
+    assert one.start_of(0) is one.start_of(1) is None
+
+
+def test_modes_without_a_draw_are_counted_and_told():
+    density = humps(np.eye(4))
+    modes = Modes.among(summits_at(np.eye(4), density), SPHERE, density)
+    drawn = np.array([[0.9, 0.1, 0, 0], [0.1, 2.0, 0.1, 0], [1.0, 0, 0, 0]])
+    assert modes.n_missed(drawn) == 2
+    assert modes.n_missed(np.vstack([drawn, np.eye(4)])) == 0
+    assert missed_notes(0) == ()
+    assert "found 2 hills nearly as high" in missed_notes(2)[0]
+    assert "found a hill nearly as high" in missed_notes(1)[0]
+
+
+def test_the_number_of_modes_is_bounded():
+    k = 2 * MOST_MODES
+    density = humps(np.eye(k), sharpness=1000.0)
+    modes = Modes.among(summits_at(np.eye(k), density), SPHERE, density)
+    assert len(modes.members) == MOST_MODES
+
+
+def two_humps(k):
+    """One step to a place whose two ends pay 1 and -1: w0 and -w0 explain it equally well."""
+    n_actions, n = 2 * k, 2 * k + 2
+    moves, features = np.zeros((n, n_actions, n)), np.zeros((n, k))
+    moves[0, 0, 1] = 1.0
+    following = 2
+    for feature in range(1, k):
+        for sign in (1, -1):
+            moves[0, following - 1, following] = 1.0
+            features[following, feature] = 8 * sign
+            following += 1
+    for action in range(n_actions):
+        if not moves[0, action].any():
+            moves[0, action, following - 1] = 1.0
+    moves[1, 0, following] = 1.0
+    moves[1, 1:, following + 1] = 1.0
+    features[following, 0], features[following + 1, 0] = 1.0, -1.0
+    return didact.MDP(moves, features, 0.9, start=0, terminal=list(range(2, n)))
+
+
+def shares(belief):
+    return (belief.samples[:, :, 0] > 0).mean()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equal_humps_each_have_a_chain(seed):
+    """Each chain stays in its hump; were all in one of them, R-hat would have nothing to say."""
+    belief = quietly(seed=seed)
+    assert 0.1 < shares(belief) < 0.9
+    assert not belief.is_mixed
+
+
+def quietly(**options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        given = {"confidence": 200.0, "n_steps": 3000, **options}
+        return didact.learn(two_humps(5), [[(0, 0)]], **given)
+
+
+def test_given_starts_in_one_hump_are_told_of_the_other():
+    belief = quietly(seed=0, start=np.eye(5)[0])
+    assert shares(belief) == 1.0
+    assert any("where no chain has been" in line for line in belief.warnings)
+
+
+@pytest.mark.slow
+def test_no_run_of_a_hundred_keeps_to_one_hump_in_silence():
+    for seed in range(100):
+        belief = quietly(seed=seed)
+        assert 0.02 < shares(belief) < 0.98 or belief.warnings, seed

@@ -1,0 +1,36 @@
+"""Runs in phases: all of one end before the next begins, with one thread or several."""
+
+import pytest
+
+from didact.learners.chains.threads import run_all
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_phases_follow_each_other_and_progress_rises_to_the_total(threads):
+    ended, told = [], []
+
+    def run(name, n):
+        for _ in range(n):
+            yield 2
+        ended.append(name)
+
+    def phases():
+        yield [run("a", 3), run("b", 1)]
+        assert sorted(ended) == ["a", "b"]
+        yield [run("c", 2), run("d", 4), run("e", 0)]
+
+    run_all(phases(), 20, threads=threads, progress=lambda done, total: told.append((done, total)))
+    assert sorted(ended) == list("abcde")
+    done = [part for part, _ in told]
+    assert done == sorted(done)
+    assert told[-1] == (20, 20)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_ends_all(threads):
+    def fails():
+        yield 1
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        run_all([[fails(), iter([1])], []], 3, threads=threads, progress=None)
