@@ -105,16 +105,19 @@ def whole_number(
     value: Any,
     place: str,
     lowest: int,
-    highest: int | None = None,
+    highest: int | float | None = None,
     *,
     error: type[InvalidInput] = InvalidParameter,
 ) -> int:
-    """A whole number from lowest to highest, both allowed; what else was given raises `error`."""
-    if is_whole(value) and lowest <= value <= (LARGEST_COUNT if highest is None else highest):
+    """A whole number from lowest to highest, both allowed; what else was given raises `error`.
+
+    highest: `math.inf` where the caller has a limit of its own to name; LARGEST_COUNT by default.
+    """
+    most = LARGEST_COUNT if highest is None else highest
+    if is_whole(value) and lowest <= value <= most:
         return int(value)
-    too_large = is_whole(value) and value > LARGEST_COUNT
-    highest = LARGEST_COUNT if highest is None and too_large else highest
-    allowed = f"from {lowest}" if highest is None else f"from {lowest} to {highest}"
+    told = highest is not None or (is_whole(value) and value > most)
+    allowed = f"from {lowest} to {most}" if told and most != math.inf else f"from {lowest}"
     raise error(f"{place} must be a whole number {allowed}; it is {shown(value)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -92,7 +93,7 @@ def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:
     if unknown:
         raise InvalidModel(f"layout has no entry {shown(min(unknown, key=str))}; remove it")
     rows, columns = (
-        whole_number(layout.get(name), f"layout.{name}", 1, error=InvalidModel)
+        whole_number(layout.get(name), f"layout.{name}", 1, math.inf, error=InvalidModel)
         for name in ("rows", "columns")
     )
     if rows * columns > MAX_ROWS:

@@ -8,6 +8,7 @@ exact value differ by a relative (2n + 8) * 1.2e-16 at most.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -206,8 +207,8 @@ class Transitions:
 
 def require_sizes(n_states: Any, n_actions: Any) -> tuple[int, int]:
     """Refuse sizes that make no model, or more memory than any model here may take."""
-    states = whole_number(n_states, "n_states", 1, error=InvalidModel)
-    actions = whole_number(n_actions, "n_actions", 1, error=InvalidModel)
+    states = whole_number(n_states, "n_states", 1, math.inf, error=InvalidModel)
+    actions = whole_number(n_actions, "n_actions", 1, math.inf, error=InvalidModel)
     if states * actions > MAX_ROWS:
         raise InvalidModel(
             f"n_states * n_actions must be at most {MAX_ROWS}; "

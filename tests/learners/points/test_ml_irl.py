@@ -198,8 +198,8 @@ def test_settings_can_be_written_as_json():
     [
         ({"confidence": -1}, "confidence must be a finite number from 0; it is -1"),
         ({"confidence": math.nan}, "confidence must be a finite number from 0; it is nan"),
-        ({"n_starts": 0}, "n_starts must be a whole number from 1; it is 0"),
-        ({"n_starts": 2.5}, "n_starts must be a whole number from 1; it is 2.5"),
+        ({"n_starts": 0}, "n_starts must be a whole number from 1 to 1000000; it is 0"),
+        ({"n_starts": 2.5}, "n_starts must be a whole number from 1 to 1000000; it is 2.5"),
         ({"norm": "box"}, "norm must be 'l2-sphere' or 'l1-sphere'; it is 'box'"),
         ({"norm": ["l2-sphere"]}, "norm must be 'l2-sphere' or 'l1-sphere'"),
         ({"raise_confidence": "yes"}, "raise_confidence must be True or False; it is 'yes'"),

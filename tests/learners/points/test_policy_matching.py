@@ -184,7 +184,7 @@ def test_nothing_shown_is_said():
     ("options", "message"),
     [
         ({"confidence": math.inf}, "confidence must be a finite number from 0"),
-        ({"n_starts": "8"}, "n_starts must be a whole number from 1; it is '8'"),
+        ({"n_starts": "8"}, "n_starts must be a whole number from 1 to 1000000; it is '8'"),
         ({"norm": "l2"}, "norm must be 'l2-sphere' or 'l1-sphere'; it is 'l2'"),
     ],
 )
