@@ -66,6 +66,23 @@ def options_of(function: Callable[..., Any], *, after: int = 0) -> Options:
     return Options(MappingProxyType(defaults), open_ended, tuple(unnamed))
 
 
+def passing_on(other: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Decorates a function that hands its `**options` to another: its signature names them all.
+
+    other: a function or class; what it takes by name, in its order, takes the place of `**options`.
+    """
+    named = [p for p in inspect.signature(other).parameters.values() if p.kind in _BY_NAME]
+
+    def name_them(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        passed = [p.replace(kind=p.KEYWORD_ONLY) for p in named]
+        function.__signature__ = signature.replace(parameters=[*own, *passed])  # type: ignore[attr-defined]
+        return function
+
+    return name_them
+
+
 def _after_two(function: Callable[..., Any]) -> Options:
     return options_of(function, after=2)
 

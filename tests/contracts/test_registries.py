@@ -9,9 +9,10 @@ import pytest
 import didact
 from didact.active.strategies import strategies
 from didact.errors import DidactError, DidactWarning, InvalidParameter
+from didact.learners.chains.options import ChainOptions
 from didact.learners.learn import learners
 from didact.mdp import MDP, Task
-from didact.registry import REQUIRED, Registry, options_of
+from didact.registry import REQUIRED, Registry, options_of, passing_on
 from didact.studies import Study, studies
 from didact.studies.summary import means_of
 from didact.teaching.teach import teachers
@@ -293,3 +294,32 @@ def test_options_are_the_parameters_that_have_names():
     assert repr(REQUIRED) == "required"
     assert not options_of(made_world).open_ended
     assert options_of(3).open_ended
+
+
+def test_options_that_are_passed_on_are_named():
+    @dataclass(frozen=True, kw_only=True)
+    class Passed:
+        depth: int
+        trials: int = 2
+
+    @passing_on(Passed)
+    def function(first, rng, *, own=1, **options):
+        return own, Passed(**options)
+
+    found = options_of(function, after=2)
+    assert list(found.defaults.items()) == [("own", 1), ("depth", REQUIRED), ("trials", 2)]
+    assert not found.open_ended
+    assert not found.unnamed
+    assert function(0, 0, own=3, depth=4) == (3, Passed(depth=4))
+    with pytest.raises(TypeError, match="speed"):
+        function(0, 0, depth=4, speed=1)
+    with pytest.raises(ValueError, match="duplicate parameter name: 'trials'"):
+        passing_on(Passed)(lambda first, *, trials=1, **options: first)
+
+
+@pytest.mark.parametrize("name", ["birl", "bio-irl"])
+def test_learners_with_chains_take_one_list_of_options(name):
+    passed = options_of(ChainOptions).defaults
+    found = options_of(learners()[name], after=2)
+    assert list(found.defaults.items())[-len(passed) :] == list(passed.items())
+    assert not found.open_ended

@@ -15,6 +15,7 @@ from didact.learners import learn
 from didact.learners.chains import birl as birl_module
 from didact.learners.chains import metropolis
 from didact.learners.chains.birl import birl, sample_posterior, stuck_notes
+from didact.learners.chains.options import ChainOptions
 from didact.learners.chains.priors import PRIORS
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.planning import solve
@@ -73,7 +74,10 @@ def test_an_extra_term_of_nothing_changes_nothing(mdp, prior):
     evidence = as_evidence(mdp, SHOWN[:9:2])
     plain = run(evidence, prior=prior)
     extra = sample_posterior(
-        evidence, np.random.default_rng(0), extra=lambda w, q: 0.0, prior=prior, **SHORT
+        evidence,
+        np.random.default_rng(0),
+        ChainOptions(prior=prior, **SHORT),
+        extra=lambda w, q: 0.0,
     )
     tilted = run(evidence, prior=prior, log_prior=lambda w: 0.0)
     assert bits(plain) == bits(extra) == bits(tilted)

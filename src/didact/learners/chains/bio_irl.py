@@ -8,7 +8,6 @@ trust > 0 are not calibrated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,12 +19,13 @@ from didact.inputs import finite_number
 from didact.learners.belief import Belief
 from didact.learners.chains.birl import sample_posterior
 from didact.learners.chains.information_gap import InformationGap
+from didact.learners.chains.metropolis import Extra
+from didact.learners.chains.options import ChainOptions
 from didact.learners.evidence import Evidence
-from didact.numerics.exact import Floats
-
-Extra = Callable[[Floats, Floats], float]
+from didact.registry import passing_on
 
 
+@passing_on(ChainOptions)
 def bio_irl(
     evidence: Evidence,
     rng: np.random.Generator,
@@ -34,42 +34,17 @@ def bio_irl(
     matching: Matching = "optimal",
     horizon: int | None = None,
     scope: Scope = "reachable",
-    confidence: float = 100.0,
-    n_steps: int = 10_000,
-    step_size: float | None = None,
-    n_chains: int = 4,
-    burn_in: int | None = None,
-    thin: int = 1,
-    prior: Any = "l2-sphere",
-    proposal: str | None = None,
-    log_prior: Any = None,
-    start: Any = None,
-    threads: int | None = None,
-    progress: Any = None,
+    **options: Any,
 ) -> Belief:
     """The posterior of a learner that trusts its teacher to choose demonstrations well.
 
-    trust: how much (lambda); 0 is BIRL. matching, horizon, scope: see `InformationGap`. The rest
-    is BIRL's.
+    trust: how much (lambda); 0 is BIRL. matching, horizon, scope: see `InformationGap`. options:
+    those of BIRL, see `ChainOptions`.
     """
     gap = InformationGap(evidence, horizon, matching, scope)
+    extra = tempered_by(gap, trust=trust)
     belief = sample_posterior(
-        evidence,
-        rng,
-        extra=tempered_by(gap, trust=trust),
-        learner="bio-irl",
-        confidence=confidence,
-        n_steps=n_steps,
-        step_size=step_size,
-        n_chains=n_chains,
-        burn_in=burn_in,
-        thin=thin,
-        prior=prior,
-        proposal=proposal,
-        log_prior=log_prior,
-        start=start,
-        threads=threads,
-        progress=progress,
+        evidence, rng, ChainOptions(**options), extra=extra, learner="bio-irl"
     )
     own = {"trust": float(trust), "matching": matching, "horizon": gap.horizon, "scope": scope}
     return replace(belief, settings={**belief.settings, **own})

@@ -16,17 +16,18 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.inputs import is_number, shown, whole_number
+from didact.inputs import shown
 from didact.learners.belief import Belief
-from didact.learners.certificate import as_confidence, certify
+from didact.learners.certificate import certify
 from didact.learners.chains.metropolis import Chain, Extra, Target, is_worth_compiling
 from didact.learners.chains.models import scorer_of
 from didact.learners.chains.modes import Modes, missed_notes
-from didact.learners.chains.priors import as_prior, as_proposal
+from didact.learners.chains.options import ChainOptions, Lengths, Sampling
 from didact.learners.chains.starts import STUCK, StartSearch, spread_over_modes
 from didact.learners.chains.threads import as_threads, run_all, told
 from didact.learners.evidence import Evidence
 from didact.numerics.exact import Floats
+from didact.registry import passing_on
 
 RunPhases = Callable[[Iterable[Sequence[Iterator[int]]], int], None]
 
@@ -39,121 +40,70 @@ SEARCH = 0.75
 STEP_SIZE = 0.05
 """The step size that adaptation begins with; kept where there is no burn-in to adapt in."""
 
-MOST_BYTES = 4_000_000_000
-"""Draws may not take more memory than that."""
 
-
-def birl(
-    evidence: Evidence,
-    rng: np.random.Generator,
-    *,
-    confidence: float = 100.0,
-    n_steps: int = 10_000,
-    step_size: float | None = None,
-    n_chains: int = 4,
-    burn_in: int | None = None,
-    thin: int = 1,
-    prior: Any = "l2-sphere",
-    proposal: str | None = None,
-    log_prior: Any = None,
-    start: Any = None,
-    threads: int | None = None,
-    progress: Any = None,
-) -> Belief:
-    """Draws from the posterior of the weights given demonstrations.
-
-    confidence: what values are multiplied by, from 0 (the prior) on. n_steps: steps of each chain,
-    burn_in included (a fifth of them by default); every thin-th after it is kept. step_size: by
-    default adapted during burn-in, then frozen. prior: 'l2-sphere', 'l1-sphere', 'box',
-    'gaussian', or a log density on R^k; log_prior tilts a named one. proposal: a move that fits
-    the prior. start: weights (k,) or (n_chains, k); by default each chain looks for one. The draws
-    depend on the generator alone, not on `threads`. progress: True, or a function (done, total).
-    """
-    return sample_posterior(
-        evidence,
-        rng,
-        confidence=confidence,
-        n_steps=n_steps,
-        step_size=step_size,
-        n_chains=n_chains,
-        burn_in=burn_in,
-        thin=thin,
-        prior=prior,
-        proposal=proposal,
-        log_prior=log_prior,
-        start=start,
-        threads=threads,
-        progress=progress,
-    )
+@passing_on(ChainOptions)
+def birl(evidence: Evidence, rng: np.random.Generator, **options: Any) -> Belief:
+    """Draws from the posterior of the weights given demonstrations; options: see `ChainOptions`."""
+    return sample_posterior(evidence, rng, ChainOptions(**options))
 
 
 def sample_posterior(
     evidence: Evidence,
     rng: np.random.Generator,
+    options: ChainOptions,
     *,
     extra: Extra | None = None,
     learner: str = "birl",
-    confidence: float = 100.0,
-    n_steps: int = 10_000,
-    step_size: float | None = None,
-    n_chains: int = 4,
-    burn_in: int | None = None,
-    thin: int = 1,
-    prior: Any = "l2-sphere",
-    proposal: str | None = None,
-    log_prior: Any = None,
-    start: Any = None,
-    threads: int | None = None,
-    progress: Any = None,
 ) -> Belief:
     """What `birl` does, with a term more: extra(weights (k,), action values (S, A)) -> float.
 
     It is added to the log likelihood of each proposal; without it nothing changes.
     """
-    confidence = as_confidence(confidence)
-    lengths = as_lengths(n_steps, n_chains, burn_in, thin, evidence.mdp.n_features)
-    step = None if step_size is None else as_step_size(step_size)
-    chosen, tilt = as_prior(prior, log_prior)
-    move = as_proposal(chosen, proposal)
-    if move == "lattice" and step is None:
-        raise InvalidParameter(
-            "proposal 'lattice' needs step_size: its chains stay whole steps away from their start"
-        )
-    starts = None if start is None else as_starts(start, n_chains, evidence.mdp.n_features)
-    starts = None if starts is None else chosen.placed(starts)
-    scorer = scorer_of(evidence)
-    target = Target(
-        evidence,
-        confidence,
-        scorer,
-        chosen,
-        chosen.kind(move, evidence.mdp.n_features),
-        tilt,
-        extra,
-        is_worth_compiling(scorer, lengths.n_steps * lengths.n_chains),
-    )
-    workers = 1 if target.is_stepwise or not target.compiled else as_threads(threads, n_chains)
-    group = _Group.of(target, lengths, step, rng)
-    chains = group.chains
-    with told(progress, learner) as tell:
+    sampling = Sampling.of(options, evidence.mdp.n_features)
+    lengths, starts = sampling.lengths, sampling.starts
+    target = _target(evidence, sampling, extra)
+    one_by_one = target.is_stepwise or not target.compiled
+    workers = 1 if one_by_one else as_threads(options.threads, lengths.n_chains)
+    group = _Group.of(target, lengths, sampling.step, rng)
+    with told(options.progress, learner) as tell:
         run_phases = partial(run_all, threads=workers, progress=tell)
         if starts is None:
             notes = group.run(lengths, run_phases)
         else:
             notes = group.run_from(starts, lengths, run_phases)
     settings = {
-        "n_steps": lengths.n_steps,
-        "burn_in": lengths.burn_in,
-        "thin": lengths.thin,
-        "n_chains": lengths.n_chains,
-        "prior": chosen.name,
-        "proposal": move,
-        "log_prior": None if tilt is None else "given",
-        "start": None if starts is None else starts.tolist(),
-        "step_size": step,
-        "step_sizes": [chain.step_size for chain in chains],
-        "method": scorer.method,
+        **sampling.settings(),
+        "step_sizes": [chain.step_size for chain in group.chains],
+        "method": target.scorer.method,
     }
+    return _belief(group.chains, target, learner, settings, notes)
+
+
+def _target(evidence: Evidence, sampling: Sampling, extra: Extra | None) -> Target:
+    """The posterior to sample, in compiled kernels where there are steps enough."""
+    scorer = scorer_of(evidence)
+    n_steps = sampling.lengths.n_steps * sampling.lengths.n_chains
+    return Target(
+        evidence,
+        sampling.confidence,
+        scorer,
+        sampling.prior,
+        sampling.prior.kind(sampling.proposal, evidence.mdp.n_features),
+        sampling.tilt,
+        extra,
+        is_worth_compiling(scorer, n_steps),
+    )
+
+
+def _belief(
+    chains: list[Chain],
+    target: Target,
+    learner: str,
+    settings: dict[str, Any],
+    notes: tuple[str, ...],
+) -> Belief:
+    """What the chains have drawn, with the best weights that any of them saw."""
+    evidence, confidence = target.evidence, target.confidence
     best = max(chains, key=lambda chain: chain.best)
     return Belief(
         evidence.mdp,
@@ -170,21 +120,6 @@ def sample_posterior(
         settings,
         notes,
     )
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """How many chains, how many steps of each, how many of those are dropped and kept."""
-
-    n_steps: int
-    n_chains: int
-    burn_in: int
-    thin: int
-
-    @property
-    def n_draws(self) -> int:
-        """Draws kept of each chain."""
-        return (self.n_steps - self.burn_in) // self.thin
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,55 +208,6 @@ def stuck_notes(best: list[float], rival: float) -> tuple[str, ...]:
                 f"{top - density:.0f} below {other}; its draws are not the posterior"
             )
     return tuple(notes)
-
-
-def as_lengths(n_steps: Any, n_chains: Any, burn_in: Any, thin: Any, k: int) -> Lengths:
-    """Steps, chains, burn-in and thinning that leave at least one draw, and not too many."""
-    steps = whole_number(n_steps, "n_steps", 1)
-    lengths = Lengths(
-        steps,
-        whole_number(n_chains, "n_chains", 1),
-        steps // 5 if burn_in is None else whole_number(burn_in, "burn_in", 0),
-        whole_number(thin, "thin", 1),
-    )
-    if lengths.burn_in >= lengths.n_steps:
-        raise InvalidParameter(
-            f"burn_in must be less than n_steps, {lengths.n_steps}; it is {lengths.burn_in}"
-        )
-    if lengths.n_draws < 1:
-        raise InvalidParameter(
-            f"thin must be at most the {lengths.n_steps - lengths.burn_in} steps after burn-in; "
-            f"it is {lengths.thin}"
-        )
-    size = 8 * lengths.n_chains * lengths.n_draws * (k + 1)
-    if size > MOST_BYTES:
-        raise InvalidParameter(
-            f"the draws would take {size / 1e9:.3g} GB, more than {MOST_BYTES / 1e9:.3g}; "
-            "use a larger thin"
-        )
-    return lengths
-
-
-def as_step_size(given: Any) -> float:
-    """A positive finite number."""
-    if not is_number(given) or not math.isfinite(given) or not given > 0:
-        raise InvalidParameter(f"step_size must be a finite number above 0; it is {shown(given)}")
-    return float(given)
-
-
-def as_starts(given: Any, n_chains: int, k: int) -> Floats:
-    """Starts (n_chains, k); one (k,) is for all chains."""
-    try:
-        starts = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(f"start must be numbers; it is {shown(given)}") from None
-    if starts.shape not in ((k,), (n_chains, k)):
-        raise InvalidParameter(
-            f"start must have the shape ({k},) or ({n_chains}, {k}); the shape is {starts.shape}"
-        )
-    if not np.isfinite(starts).all():
-        raise InvalidParameter("start must be finite numbers; one is not")
-    return np.broadcast_to(starts, (n_chains, k)).copy()
 
 
 def _spawned(rng: Any, n: int) -> list[np.random.Generator]:
