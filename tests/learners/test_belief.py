@@ -407,6 +407,7 @@ def header_with(path, **changed) -> np.ndarray:
         ({"map_log_posterior": math.nan}, "NaN"),
         ({"map_log_posterior": None}, "log densities"),
         ({"certificate": []}, "an object is expected"),
+        ({"settings": {"steps": math.inf}}, "numbers must be finite; Infinity is not"),
         ({"certificate": {"holds": True}}, "is not a whole"),
         ({"certificate": {"holds": 1, "by_likelihood": True}}, "holds, does not, or is open"),
         ({"settings": 5}, "an object is expected"),
@@ -508,6 +509,30 @@ def test_an_array_that_claims_terabytes_is_refused(tmp_path):
     refused(path, "samples says it has the shape")
 
 
+def test_an_array_whose_description_does_not_end_is_refused(tmp_path):
+    """NumPy reads it with Python's own tokenizer, which has an error of its own."""
+    path = tmp_path / "belief.npz"
+    told_belief().save(path)
+    text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 20, 2"
+    header = text.ljust(117) + b"\n"
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    with_member(path, "samples.npy", content)
+    refused(path, "is not a whole didact.belief/1 file: TokenError")
+
+
+def test_compressed_arrays_are_refused(tmp_path):
+    """A few bytes could else claim gigabytes."""
+    path = tmp_path / "belief.npz"
+    told_belief().save(path)
+    with_member(path, "none", b"", zipfile.ZIP_DEFLATED)
+    refused(path, "must hold its arrays as they are; some are compressed")
+
+
+def test_pipes_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    refused(tmp_path / "pipe.npz", "must be a file; it is a pipe")
+
+
 def test_a_zip_bomb_is_refused_by_its_size(tmp_path, monkeypatch):
     path = tmp_path / "belief.npz"
     told_belief().save(path)
@@ -530,7 +555,7 @@ def test_places_without_a_file_are_told(tmp_path):
     with pytest.raises(InvalidFile, match="a path must be a string"):
         load_belief(3, make("six-cell").mdp)
     if sys.platform == "linux":
-        with pytest.raises(InvalidFile, match="a device or a pipe"):
+        with pytest.raises(InvalidFile, match="it is a device"):
             load_belief("/dev/zero", make("six-cell").mdp)
 
 

@@ -6,13 +6,15 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from didact.errors import InvalidFile
 from didact.studies import store as store_module
-from didact.studies.store import RunInfo, Store
+from didact.studies.rows import RunInfo
+from didact.studies.store import Store, stored_settings
 from didact.studies.study import Study
 from tests.studies.counting import STUDY, Counting, count
 
@@ -170,12 +172,82 @@ def test_a_row_that_was_changed(path, column):
     database.commit()
     database.close()
     number = 7 if column == "number" else 1
-    one_line(path, f"the record of trial {number} is damaged; move the file away and run again")
+    one_line(path, f"the record of trial {number} is damaged")
+
+
+EDITS = {
+    "more trials than asked for": (
+        "UPDATE trials SET number = 24 WHERE number = 1",
+        "the record of trial 24 is damaged (trials are numbered from 0 to 23; one is 24)",
+    ),
+    "a trial before the first": ("UPDATE trials SET number = -1 WHERE number = 1", "one is -1"),
+    "no JSON": ("UPDATE trials SET record = 'x'", "record must be JSON; it is 'x'"),
+    "bytes": ("UPDATE trials SET record = x'7b7d'", "record must be text"),
+    "a list": ("UPDATE trials SET record = '[1]'", "record must be an object; it is [1]"),
+    "not finite": ("UPDATE trials SET record = '{\"x\": NaN}'", "NaN is not"),
+    "beyond floats": ("UPDATE trials SET record = '{\"x\": 1e999}'", "smaller than 1e308"),
+    "nested": (f"UPDATE trials SET record = '{'[' * 100_000}'", "record must be JSON"),
+    "words as seconds": ('UPDATE trials SET seconds = \'{"all": "x"}\'', "must be seconds"),
+    "text as wall": ("UPDATE runs SET wall = 'x'", "runs.wall must be seconds; it is 'x'"),
+    "endless": ("UPDATE runs SET busy = 9e999", "runs.busy must be seconds; it is inf"),
+    "text as workers": ("UPDATE runs SET workers = 'x'", "runs.workers must be a whole number"),
+    "bytes as place": ("UPDATE runs SET place = x'00'", "runs.place must be text"),
+    "text as number": ("UPDATE failures SET number = 'x'", "failures must be of trials"),
+    "failures of no trial": ("UPDATE failures SET number = 99", "one is of 99"),
+    "bytes as reason": ("UPDATE failures SET reason = x'00'", "failures.reason must be text"),
+    "an endless view": (
+        "DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE n(i) AS "
+        "(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, 'x' AS began, 1 AS workers, "
+        "'x' AS place, 1 AS trials, 1.0 AS wall, 1.0 AS busy FROM n",
+        "its tables are others than a store has",
+    ),
+    "an endless beginning": (
+        "DROP TABLE about; CREATE VIEW about AS WITH RECURSIVE n(i) AS "
+        "(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS name, i AS value FROM n",
+        "is not a store of didact",
+    ),
+    "a trigger": (
+        "CREATE TRIGGER t AFTER INSERT ON trials BEGIN DELETE FROM trials; END",
+        "its tables are others than a store has",
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_rows_that_no_run_writes_are_refused_with_right_digests_too(path, edit):
+    statements, message = EDITS[edit]
+    with Store(filled(path), STUDY, Counting()) as store:
+        store.add_failure(7, "why", "more")
+        store.add_run(RunInfo("2020-01-01T00:00:00+00:00", 2, "here", 3, 1.5, 2.5))
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(statements)
+        for number, record, seconds in database.execute(
+            "SELECT number, record, seconds FROM trials"
+        ).fetchall():
+            right = (store_module._digest(number, record, seconds), number)
+            database.execute("UPDATE trials SET digest = ? WHERE number = ?", right)
+        database.commit()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    one_line(path, message)
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path):
+    pipe, zero = tmp_path / "pipe.sqlite", tmp_path / "zero.sqlite"
+    os.mkfifo(pipe)
+    zero.symlink_to("/dev/zero")
+    for path, what in ((pipe, "pipe"), (zero, "device")):
+        with pytest.raises(InvalidFile, match=f"must be a file; it is a {what}"):
+            Store(path, STUDY, Counting())
+        with pytest.raises(InvalidFile, match="its settings cannot be read"):
+            stored_settings(path, STUDY)
+    os.mkfifo(tmp_path / ".counting.lock")
+    with pytest.raises(InvalidFile, match="cannot be written"):
+        Store(tmp_path / "counting.sqlite", STUDY, Counting())
 
 
 def test_whatever_bytes_are_damaged_no_record_changes(path):
     """Opening is refused in one line, or every record is as it was written."""
-    content = filled(path, 40).read_bytes()
+    content = filled(path, 24).read_bytes()
     with Store(path, STUDY, Counting()) as store:
         written = store.records()
     chance = random.Random(5)
@@ -237,7 +309,7 @@ def add_many(store):
 
 
 def test_a_full_disk_keeps_what_was_written(path):
-    with Store(path, STUDY, Counting()) as store:
+    with Store(path, STUDY, Counting(trials=101)) as store:
         store.add(0, {"x": 1}, {})
         pages = store._database.execute("PRAGMA page_count").fetchone()[0]
         store._database.execute(f"PRAGMA max_page_count={pages + 1}")
@@ -245,7 +317,7 @@ def test_a_full_disk_keeps_what_was_written(path):
             add_many(store)
         assert "is full; free some space and run the same command again" in str(told.value)
         kept = store.numbers()
-    with Store(path, STUDY, Counting()) as store:
+    with Store(path, STUDY, Counting(trials=101)) as store:
         assert store.numbers() == kept
         store.add(100, {"x": 1}, {})
 

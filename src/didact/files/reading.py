@@ -48,7 +48,7 @@ def open_file(path: Name, *, pipes: bool = False) -> BinaryIO:
     """A file open for reading; with `pipes` a pipe too. All else is refused, in one line."""
     place = shown_path(path)
     try:
-        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes it)
+        file = open(path, "rb", opener=without_waiting)  # noqa: SIM115 (the caller closes it)
     except (OSError, ValueError) as error:
         raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
     try:
@@ -59,8 +59,8 @@ def open_file(path: Name, *, pipes: bool = False) -> BinaryIO:
     return file
 
 
-def _without_waiting(path: str, flags: int) -> int:
-    """Opening a pipe must not wait for somebody at its other end."""
+def without_waiting(path: str, flags: int) -> int:
+    """An opener for `open`: it does not wait for somebody at the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

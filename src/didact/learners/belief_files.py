@@ -10,16 +10,15 @@ import io
 import json
 import math
 import os
-import stat
 import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
 
 from didact.errors import InvalidFile, InvalidInput
-from didact.files.json import write_bytes
-from didact.files.reading import shown_path
+from didact.files.arrays import DAMAGED
+from didact.files.json import parse_json, plain_numbers, write_bytes
+from didact.files.reading import open_file, shown_path
 from didact.inputs import is_number, reason_of, shown
 from didact.learners.belief import Belief
 from didact.learners.certificate import Certificate
@@ -32,11 +31,6 @@ BELIEF_FORMAT = "didact.belief/1"
 HEADER = "header"
 ARRAYS = ("samples", "log_posterior", "map_weights", "best_by_chain", "acceptance")
 SHOWN = ("pairs", "lengths")
-_DAMAGED = (
-    zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError,
-    SyntaxError, RuntimeError, NotImplementedError, RecursionError, OverflowError, MemoryError,
-)  # fmt: skip
-"""What the readers of zip, .npy and JSON raise on damaged data."""
 
 
 def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
@@ -72,19 +66,17 @@ def load_belief(path: str | os.PathLike[str], mdp: MDP) -> Belief:
     mdp: the model that the belief is about.
     """
     place = shown_path(path)
-    try:
-        with open(path, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise InvalidFile("must be a file; it is a device or a pipe")
+    with open_file(path) as file:
+        try:
             return _read(file, mdp)
-    except InvalidInput as error:
-        raise InvalidFile(f"{place}: {error}") from None
-    except _DAMAGED as error:
-        raise InvalidFile(
-            f"{place}: is not a whole {BELIEF_FORMAT} file: {reason_of(error, 120)}"
-        ) from None
-    except OSError as error:
-        raise InvalidFile(f"{place}: cannot be read: {error.strerror or error}") from None
+        except InvalidInput as error:
+            raise InvalidFile(f"{place}: {error}") from None
+        except OSError as error:
+            raise InvalidFile(f"{place}: cannot be read: {error.strerror or error}") from None
+        except DAMAGED as error:
+            raise InvalidFile(
+                f"{place}: is not a whole {BELIEF_FORMAT} file: {reason_of(error, 120)}"
+            ) from None
 
 
 def _read(file: Any, mdp: MDP) -> Belief:
@@ -116,6 +108,8 @@ def _require_members(archive: zipfile.ZipFile) -> None:
     n_bytes = sum(entry.file_size for entry in archive.infolist())
     if n_bytes > MOST_BYTES:
         raise InvalidFile(f"must hold at most {MOST_BYTES} bytes; it says it holds {n_bytes}")
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+        raise InvalidFile("must hold its arrays as they are; some are compressed. Unpack them")
 
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> Any:
@@ -136,7 +130,7 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def _read_header(archive: zipfile.ZipFile, mdp: MDP) -> dict[str, Any]:
-    header = _as_object(json.loads(str(_read_array(archive, HEADER)), parse_constant=_refuse))
+    header = _as_object(plain_numbers(parse_json(str(_read_array(archive, HEADER)))))
     if header.get("format") != BELIEF_FORMAT:
         raise InvalidFile(
             f"format must be {BELIEF_FORMAT!r}, which this didact reads; "
@@ -151,10 +145,6 @@ def _read_header(archive: zipfile.ZipFile, mdp: MDP) -> dict[str, Any]:
             "belongs to another model of the same sizes: its moves, features or discount differ"
         )
     return header
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"numbers must be finite; {constant} is not")
 
 
 def _sizes(mdp: MDP) -> dict[str, int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile
-from didact.files.reading import shown_path
+from didact.files.reading import open_file, shown_path, without_waiting
 from didact.inputs import in_one_line
 
 SIGNATURE = b"SQLite format 3\0"
@@ -20,9 +20,10 @@ MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
 
 def connect(path: Path) -> sqlite3.Connection:
     """The open file; SQLite would take a few bytes of anything for an empty database."""
-    with suppress(FileNotFoundError, IsADirectoryError), open(path, "rb") as file:
-        if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
-            raise sqlite3.DatabaseError("file is not a database")
+    if os.path.exists(path) and not os.path.isdir(path):
+        with open_file(path) as file:
+            if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
+                raise sqlite3.DatabaseError("file is not a database")
     place = urllib.parse.quote(os.fspath(path.absolute()))
     database = sqlite3.connect(f"file:{place}", uri=True, isolation_level=None)
     database.text_factory = lambda text: text.decode(errors="replace")
@@ -47,7 +48,8 @@ def locked(path: Path) -> Any:
     place = shown_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path.with_name(f".{path.stem}.lock"), "a")  # noqa: SIM115 (held as long as the store)
+        lock = path.with_name(f".{path.stem}.lock")
+        file = open(lock, "a", opener=without_waiting)  # noqa: SIM115 (held as long as the store)
     except OSError as error:
         raise InvalidFile(
             f"{shown_path(path.parent)}: cannot be written: {error.strerror}; give another --out"

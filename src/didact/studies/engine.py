@@ -19,7 +19,8 @@ from typing import Any
 from didact.inputs import reason_of
 from didact.studies.attempts import Attempt
 from didact.studies.cluster import ClusterLost
-from didact.studies.store import MOST_FAILURES, RunInfo, Store
+from didact.studies.rows import RunInfo
+from didact.studies.store import MOST_FAILURES, Store
 from didact.studies.study import Study
 from didact.studies.workers import Workers
 

@@ -13,7 +13,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,38 +22,22 @@ from didact.errors import InvalidFile
 from didact.files.reading import shown_path
 from didact.inputs import in_one_line
 from didact.studies.databases import MALFORMED, connect, in_words, locked, transaction
+from didact.studies.rows import (
+    RunInfo,
+    about_in,
+    failure_in,
+    make_tables,
+    own_tables,
+    run_in,
+    tables_of,
+    trial_in,
+)
 from didact.studies.settings import fingerprint, restored
 from didact.studies.study import Record, Study
 
 STORE_FORMAT = "didact.study/1"
 MOST_FAILURES = 3
 """A trial that fails so often is left out and reported."""
-
-_SCHEMA = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE trials (
-    number INTEGER PRIMARY KEY, record TEXT NOT NULL, seconds TEXT NOT NULL, digest TEXT NOT NULL
-);
-CREATE TABLE failures (
-    id INTEGER PRIMARY KEY, number INTEGER NOT NULL, reason TEXT NOT NULL, details TEXT NOT NULL
-);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, began TEXT NOT NULL, workers INTEGER NOT NULL, place TEXT NOT NULL,
-    trials INTEGER NOT NULL, wall REAL NOT NULL, busy REAL NOT NULL
-);
-"""
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """One run on a store: when, with how many workers and where, how long, how busy they were."""
-
-    began: str
-    workers: int
-    place: str
-    trials: int
-    wall: float
-    busy: float
 
 
 class Store:
@@ -64,6 +47,7 @@ class Store:
         """Open or create the store; one that belongs to anything else is refused untouched."""
         self.path = Path(path)
         self._place = shown_path(path)
+        self._total = study.n_trials(settings)
         self._lock = locked(self.path)
         about = {
             "format": STORE_FORMAT,
@@ -94,17 +78,12 @@ class Store:
         database.execute("PRAGMA busy_timeout=5000")
         if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             with transaction(database):
-                for statement in _SCHEMA.split(";\n"):
-                    database.execute(statement)
+                make_tables(database)
                 database.executemany("INSERT INTO about VALUES (?, ?)", about.items())
 
     def _require_ours(self, wanted: Mapping[str, str]) -> None:
         """Refuse a damaged file, another program's, and one of another study or settings."""
-        try:
-            found = dict(self._database.execute("SELECT name, value FROM about"))
-            found = {name: str(value) for name, value in found.items()}
-        except sqlite3.OperationalError:
-            found = {}
+        found = about_in(self._database)
         if "study" not in found or not found.get("format", "").startswith("didact.study/"):
             raise InvalidFile(f"{self._place}: is not a store of didact; give another --out")
         state = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -124,7 +103,12 @@ class Store:
                 f"({_first_difference(found.get('settings', ''), wanted['settings'])}); "
                 "move it away, or give another --out"
             )
-        self._trials()
+        if tables_of(self._database) != own_tables():
+            raise InvalidFile(
+                f"{self._place}: is damaged (its tables are others than a store has); "
+                "move it away and run again"
+            )
+        self._trials(), self.failures(), self.runs()
 
     def records(self) -> dict[int, Record]:
         """Every finished trial's record by number, ascending, without its seconds."""
@@ -141,12 +125,10 @@ class Store:
             for number, record, seconds, digest in self._database.execute(
                 "SELECT number, record, seconds, digest FROM trials ORDER BY number"
             ):
-                if digest != _digest(number, record, seconds):
-                    raise InvalidFile(
-                        f"{self._place}: the record of trial {number} is damaged; "
-                        "move the file away and run again"
-                    )
-                found[int(number)] = json.loads(record), json.loads(seconds)
+                with self._damaged(f"the record of trial {number} is damaged"):
+                    if digest != _digest(number, record, seconds):
+                        raise InvalidFile("its digest is another")
+                    found[number] = trial_in(number, record, seconds, self._total)
         return found
 
     def numbers(self) -> set[int]:
@@ -178,7 +160,9 @@ class Store:
                 "SELECT number, reason FROM failures "
                 "WHERE number NOT IN (SELECT number FROM trials) ORDER BY number, id"
             ):
-                found.setdefault(int(number), []).append(str(reason))
+                with self._damaged("a failure is damaged"):
+                    trial, why = failure_in(number, reason, self._total)
+                found.setdefault(trial, []).append(why)
         return found
 
     def quarantined(self) -> dict[int, str]:
@@ -206,7 +190,8 @@ class Store:
             rows = self._database.execute(
                 "SELECT began, workers, place, trials, wall, busy FROM runs ORDER BY id"
             )
-            return [RunInfo(*row) for row in rows]
+            with self._damaged("a run is damaged"):
+                return [run_in(row) for row in rows]
 
     def close(self) -> None:
         """Close the file and let others in."""
@@ -224,6 +209,16 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @contextmanager
+    def _damaged(self, what: str) -> Iterator[None]:
+        """Say of a row that is refused which one it is, and what to do."""
+        try:
+            yield
+        except InvalidFile as error:
+            raise InvalidFile(
+                f"{self._place}: {what} ({error}); move the file away and run again"
+            ) from None
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -247,7 +242,7 @@ def stored_settings(path: Path, study: Study) -> Any:
     """The settings that a store was made with, read beside whoever writes it."""
     try:
         with closing(connect(path)) as database:
-            found = dict(database.execute("SELECT name, value FROM about"))
+            found = about_in(database)
         return restored(study.settings, json.loads(found["settings"]))
     except (OSError, sqlite3.Error, ValueError, KeyError, TypeError, AttributeError):
         raise InvalidFile(

@@ -20,8 +20,8 @@ from didact.studies.estimates import Estimate, estimate
 from didact.studies.figure import Figure
 from didact.studies.paper.published import SECONDS, printed
 from didact.studies.registry import BUILT_IN
+from didact.studies.rows import RunInfo
 from didact.studies.settings import departures, origins, told
-from didact.studies.store import RunInfo
 from didact.studies.study import Record, Study
 from didact.studies.summary import Cell, Column, Finding, Summary, Table
 
