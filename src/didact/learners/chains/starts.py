@@ -23,6 +23,7 @@ from didact.learners.chains.models import shown_in
 from didact.learners.chains.modes import NEAR, Modes, Summit
 from didact.learners.gradients import Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
+from didact.numerics.quasi_newton import bfgs_update
 
 SOFTER = 0.1
 """The share of the confidence at which climbs begin."""
@@ -173,7 +174,7 @@ def climbed(function: Likelihood, start: Floats, n_plans: int) -> _Climb:
         there = here + reach * ahead
         after, next_slope = _on_sphere(function, there, radius)
         if after > value + 1e-4 * reach * rise:
-            inverse = _bent(inverse, there - here, slope - next_slope)
+            inverse = bfgs_update(inverse, there - here, slope - next_slope, 1e-12)
             shrink = radius / math.sqrt(float(there @ there))
             gain = after - value
             here, value, slope, caution = shrink * there, after, next_slope / shrink, 1.0
@@ -194,19 +195,6 @@ def _on_sphere(function: Likelihood, point: Floats, radius: float) -> tuple[floa
     unit = point / length
     value, slope = function(radius * unit)
     return value, (radius / length) * (slope - float(slope @ unit) * unit)
-
-
-def _bent(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | None:
-    """The BFGS update of an inverse Hessian; unchanged where the slope did not fall."""
-    product = float(step @ bend)
-    if not product > 1e-12:
-        return inverse
-    if inverse is None:
-        inverse = np.eye(step.size) * (product / float(bend @ bend))
-    moved = inverse @ bend
-    crossed = np.outer(moved, step)
-    stretch = (product + float(bend @ moved)) / product
-    return np.asarray(inverse + (stretch * np.outer(step, step) - crossed - crossed.T) / product)
 
 
 def spread_over_modes(searches: Sequence[StartSearch], scout: Chain) -> Modes:

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from didact.numerics.exact import Floats
+from didact.numerics.quasi_newton import bfgs_update
 
 Function = Callable[[Floats], tuple[float, Floats]]
 
@@ -174,7 +175,8 @@ def _climb(
             break
         taken += 1
         idle = idle + 1 if there.value - here.value <= NO_RISE * (1 + abs(here.value)) else 0
-        inverse = _updated(inverse, there.point - here.point, here.slope - there.slope)
+        step, bend = there.point - here.point, here.slope - there.slope
+        inverse = bfgs_update(inverse, step, bend, 1e-300)
         here = _renewed(there, sphere)
         steepest = max(steepest, float(np.linalg.norm(here.slope)))
     return here, steepest, taken
@@ -195,19 +197,6 @@ def _line_search(surface: Function, here: _Place, direction: Floats) -> _Place |
             return there
         step = 2.0 * low if high == math.inf else 0.5 * (low + high)
     return found
-
-
-def _updated(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | None:
-    """The BFGS update of the inverse Hessian; unchanged where the slope did not fall."""
-    product = float(step @ bend)
-    if not product > 1e-300:
-        return inverse
-    if inverse is None:
-        inverse = np.eye(step.size) * (product / float(bend @ bend))
-    moved = inverse @ bend
-    crossed = np.outer(moved, step)
-    stretch = (product + float(bend @ moved)) / product
-    return np.asarray(inverse + (stretch * np.outer(step, step) - crossed - crossed.T) / product)
 
 
 def _way_up(
