@@ -19,7 +19,7 @@ from didact.active.strategies import find_strategy
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter, NotMixed
 from didact.files.json import write_json
-from didact.inputs import choice, plain, shown, whole_number
+from didact.inputs import choice, counted, plain, shown, whole_number
 from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.numerics.intervals import mean_interval
@@ -47,6 +47,10 @@ class Comparison:
     n_asked: Floats
     share_mixed: Floats
     settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        worlds, strategies = counted(len(self.tasks), "world"), ", ".join(self.strategies)
+        return f"Comparison({worlds}, {counted(self.n_queries, 'question')}: {strategies})"
 
     @property
     def n_queries(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from didact.files.json import write_json
+from didact.inputs import counted, shown_name
 from didact.learners.belief import Belief
 from didact.mdp import Demonstration
 from didact.mdp.showing import show
@@ -58,6 +59,12 @@ class Step:
     is_point: bool
     start: str
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        asked = "" if self.state is None else f", asked in state {self.state}"
+        loss = "" if self.policy_loss is None else f", loss {self.policy_loss:.4g}"
+        mixed = "" if self.mixed else ", not mixed"
+        return f"Step({self.number}{asked}{loss}, sure {self.sure:.3g}{mixed})"
 
     @property
     def is_telling(self) -> bool:
@@ -138,7 +145,8 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.task_name!r}, {self.strategy!r}, {self.n_queries} questions, "
+            f"Run({shown_name(self.task_name)!r}, {self.strategy!r}, "
+            f"{counted(self.n_queries, 'question')}, "
             f"ended: {ENDINGS[self.ended]})"
         )
 

@@ -18,7 +18,7 @@ from didact.bec.rows import (
     scope_states,
 )
 from didact.errors import InvalidParameter
-from didact.inputs import choice, instance
+from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
 from didact.mdp.showing import show
 from didact.planning import (
@@ -52,6 +52,9 @@ class EquivalenceClass:
     cone: Cone
     scope: Scope
     counts: ExactSuccessorFeatures | None
+
+    def __repr__(self) -> str:
+        return f"EquivalenceClass({shown_name(self.task.name)!r}, {self.scope}, {self.cone!r})"
 
     @property
     def arithmetic(self) -> str:

@@ -23,8 +23,8 @@ from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
+from didact.inputs import counted
 from didact.numerics.exact import Floats, Numbers
-from didact.numerics.texts import careful_repr
 
 Position = Literal["inside", "boundary", "outside"]
 
@@ -59,7 +59,12 @@ class Cone:
     n_unknown: int = 0
     n_close: int = 0
 
-    __repr__ = careful_repr
+    def __repr__(self) -> str:
+        sizes = (
+            f"{counted(self.n_facets, 'facet')}, {counted(len(self.equalities), 'equality row')}"
+        )
+        k = self.true_weights.floats.size
+        return f"Cone({sizes}, rank {self.rank} of {k}, {self.arithmetic})"
 
     @property
     def arithmetic(self) -> str:

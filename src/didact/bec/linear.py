@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.numerics.texts import careful_repr
+from didact.numerics.texts import short_repr
 
 if TYPE_CHECKING:
     from flint import fmpq, fmpz_mat
@@ -34,7 +34,7 @@ class Multipliers:
     numerators: tuple[int, ...]
     denominator: int
 
-    __repr__ = careful_repr
+    __repr__ = short_repr
 
     @property
     def fractions(self) -> tuple[Fraction, ...]:

@@ -24,7 +24,7 @@ from didact.bec.rows import Scope, scope_states
 from didact.errors import Unsupported
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.numerics.texts import careful_repr, number_text
+from didact.numerics.texts import number_text, short_repr
 from didact.planning import as_policy, float_successor_features, solve
 from didact.planning.solve import Arithmetic
 
@@ -46,7 +46,7 @@ class NearestReward:
     differs: tuple[int, ...]
     n_states: int
 
-    __repr__ = careful_repr
+    __repr__ = short_repr
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""

@@ -18,7 +18,7 @@ from didact.bec.linear import Multipliers, Row, dot, primitive
 from didact.errors import Unsupported
 from didact.inputs import instance
 from didact.mdp import Demonstration, as_demonstrations
-from didact.numerics.texts import careful_repr, number_text
+from didact.numerics.texts import number_text, short_repr
 from didact.planning import ExactSuccessorFeatures
 
 PROOF_FORMAT = "didact.proof/1"
@@ -38,7 +38,7 @@ class Proof:
     missing: tuple[int, int, int] | None
     document: dict[str, Any]
 
-    __repr__ = careful_repr
+    __repr__ = short_repr
 
 
 def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:

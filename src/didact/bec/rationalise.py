@@ -35,7 +35,7 @@ from didact.bec.widest import (
 from didact.bec.words import describe_half_space
 from didact.inputs import choice
 from didact.mdp import MDP
-from didact.numerics.texts import careful_repr, number_text
+from didact.numerics.texts import number_text, short_repr
 from didact.planning import (
     ExactSuccessorFeatures,
     as_policy,
@@ -59,7 +59,7 @@ class Comparison:
     multiplier: Fraction
     words: str
 
-    __repr__ = careful_repr
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Rationalisation:
     scope: Scope
     arithmetic: str
 
-    __repr__ = careful_repr
+    __repr__ = short_repr
 
     @property
     def explains(self) -> bool:

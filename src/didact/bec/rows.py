@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from didact.bec.directions import label_units
 from didact.bec.linear import Row, primitive, unit_floats
 from didact.errors import InvalidModel
-from didact.inputs import choice
+from didact.inputs import choice, counted
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats
-from didact.numerics.texts import careful_repr
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -83,7 +82,9 @@ class Rows:
         """The weights whose `balanced_weights` these are."""
         return weights if self.scales is None else np.asarray(weights / self.scales)
 
-    __repr__ = careful_repr
+    def __repr__(self) -> str:
+        of = counted(self.normals.shape[1], "weight")
+        return f"Rows({counted(self.n_rows, 'half-space')} of {of}, {self.arithmetic})"
 
     @property
     def arithmetic(self) -> str:

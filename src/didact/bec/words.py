@@ -19,7 +19,7 @@ from didact.bec.similarity import exact_entry
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance
 from didact.inputs import entries as listed
-from didact.numerics.texts import careful_repr
+from didact.numerics.texts import short_repr
 
 Kind = Literal["state", "action", "feature"]
 Measure = Literal["worth", "cost"]
@@ -44,7 +44,7 @@ class Term:
     feature: int
     name: str
 
-    __repr__ = careful_repr
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True)

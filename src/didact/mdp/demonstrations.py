@@ -13,6 +13,9 @@ from didact.inputs import shown
 from didact.mdp.model import MDP
 from didact.mdp.transitions import require_index
 
+MOST_SHOWN = 6
+"""Pairs that a demonstration shows of itself."""
+
 
 @dataclass(frozen=True)
 class Demonstration:
@@ -35,6 +38,11 @@ class Demonstration:
         if not plain:
             raise InvalidModel("a demonstration must show at least one (state, action) pair")
         object.__setattr__(self, "pairs", tuple(plain))
+
+    def __repr__(self) -> str:
+        first = ", ".join(map(str, self.pairs[:MOST_SHOWN]))
+        more = f", ... {len(self)} pairs" if len(self) > MOST_SHOWN else ""
+        return f"Demonstration([{first}{more}])"
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(self.pairs)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from didact.errors import InvalidModel
-from didact.inputs import instance, shown, whole_number
+from didact.inputs import instance, shown, shown_name, whole_number
 from didact.mdp.model import MDP, as_weights, require_text
 from didact.mdp.showing import show
 from didact.mdp.transitions import MAX_ROWS, require_index
@@ -64,7 +64,7 @@ class Task:
         return html
 
     def __repr__(self) -> str:
-        return f"Task({self.name!r}, {self.mdp!r})"
+        return f"Task({shown_name(self.name)!r}, {self.mdp!r})"
 
 
 def as_task(given: Any, place: str = "task") -> Task:

@@ -21,6 +21,7 @@ from didact.errors import InvalidModel
 from didact.inputs import is_whole, shown, whole_number
 from didact.mdp.distributions import add_repeats, as_distributions, divide_by_sums
 from didact.numerics.exact import Numbers, read_numbers
+from didact.numerics.texts import short_repr
 
 MAX_ROWS = 50_000_000
 
@@ -42,6 +43,8 @@ class Transitions:
     successors: NDArray[np.uint32]
     probabilities: Numbers
     _exact: list[Numbers] = field(default_factory=list, repr=False)
+
+    __repr__ = short_repr
 
     @classmethod
     def from_arrays(

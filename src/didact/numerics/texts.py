@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from didact.errors import InvalidNumber, Unsupported
@@ -22,6 +23,9 @@ the same. At this length a proof's checker needs about half a second for each nu
 _MOST_BITS = 664_385
 _PLAIN_BITS = 2_000
 """Below this Python converts by itself, however low its limit is set."""
+
+MOST_SHOWN, LONGEST_SHOWN = 8, 80
+"""A short text of a result shows so many entries, of so many signs; more it only counts."""
 
 _WRITTEN = re.compile(r"[+-]?[0-9]+(/[0-9]+)?")
 
@@ -51,28 +55,43 @@ def _parts(value: Any) -> tuple[int, int]:
     return (int(value.p), int(value.q)) if hasattr(value, "q") else (int(value), 1)
 
 
-def careful_repr(self: Any) -> str:
-    """As a dataclass shows itself; numbers that Python refuses to write are told by their length.
+def short_repr(self: Any) -> str:
+    """A dataclass in one line: arrays by their shape, long tuples and numbers by their length.
 
-    A result that may hold such numbers takes it as its `__repr__`.
+    A result that may hold many or long things takes it as its `__repr__`.
     """
-    shown = (f"{f.name}={_careful(getattr(self, f.name))}" for f in fields(self) if f.repr)
+    shown = (f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self) if f.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _careful(value: Any) -> str:
-    try:
-        return repr(value)
-    except ValueError:
-        pass
-    if isinstance(value, int | Fraction):
+def _short(value: Any) -> str:
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"<{'×'.join(map(str, value.shape))} {value.dtype}>"
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
         size = max(value.numerator.bit_length(), value.denominator.bit_length())
-        return f"<{type(value).__name__} of about {int(size * 0.30103)} digits>"
+        digits = int(size * 0.30103)
+        return repr(value) if digits < 40 else f"<{type(value).__name__} of about {digits} digits>"
+    if isinstance(value, float):
+        return f"{value:.6g}"
     if isinstance(value, tuple | list):
-        return f"({', '.join(map(_careful, value))})"
+        return _few(value, [_short(entry) for entry in value[:MOST_SHOWN]], "()")
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key!r}: {_careful(entry)}' for key, entry in value.items())}}}"
-    return f"<{type(value).__name__}>"
+        first = islice(value.items(), MOST_SHOWN)
+        return _few(value, [f"{key!r}: {_short(entry)}" for key, entry in first], "{}")
+    text = repr(value)
+    return (
+        text
+        if len(text) <= LONGEST_SHOWN and " object at 0x" not in text
+        else f"<{type(value).__name__}>"
+    )
+
+
+def _few(held: Any, shown: list[str], brackets: str) -> str:
+    """The entries where they are few and short, else how many there are."""
+    text = ", ".join(shown)
+    if len(held) > MOST_SHOWN or len(text) > LONGEST_SHOWN:
+        return f"<{len(held)} entries>"
+    return f"{brackets[0]}{text}{brackets[1]}"
 
 
 def read_text(text: str, place: str) -> Fraction:

@@ -45,6 +45,11 @@ class Evaluation:
     wrong_by_state: Floats
     error_bound: float
 
+    def __repr__(self) -> str:
+        worst = f"{self.worst_policy_loss:.4g} with ties broken badly"
+        wrong = f"{100 * self.wrong_actions:.3g}% of actions wrong"
+        return f"Evaluation(loss {self.policy_loss:.4g}, {worst}, {wrong})"
+
 
 def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation:
     """How a policy fares on a task.

@@ -15,12 +15,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.inputs import choice
+from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights
 from didact.mdp.showing import show
 from didact.numerics.exact import Floats, Numbers
-from didact.numerics.texts import careful_repr
 from didact.planning.derived import reward_table
 from didact.planning.floats import FloatPlan, plan_in_floats
 
@@ -57,7 +56,11 @@ class Plan:
     n_settled: int
     exact_values: tuple[Fraction | None, ...] | None = None
 
-    __repr__ = careful_repr
+    def __repr__(self) -> str:
+        n_states, n_actions = self.optimal.shape
+        proved = "proved" if self.is_proved else f"{self.n_close - self.n_settled} close calls"
+        sizes = f"{counted(n_states, 'state')}, {counted(n_actions, 'action')}"
+        return f"Plan({sizes}, {self.arithmetic}, {proved}, by {self.method})"
 
     @property
     def is_proved(self) -> bool:

@@ -16,6 +16,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice
 from didact.mdp import MDP, as_mdp
 from didact.numerics.exact import Floats
+from didact.numerics.texts import short_repr
 from didact.planning.derived import (
     UNIT,
     contraction_gap,
@@ -36,6 +37,8 @@ class SuccessorFeatures:
     pairs: Floats
     error_bounds: Floats
 
+    __repr__ = short_repr
+
     @property
     def error_bound(self) -> float:
         """A bound that holds for every entry."""
@@ -48,6 +51,8 @@ class ExactSuccessorFeatures:
 
     states: NDArray[Any]
     pairs: NDArray[Any]
+
+    __repr__ = short_repr
 
 
 def successor_features(

@@ -11,9 +11,8 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import primitive
 from didact.bec.rows import Scope, demonstrated_pairs
-from didact.inputs import instance
+from didact.inputs import counted, instance
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
-from didact.numerics.texts import careful_repr
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
@@ -70,7 +69,15 @@ class Verdict:
     proof: Mapping[str, Any] | None
     n_close_calls: int = 0
 
-    __repr__ = careful_repr
+    def __repr__(self) -> str:
+        proof = ", with a proof" if self.proof is not None else ""
+        if self.teaches:
+            return f"Verdict(teaches, {self.arithmetic}{proof})"
+        total = counted(self.n_facets + self.n_equalities, "constraint")
+        parts = [f"{self.n_open} of {total} open"] if self.n_open else []
+        parts += [counted(len(self.wrong), "wrong step")] if self.wrong else []
+        parts += [counted(self.n_close_calls, "close call")] if self.n_close_calls else []
+        return f"Verdict(does not teach: {', '.join(parts)}, {self.arithmetic}{proof})"
 
 
 def check(

@@ -11,11 +11,10 @@ from typing import Any, Protocol
 from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
-from didact.inputs import is_whole, shown
+from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import Demonstration, Task
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
-from didact.numerics.texts import careful_repr
 
 LESSON_FORMAT = "didact.lesson/1"
 
@@ -105,7 +104,15 @@ class Lesson:
     n_close_calls: int = 0
     _evidence: Evidence = field(default=Recorded(), repr=False)
 
-    __repr__ = careful_repr
+    def __repr__(self) -> str:
+        total = counted(self.n_facets + self.n_equalities, "constraint")
+        left = f", {len(self.uncovered)} of {total} open" if self.uncovered else ""
+        n_shown = counted(len(self.demonstrations), "demonstration")
+        proof = "numerical" if self.proof is None else "with a proof"
+        return (
+            f"Lesson({shown_name(self.task_name)!r}, {self.status}: {n_shown}, "
+            f"{counted(self.n_pairs, 'step')}{left}, {proof})"
+        )
 
     @property
     def is_complete(self) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import scope_states
 from didact.errors import DidactError, InvalidParameter
-from didact.inputs import entries, flag, in_one_line, seconds, shown
+from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Task
 from didact.mdp.showing import show
 from didact.planning.solve import Arithmetic
@@ -123,6 +123,15 @@ class Difficulty:
     arithmetic: str | None = None
     seconds: float = 0.0
     error: str | None = None
+
+    def __repr__(self) -> str:
+        name = f"{shown_name(self.name)!r}"
+        if self.error is not None:
+            return f"Difficulty({name}, no numbers: {shown_name(self.error, 80)})"
+        sizes = counted(self.n_demonstrations or 0, "demonstration")
+        sizes += f" or {counted(self.n_pairs or 0, 'pair')}"
+        share = "" if self.share is None else f", {100 * self.share:.0f}% can be shown"
+        return f"Difficulty({name}, {sizes}, {counted(self.n_facets or 0, 'facet')}{share})"
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""

@@ -19,7 +19,7 @@ from didact.bec.classes import (
 )
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
-from didact.inputs import choice, shown, whole_number
+from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
 from didact.mdp.showing import show
 from didact.numerics.texts import number_texts
@@ -72,6 +72,12 @@ class Selection:
     n_elements: int
     verdict: Verdict
     demonstrations: tuple[Demonstration, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        chosen = f"{len(self.chosen)} of {counted(self.n_episodes, 'episode')} chosen"
+        covered = f"{self.n_covered} of {counted(self.n_elements, 'constraint')} covered"
+        teaches = "teaches" if self.teaches else "does not teach"
+        return f"Selection({shown_name(self.task_name)!r}, {teaches}: {chosen}, {covered})"
 
     @property
     def teaches(self) -> bool:

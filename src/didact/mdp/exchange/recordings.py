@@ -27,6 +27,7 @@ from didact.mdp.files import task_document, task_from_document
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
 from didact.numerics.exact import Floats
+from didact.numerics.texts import short_repr
 
 DEMONSTRATIONS_FORMAT = "didact.demonstrations/1"
 LESSON_FORMAT = "didact.lesson/1"
@@ -62,6 +63,8 @@ class Recording:
     lesson: Mapping[str, Any] | None = None
     foreign: bool = False
     environment: Environment | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         shown_ones = tuple(self.demonstrations)
