@@ -159,8 +159,8 @@ def test_a_task_file_is_shown(didact, tmp_path):
     [
         ("FrozenLake-v1", [], 16),
         ("FrozenLake-v1", ["-p", "map_name=8x8", "-p", "is_slippery=false"], 64),
-        ("CliffWalking-v0", [], 38),
-        ("Taxi-v3", ["-p", "discount=0.9"], 404),
+        ("CliffWalking-v0", [], 48),
+        ("Taxi-v3", ["-p", "discount=0.9"], 500),
     ],
 )
 def test_gymnasium_ids_are_worlds(didact, world, parameters, n_states):

@@ -84,11 +84,13 @@ def test_arrows_go_by_the_actions_names_not_by_their_numbers(world, settings):
     plan = solve(task.mdp, task.true_weights)
     shown = cells(task, 5)
     columns = task.layout["columns"]
-    places = task.layout.get("cells", range(task.mdp.n_states))
-    for state, place in enumerate(places):
+    for state in range(task.mdp.n_states):
         names = [task.mdp.action_names[a] for a in plan.optimal_actions(state)]
-        signs = shown[place // columns][place % columns][2]
-        assert set(signs) == ({ARROW_OF_NAME[n] for n in names} or {"◎"})
+        signs = shown[state // columns][state % columns][2]
+        if world.startswith("Cliff") and 36 < state < 47:
+            assert set(signs) == {"█"}
+        else:
+            assert set(signs) == ({ARROW_OF_NAME[n] for n in names} or {"◎"})
 
 
 def test_the_way_along_the_cliff_leads_to_the_goal():

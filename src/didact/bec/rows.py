@@ -21,6 +21,7 @@ from didact.bec.linear import Row, primitive, unit_floats
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Demonstration
+from didact.mdp.idle import idle_states
 from didact.numerics.exact import Floats
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -127,10 +128,10 @@ class Rows:
 
 
 def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
-    """Which states' rows count: reachable under any policy, or all; never terminal ones."""
+    """Which states' rows count: reachable under any policy, or all; never terminal or idle ones."""
     if choice(scope, "scope", get_args(Scope)) == "reachable":
         return reachable_states(mdp) & ~mdp.terminal
-    return ~mdp.terminal
+    return ~mdp.terminal & ~idle_states(mdp)
 
 
 def rows_from_counts(

@@ -11,6 +11,7 @@ from unicodedata import east_asian_width
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.mdp.idle import idle_states
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
 
@@ -26,14 +27,13 @@ DIRECTION = {"↑": (0, -1), "↓": (0, 1), "←": (-1, 0), "→": (1, 0)}
 
 
 def states_by_cell(task: Task) -> NDArray[np.int64]:
-    """The state in each cell of the grid (rows, columns), -1 where there is none."""
+    """The state in each cell of the grid (rows, columns), -1 where none can come up."""
     assert task.layout is not None
     shape = int(task.layout["rows"]), int(task.layout["columns"])
     cells = task.layout.get("cells")
-    if cells is None:
-        return np.arange(shape[0] * shape[1]).reshape(shape)
+    used = np.flatnonzero(~idle_states(task.mdp))
     state_at = np.full(shape[0] * shape[1], -1, dtype=np.int64)
-    state_at[np.asarray(cells)] = np.arange(len(cells))
+    state_at[used if cells is None else np.asarray(cells)[used]] = used
     return state_at.reshape(shape)
 
 
@@ -49,7 +49,8 @@ def action_directions(mdp: MDP) -> tuple[tuple[int, int] | None, ...]:
 def marked_starts(mdp: MDP) -> NDArray[np.bool_]:
     """Starts (S,) are marked where not every state that goes on is one."""
     starts = mdp.start.floats > 0
-    return np.zeros_like(starts) if starts[~mdp.terminal].all() else starts
+    going = ~mdp.terminal & ~idle_states(mdp)
+    return np.zeros_like(starts) if starts[going].all() else starts
 
 
 def active_feature(mdp: MDP, state: int) -> int | None:

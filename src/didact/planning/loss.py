@@ -15,6 +15,7 @@ import numpy as np
 from didact.errors import InvalidModel
 from didact.inputs import instance
 from didact.mdp import MDP, Task, as_task
+from didact.mdp.idle import idle_states
 from didact.numerics.exact import Floats
 from didact.planning.floats import plan_in_floats
 from didact.planning.linear import discounted_sums
@@ -28,8 +29,9 @@ class Evaluation:
 
     policy_loss: expected loss of return from the start distribution, ties broken uniformly.
     worst_policy_loss: the same when ties are broken as badly as possible.
-    wrong_actions: share of non-terminal states' action probability that is not optimal.
-    worst_wrong_actions: share of non-terminal states where some chosen action is not optimal.
+    wrong_actions: share of non-terminal states' action probability that is not optimal; numbers
+        that an environment never shows are not counted.
+    worst_wrong_actions: share of those states where some chosen action is not optimal.
     loss_by_state: (S,), the loss from each state.
     worst_loss_by_state: (S,), the same when ties are broken as badly as possible.
     wrong_by_state: (S,), the probability of actions that are not optimal.
@@ -70,7 +72,7 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
     by_state = _discounted_gaps(mdp, probabilities, gaps)
     worst = _worst_gaps(mdp, probabilities > 0, gaps)
     wrong = np.where(truth.optimal, 0.0, probabilities).sum(axis=1)
-    alive = ~mdp.terminal
+    alive = ~mdp.terminal & ~idle_states(mdp)
     start = mdp.start.floats
     return Evaluation(
         policy_loss=float(start @ by_state),

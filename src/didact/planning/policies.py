@@ -12,6 +12,7 @@ from didact.errors import DidactError, InvalidInput, InvalidModel
 from didact.inputs import FAILURES, in_one_line, reason_of
 from didact.mdp import MDP, as_mdp
 from didact.mdp.distributions import SUM_TOLERANCE
+from didact.mdp.idle import idle_states
 from didact.numerics.exact import Floats
 from didact.planning.solve import Plan, solve
 
@@ -76,11 +77,11 @@ def _without_exploration(predict: Any) -> dict[str, Any]:
 
 
 def _ask(mdp: MDP, answer: Any) -> list[Any]:
-    """The answer in every state that is not terminal; None where it is."""
+    """The answer in every state where something is to be done; None elsewhere."""
     answers: list[Any] = []
-    for state, ends in enumerate(mdp.terminal.tolist()):
+    for state, nothing in enumerate((mdp.terminal | idle_states(mdp)).tolist()):
         try:
-            answers.append(None if ends else answer(state))
+            answers.append(None if nothing else answer(state))
         except DidactError:
             raise
         except FAILURES as error:
@@ -93,9 +94,9 @@ def _ask(mdp: MDP, answer: Any) -> list[Any]:
 def _from_answers(mdp: MDP, answers: list[Any]) -> Floats:
     wide = next((a for a in answers if a is not None), None)
     if np.shape(np.asarray(wide)) == (mdp.n_actions,):
-        empty = np.zeros(mdp.n_actions)
+        any_action = np.full(mdp.n_actions, 1 / mdp.n_actions)
         return _from_probabilities(
-            mdp, np.array([empty if a is None else np.asarray(a, float) for a in answers])
+            mdp, np.array([any_action if a is None else np.asarray(a, float) for a in answers])
         )
     return _from_actions(mdp, answers)
 
@@ -104,6 +105,9 @@ def _from_actions(mdp: MDP, actions: list[Any]) -> Floats:
     policy = np.zeros((mdp.n_states, mdp.n_actions))
     for state, given in enumerate(actions):
         if mdp.terminal[state]:
+            continue
+        if given is None and idle_states(mdp)[state]:
+            policy[state] = 1 / mdp.n_actions
             continue
         action = given[0] if isinstance(given, tuple) else given
         try:

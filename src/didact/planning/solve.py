@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
+from didact.mdp.idle import idle_states
 from didact.mdp.model import as_weights
 from didact.mdp.showing import show
 from didact.numerics.exact import Floats, Numbers
@@ -104,11 +105,12 @@ def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "aut
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     found = plan_in_floats(mdp, *reward_table(mdp, given.floats))
     candidates = _candidates(mdp, found, everything=arithmetic == "exact")
-    n_close = int(np.count_nonzero(candidates)) - mdp.n_going
+    compared = candidates & ~idle_states(mdp)[:, None]
+    n_close = int(np.count_nonzero(compared)) - int(compared.any(axis=1).sum())
     if arithmetic == "exact":
         return _settled(mdp, given, found, candidates, range(mdp.n_states), n_close)
     if arithmetic == "auto" and n_close and mdp.n_states <= EXACT_STATES:
-        open_states = np.flatnonzero(candidates.sum(axis=1) > 1)
+        open_states = np.flatnonzero(compared.sum(axis=1) > 1)
         roots = _successors_of(mdp, open_states.tolist(), candidates)
         if mdp.is_deterministic() or is_exact_affordable(mdp, _as_mask(found, mdp), roots):
             return _settled(mdp, given, found, candidates, roots, n_close)
@@ -199,8 +201,9 @@ def _settled(
         for a in range(mdp.n_actions)
     }
     policy = [[int(a)] for a in found.policy]
-    choices = [np.flatnonzero(row).tolist() for row in candidates]
     roots = list(roots)
+    tied = idle_states(mdp) if len(roots) < mdp.n_states else np.zeros(mdp.n_states, np.bool_)
+    choices = [np.flatnonzero(row).tolist() for row in candidates & ~tied[:, None]]
     least = 1 if candidates.sum() == mdp.n_actions * mdp.n_going else 2
     while True:
         solved = evaluate_exactly(model, policy, paid, roots)

@@ -47,7 +47,8 @@ def world(
     grid.draw_signs()
     grid.draw_marks(marks or {})
     if policy is not None:
-        grid.draw_arrows(_pairs_of(policy), 0.0, {**THIN, **style})
+        drawn = [pair for pair in _pairs_of(policy) if pair[0] in grid.places]
+        grid.draw_arrows(drawn, 0.0, {**THIN, **style})
     for number, demonstration in enumerate(shown):
         grid.draw_demonstration(list(demonstration), number, len(shown))
     grid.leave_only_cells()

@@ -7,13 +7,14 @@ from typing import Any
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
+from didact.mdp.idle import idle_states
 from didact.teaching import Lesson, Verdict
 from didact.teaching.check import WrongPair
 
 
 def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     """The verdict in one line."""
-    n_going = int((~task.mdp.terminal).sum())
+    n_going = int((~task.mdp.terminal & ~idle_states(task.mdp)).sum())
     starts = counted(n_starts(task, lesson), "start")
     where = f"{shown_name(task.name)}: {counted(n_going, 'situation')}, {starts}"
     end = " Proof verified." if verified else " Numerical, not proved."

@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from didact.bec.rows import scope_states
 from didact.errors import InvalidInput, InvalidModel, InvalidParameter, Unsupported
 from didact.mdp.files import task_document
+from didact.mdp.idle import idle_states
+from didact.mdp.layout import states_by_cell
+from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.tables import clean_probability
 
@@ -79,15 +83,18 @@ def values_of_task(task):
         values = actions.max(axis=1)
 
 
-def own_number(env, name):
-    """The environment's number of the state with this name."""
-    if not name.startswith("taxi"):
-        return int(name)
-    where, passenger, to = name.split("; ")
-    row, column = where.removeprefix("taxi ").split(",")
-    aboard = passenger.removeprefix("passenger ")
-    place = 4 if aboard == "in taxi" else "RGYB".index(aboard)
-    return env.encode(int(row), int(column), place, "RGYB".index(to.removeprefix("to ")))
+def reached(mdp):
+    """States that go on and that the start can lead to, by a search of its own."""
+    moves, found = mdp.transitions, set(np.flatnonzero(mdp.start.floats).tolist())
+    waiting = list(found)
+    while waiting:
+        state = waiting.pop()
+        row = state * mdp.n_actions
+        low, high = moves.offsets[row], moves.offsets[row + mdp.n_actions]
+        fresh = set(moves.successors[low:high].tolist()) - found
+        found |= fresh
+        waiting += fresh
+    return sorted(state for state in found if not mdp.terminal[state])
 
 
 def test_values_agree_with_the_raw_table(known_case):
@@ -95,9 +102,8 @@ def test_values_agree_with_the_raw_table(known_case):
     env = gymnasium.make(id, **options).unwrapped
     task = from_gymnasium(id, discount=0.9, **options)
     raw, converted = values_of_table(env.P, 0.9), values_of_task(task)
-    for state in np.flatnonzero(~task.mdp.terminal).tolist():
-        number = own_number(env, task.mdp.state_names[state])
-        assert converted[state] == pytest.approx(raw[number], abs=1e-9)
+    for state in reached(task.mdp):
+        assert converted[state] == pytest.approx(raw[state], abs=1e-9)
     assert (converted[task.mdp.terminal] == 0).all()
 
 
@@ -108,11 +114,9 @@ def test_sampled_steps_agree_with_the_model(known_case):
     env.reset(seed=1)
     task = from_gymnasium(id, **options)
     mdp, rng = task.mdp, np.random.default_rng(2)
-    going = np.flatnonzero(~mdp.terminal)
-    number = {s: own_number(env, mdp.state_names[s]) for s in range(mdp.n_states)}
-    state_of = {(number[s], bool(mdp.terminal[s])): s for s in range(mdp.n_states)}
+    assert mdp.n_states == env.observation_space.n
     matrix = mdp.transitions.matrix().tocsr()
-    pairs = [(s, a) for s in going.tolist() for a in range(mdp.n_actions)]
+    pairs = [(s, a) for s in reached(mdp) for a in range(mdp.n_actions)]
     if len(pairs) > 200:
         pairs = [pairs[i] for i in rng.choice(len(pairs), 200, replace=False)]
     chi_square, freedom, n = 0.0, 0, 60
@@ -120,10 +124,11 @@ def test_sampled_steps_agree_with_the_model(known_case):
         row = matrix[[state * mdp.n_actions + action], :].toarray()[0]
         seen, rewards = np.zeros(mdp.n_states), set()
         for _ in range(n):
-            env.s = number[state]
+            env.s = state
             successor, reward, ended, truncated, _ = env.step(action)
             assert not truncated
-            seen[state_of[int(successor), bool(ended)]] += 1
+            assert bool(mdp.terminal[successor]) == bool(ended)
+            seen[successor] += 1
             rewards.add(float(reward))
         possible = row > 0
         assert not seen[~possible].any()
@@ -142,32 +147,35 @@ def test_starts_are_the_environments(known_case):
     id, options = known_case
     env = gymnasium.make(id, **options).unwrapped
     mdp = from_gymnasium(id, **options).mdp
-    start = {own_number(env, mdp.state_names[s]): p for s, p in enumerate(mdp.start.floats) if p}
-    expected = {s: p for s, p in enumerate(env.initial_state_distrib) if p}
-    assert start == pytest.approx(expected)
+    assert mdp.start.floats == pytest.approx(env.initial_state_distrib)
 
 
 def test_taxi_has_its_reachable_states_its_starts_and_names():
     task = from_gymnasium(TAXI)
     mdp = task.mdp
-    assert (~mdp.terminal).sum() == 400
-    assert mdp.terminal.sum() == 4
+    assert mdp.n_states == 500
+    assert len(reached(mdp)) == 400
+    assert np.flatnonzero(mdp.terminal).tolist() == [0, 85, 410, 475]
+    assert idle_states(mdp).sum() == 96
+    env = gymnasium.make(TAXI).unwrapped
+    for state in range(500):
+        row, column, passenger, to = env.decode(state)
+        where = [*"RGYB", "in taxi"][passenger]
+        assert mdp.state_names[state] == f"taxi {row},{column}; passenger {where}; to {'RGYB'[to]}"
     assert (mdp.start.floats > 0).sum() == 300
     assert set(mdp.start.fractions()) == {0, Fraction(1, 300)}
     assert mdp.action_names == ("south", "north", "east", "west", "pickup", "dropoff")
     assert mdp.feature_names == ("reward -10", "reward -1", "reward 20")
     assert task.true_weights.fractions() == [-10, -1, 20]
-    assert "taxi 0,1; passenger R; to G" in mdp.state_names
-    assert "taxi 2,3; passenger in taxi; to B" in mdp.state_names
-    ends = [mdp.state_names[s] for s in np.flatnonzero(mdp.terminal)]
-    assert ends[0] == "taxi 0,0; passenger R; to R"
     assert task.layout is None
 
 
-def test_cliff_walking_ends_at_the_goal_and_leaves_out_the_cliff():
+def test_cliff_walking_ends_at_the_goal_and_nothing_stands_on_the_cliff():
     task = from_gymnasium(CLIFF)
-    assert task.mdp.n_states == 38
-    assert task.layout["cells"] == (*range(37), 47)
+    assert task.mdp.n_states == 48
+    assert task.layout == {"kind": "grid", "rows": 4, "columns": 12}
+    assert np.flatnonzero(idle_states(task.mdp)).tolist() == list(range(37, 47))
+    assert states_by_cell(task)[3].tolist() == [36, *[-1] * 10, 47]
     assert [task.mdp.state_names[s] for s in np.flatnonzero(task.mdp.terminal)] == ["47"]
     assert task.mdp.action_names == ("up", "right", "down", "left")
     assert values_of_task(task)[36] == pytest.approx(-sum(0.95**i for i in range(13)))
@@ -185,10 +193,14 @@ def test_frozen_lake_is_drawn_with_exact_thirds():
     assert deterministic.mdp.is_deterministic()
 
 
-def test_an_unreachable_part_of_a_map_is_dropped():
+def test_an_unreachable_part_of_a_map_keeps_its_numbers_and_says_nothing():
     task = from_gymnasium("FrozenLake-v1", desc=["SFHF", "FGHF"], is_slippery=False)
-    assert task.mdp.state_names == ("0", "1", "2", "4", "5")
-    assert task.layout["cells"] == (0, 1, 2, 4, 5)
+    assert task.mdp.state_names == tuple(map(str, range(8)))
+    assert np.flatnonzero(idle_states(task.mdp)).tolist() == [3, 6, 7]
+    assert reached(task.mdp) == [0, 1, 4]
+    for scope in ("reachable", "all"):
+        assert teach(task, scope=scope).status == "complete"
+        assert np.flatnonzero(scope_states(task.mdp, scope)).tolist() == [0, 1, 4]
 
 
 def test_either_version_of_a_name_is_the_installed_one():
@@ -249,8 +261,8 @@ def test_a_state_entered_both_ways_gets_a_terminal_copy():
     }
     task = from_gymnasium(table(P))
     mdp = task.mdp
-    assert mdp.state_names == ("0", "0 (end)", "1", "1 (end)")
-    assert mdp.terminal.tolist() == [False, True, False, True]
+    assert mdp.state_names == ("0", "1", "2", "0 (end)", "1 (end)")
+    assert mdp.terminal.tolist() == [False, False, False, True, True]
     half = Fraction(1, 2)
     assert exact_row(mdp, "0", 0) == {"1": half, "1 (end)": half}
     assert exact_row(mdp, "1", 0) == {"0 (end)": 1}
@@ -266,7 +278,8 @@ def test_a_copy_on_a_grid_leaves_no_layout():
 def test_impossible_outcomes_reach_nothing():
     P = {0: {0: [(1.0, 0, 0, False), (0.0, 1, 7, True)]}, 1: {0: [(1.0, 1, 0, True)]}}
     task = from_gymnasium(table(P))
-    assert task.mdp.state_names == ("0",)
+    assert task.mdp.state_names == ("0", "1")
+    assert reached(task.mdp) == [0]
     assert task.mdp.feature_names == ("reward 0",)
 
 
@@ -326,7 +339,7 @@ def test_state_features_from_an_array_or_a_function():
     assert task_document(by_array) == task_document(by_function)
     assert by_array.true_weights.fractions() == [1, Fraction(-1, 2)]
     kept = from_gymnasium(CLIFF, features=np.eye(48), weights=np.arange(48))
-    assert kept.mdp.features.floats.argmax(axis=1).tolist() == [*range(37), 47]
+    assert kept.mdp.features.floats.argmax(axis=1).tolist() == list(range(48))
 
 
 def test_outcome_features_are_taken_in_expectation():
@@ -417,7 +430,7 @@ def test_bad_tables_are_one_line(P, message):
 
 def test_a_hole_in_what_nothing_reaches_is_no_matter():
     task = from_gymnasium(table({0: {0: GOOD}, 1: {0: [(0.1, 9, 0, False)]}}))
-    assert task.mdp.n_states == 1
+    assert (task.mdp.n_states, reached(task.mdp)) == (2, [0])
 
 
 def test_lists_are_tables_too():

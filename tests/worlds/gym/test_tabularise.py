@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.mdp.idle import idle_states
 from didact.planning import solve
 from didact.worlds import from_gymnasium
 from didact.worlds.gym.tabularise import from_environment
@@ -71,8 +72,9 @@ def test_every_step_of_the_model_is_a_step_of_the_environment(given_table):
             elif after not in going:
                 going.add(after)
                 waiting.append(after)
-    assert int((~mdp.terminal).sum()) == len(going)
+    assert set(np.flatnonzero(~mdp.terminal & ~idle_states(mdp))) == going
     assert int(mdp.terminal.sum()) == len(ended)
+    assert {s for s in ended if s not in going} <= set(np.flatnonzero(mdp.terminal))
     named = {(mdp.state_name(s), bool(mdp.terminal[s])): s for s in range(mdp.n_states)}
     moves = mdp.transitions.matrix().toarray()
     for state in going:

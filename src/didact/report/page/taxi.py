@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from didact.mdp import MDP, Task
+from didact.mdp.idle import idle_states
 from didact.mdp.layout import action_directions
 from didact.report.page.grid import grid_lines
 from didact.report.page.scene import CELL, Box, Place, Scene, Token, only_successor
@@ -138,11 +139,11 @@ def _walls(mdp: MDP, rides: Sequence[Ride]) -> list[tuple[int, int]]:
     if "east" not in mdp.action_names:
         return []
     east = mdp.action_names.index("east")
-    last = max(ride[1] for ride in rides)
+    last, idle = max(ride[1] for ride in rides), idle_states(mdp)
     found = {
         (row, column)
         for state, (row, column, _, _) in enumerate(rides)
-        if column < last and only_successor(mdp, state, east) == state
+        if column < last and not idle[state] and only_successor(mdp, state, east) == state
     }
     return sorted(found)
 

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from didact.mdp import Task
-from didact.mdp.layout import active_feature, feature_letters
+from didact.mdp.idle import idle_states
+from didact.mdp.layout import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.arrows import stub
 from didact.report.page.facts import Belief, Facts
@@ -67,7 +70,8 @@ def world_picture(task: Task, plan: Plan | None, scene: Scene, box: Box) -> Worl
     part = "" if whole else f" Shown: {box[2]} rows and {box[3]} columns of it."
     moves = None
     if plan is not None and scene.kind == "grid":
-        inside = [s for s in range(task.mdp.n_states) if _within(scene.cell(s), box)]
+        used = np.flatnonzero(~idle_states(task.mdp)).tolist()
+        inside = [state for state in used if _within(scene.cell(state), box)]
         moves = _moves(scene, inside, plan.optimal)
     told = f"A map of {size}.{part} The features and their weights are listed below."
     return WorldPicture(
@@ -131,9 +135,9 @@ def _grid_signs(task: Task) -> Iterable[str]:
     if mdp.terminal.any():
         yield "double ring: the episode ends"
     starts = (mdp.start.floats > 0) & ~mdp.terminal
-    if not starts[~mdp.terminal].all():
+    if not starts[~mdp.terminal & ~idle_states(mdp)].all():
         yield "dotted ring: " + ("the start" if starts.sum() == 1 else "a start")
-    if task.layout is not None and "cells" in task.layout:
+    if (states_by_cell(task) < 0).any():
         yield "solid blocks: no state"
 
 

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
+from didact.mdp.idle import idle_states
 from didact.mdp.layout import (
     ARROW_OF,
     active_feature,
@@ -99,7 +100,7 @@ def draw_grid(task: Task, taken: Any, arrows: Sequence[str], width: int) -> list
     assert task.layout is not None
     rows, columns = task.layout["rows"], task.layout["columns"]
     state_at = states_by_cell(task)
-    cell_width = 3 + max(2, int(taken.sum(axis=1).max()))
+    cell_width = 3 + max(2, int(taken[~idle_states(task.mdp)].sum(axis=1).max()))
     shown_rows = min(rows, MOST_ROWS)
     shown_columns = min(columns, max(1, (width - INDENT) // cell_width))
     letters, starts = feature_letters(task.mdp), marked_starts(task.mdp)
@@ -132,15 +133,16 @@ def _cell(mdp: MDP, state: int, letters: Sequence[str], inside: str, width: int)
 def _table(task: Task, plan: Plan, width: int) -> RenderableType:
     mdp = task.mdp
     starts = marked_starts(mdp)
-    n_shown = min(mdp.n_states, MOST_STATES)
-    form = _value_form(plan.values[:n_shown])
+    used = np.flatnonzero(~idle_states(mdp)).tolist()
+    listed = used[:MOST_STATES]
+    form = _value_form(plan.values[listed])
     rows = [
         (
             f"{'•' if starts[state] else ' '} {shown_name(mdp.state_name(state))}",
             f"{plan.values[state]:{form}}",
             "◎" if mdp.terminal[state] else _listed_actions(mdp, plan, state),
         )
-        for state in range(n_shown)
+        for state in listed
     ]
     widths = _column_widths([("  state", "value", "optimal actions"), *rows], width - INDENT)
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
@@ -150,9 +152,9 @@ def _table(task: Task, plan: Plan, width: int) -> RenderableType:
     for row in rows:
         table.add_row(*map(Text, row))
     drawn = Padding(table, (0, 0, 0, INDENT), expand=False)
-    if n_shown == mdp.n_states:
+    if len(listed) == len(used):
         return drawn
-    rest = counted(mdp.n_states - n_shown, "more state")
+    rest = counted(len(used) - len(listed), "more state")
     return Group(drawn, indented(f"  ({rest})"))
 
 
@@ -205,9 +207,9 @@ def _key(task: Task, *, is_grid: bool) -> str:
     parts = ["arrows: all optimal actions" if is_grid else "all optimal actions are listed"]
     if ends:
         parts.append("◎ ends")
-    if is_grid and task.layout is not None and "cells" in task.layout:
+    if is_grid and task.layout is not None and (states_by_cell(task) < 0).any():
         parts.append("█ is no state")
-    if not starts[~mdp.terminal].all():
+    if not starts[~mdp.terminal & ~idle_states(mdp)].all():
         parts.append(f"• {counted(int(starts.sum()), 'start')}")
     else:
         parts.append(f"every {'' if starts.all() else 'other '}state is a start")

@@ -8,6 +8,7 @@ from typing import Any
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.inputs import FAILURES, nearest_spelling, reason_of, shown
+from didact.worlds.gym.numbering import Node
 
 _SAME_TABLE = {
     "Taxi-v3": "Taxi-v4",
@@ -39,23 +40,16 @@ class Notes:
         """A."""
         return len(self.action_names)
 
-    def names_of(self, nodes: Sequence[tuple[int, bool]]) -> list[str]:
-        """A name for each kept state; the terminal copy of another kept state says so."""
-        going_on = {state for state, ends in nodes if not ends}
-        return [
-            self.state_names[state] + (" (end)" if ends and state in going_on else "")
-            for state, ends in nodes
-        ]
+    def names_of(self, nodes: Sequence[Node | None]) -> list[str]:
+        """A name for each state; the terminal copies after them say so."""
+        copies = (node for node in nodes[self.n_states :] if node is not None)
+        return [*self.state_names, *(f"{self.state_names[state]} (end)" for state, _ in copies)]
 
-    def layout_of(self, nodes: Sequence[tuple[int, bool]]) -> dict[str, Any] | None:
-        """The grid to draw the kept states on; None when it is no grid or two share a cell."""
-        cells = [state for state, _ in nodes]
-        if self.sides is None or len(set(cells)) < len(cells):
+    def layout_of(self, nodes: Sequence[Node | None]) -> dict[str, Any] | None:
+        """The grid to draw the states on; None when it is no grid or two share a cell."""
+        if self.sides is None or len(nodes) > self.n_states:
             return None
-        layout: dict[str, Any] = {"kind": "grid", "rows": self.sides[0], "columns": self.sides[1]}
-        if len(cells) < self.n_states:
-            layout["cells"] = cells
-        return layout
+        return {"kind": "grid", "rows": self.sides[0], "columns": self.sides[1]}
 
 
 def open_environment(env: Any, make_kwargs: Mapping[str, Any]) -> Any:

@@ -14,17 +14,19 @@ from didact.inputs import shown
 from didact.numerics.exact import Numbers, read_number
 
 if TYPE_CHECKING:
-    from didact.worlds.gym.tables import Model, Node, Outcome
+    from didact.worlds.gym.numbering import Node
+    from didact.worlds.gym.tables import Model, Outcome
 
 Vector = list[Fraction]
 
 
 def reward_indicators(
-    model: Model, nodes: Sequence[Node]
+    model: Model, nodes: Sequence[Node | None]
 ) -> tuple[Numbers, list[Fraction], list[str]]:
     """Features (S, A, k): the probability of each distinct reward; and the rewards as weights.
 
-    Then w.phi(s, a) is exactly the expected reward. States that end have features 0.
+    Then w.phi(s, a) is exactly the expected reward. States that end or never come up have
+    features 0.
     """
     outcomes = [o for actions in model.values() for row in actions for o in row]
     rewards = sorted({outcome.reward for outcome in outcomes})
@@ -39,16 +41,14 @@ def reward_indicators(
     return _expected(indicator, model, nodes, len(rewards)), rewards, names
 
 
-def outcome_features(given: Any, model: Model, nodes: Sequence[Node], n_states: int) -> Numbers:
-    """The caller's features on the kept states, (S, k) of states or (S, A, k) of outcomes."""
+def outcome_features(
+    given: Any, model: Model, nodes: Sequence[Node | None], n_states: int
+) -> Numbers:
+    """The caller's features, (S, k) of states or (S, A, k) of outcomes; 0 where none comes up."""
     if not callable(given):
         return _from_array(given, nodes, n_states)
     if _n_arguments(given) == 1:
-        vectors = [_as_vector(given(state), f"features({state})") for state, _ in nodes]
-        width = len(vectors[0])
-        for (state, _), vector in zip(nodes, vectors, strict=True):
-            _require_width(vector, width, f"features({state})")
-        return Numbers.of_fractions([v for vector in vectors for v in vector], (len(nodes), width))
+        return _of_states(given, nodes)
 
     def called(state: int, action: int, outcome: Outcome) -> Vector:
         place = f"features({state}, {action}, {outcome.successor}, {_plain(outcome.reward)})"
@@ -60,16 +60,29 @@ def outcome_features(given: Any, model: Model, nodes: Sequence[Node], n_states: 
     return _expected(called, model, nodes, len(called(state, 0, actions[0][0])))
 
 
+def _of_states(given: Callable[[int], Any], nodes: Sequence[Node | None]) -> Numbers:
+    """Shape (S, k): what the function says of each state."""
+    states = {node[0]: None for node in nodes if node is not None}
+    vectors = {state: _as_vector(given(state), f"features({state})") for state in states}
+    width = len(next(iter(vectors.values())))
+    for state, vector in vectors.items():
+        _require_width(vector, width, f"features({state})")
+    nothing = [Fraction(0)] * width
+    rows = (nothing if node is None else vectors[node[0]] for node in nodes)
+    return Numbers.of_fractions([value for row in rows for value in row], (len(nodes), width))
+
+
 def _expected(
     vector_of: Callable[[int, int, Outcome], Vector],
     model: Model,
-    nodes: Sequence[Node],
+    nodes: Sequence[Node | None],
     width: int,
 ) -> Numbers:
     """Shape (S, A, k): the expectation of the vector over the outcomes of each action."""
     n_actions = len(next(iter(model.values())))
     values: list[Fraction] = []
-    for state, ends in nodes:
+    for node in nodes:
+        state, ends = (0, True) if node is None else node
         for action in range(n_actions):
             total = [Fraction(0)] * width
             for outcome in [] if ends else model[state][action]:
@@ -81,7 +94,7 @@ def _expected(
     return Numbers.of_fractions(values, (len(nodes), n_actions, width))
 
 
-def _from_array(given: Any, nodes: Sequence[Node], n_states: int) -> Numbers:
+def _from_array(given: Any, nodes: Sequence[Node | None], n_states: int) -> Numbers:
     numbers = Numbers.read(given, "features")
     shape = numbers.floats.shape
     if len(shape) != 2 or shape[0] != n_states:
@@ -89,7 +102,7 @@ def _from_array(given: Any, nodes: Sequence[Node], n_states: int) -> Numbers:
             f"features as an array must have the shape ({n_states}, k), a row for each state of "
             f"the environment; the shape is {shape}"
         )
-    kept = np.array([state for state, _ in nodes])
+    kept = np.array([i if node is None else node[0] for i, node in enumerate(nodes)])
     palette, codes = numbers.exact()
     return Numbers(numbers.floats[kept], palette, codes[kept])
 

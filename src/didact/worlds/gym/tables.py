@@ -3,14 +3,15 @@
 The table's outcomes (probability, next state, reward, terminated) become an MDP whose sampled steps
 are the environment's: an outcome that terminates leads to a terminal state even when the table goes
 on from there (CliffWalking, Taxi), repeated outcomes add up, and time limits are no part of it.
-States that no policy reaches from the start are dropped. A reward is paid for state and action, in
-expectation over the outcomes; the terminal states pay nothing more.
+A state has the number that the table gives it. States that no policy reaches from the start stay as
+numbers of which nothing is known. A reward is paid for state and action, in expectation over the
+outcomes; the terminal states pay nothing more.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,6 +25,7 @@ from didact.mdp.distributions import SUM_TOLERANCE
 from didact.mdp.transitions import require_index
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import describe, open_environment, require_table
+from didact.worlds.gym.numbering import Node, by_observation
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
 
 LARGEST_DENOMINATOR = 1000
@@ -39,9 +41,6 @@ class Outcome:
     reward: Fraction
     ends: bool
 
-
-Node = tuple[int, bool]
-"""A state by its number in the table, and whether it is the one that ends the episode."""
 
 Model = dict[int, list[list[Outcome]]]
 """For each reachable state that does not end: for each action, its outcomes."""
@@ -71,15 +70,18 @@ def from_gymnasium(
     name: of the task; by default the environment's.
     make_kwargs: handed to `gymnasium.make` with an id.
 
-    States are named by the environment's numbers (Taxi: in words). A state that is also entered
-    without ending gets a terminal copy, named "7 (end)".
+    State numbers are the environment's own, and name the states (Taxi: in words). One that is
+    entered both by ending and by going on gets a terminal copy after the others, named "7 (end)".
+    In states that the start cannot reach every action stays and pays nothing; they are no part of
+    any lesson.
     """
     opened = open_environment(env_or_id, make_kwargs)
     table = require_table(opened)
     notes = describe(opened)
     starts = _read_start(opened, start, notes.n_states)
-    model, nodes = _explore(table, starts, notes.n_states, notes.n_actions)
-    number = {node: i for i, node in enumerate(nodes)}
+    model, found = _explore(table, starts, notes.n_states, notes.n_actions)
+    numbering = by_observation(found, notes.n_states)
+    nodes = numbering.nodes
     if features is None:
         phi, values, feature_names = reward_indicators(model, nodes)
         weights = values if weights is None else weights
@@ -88,11 +90,13 @@ def from_gymnasium(
     else:
         phi, feature_names = outcome_features(features, model, nodes, notes.n_states), None
     mdp = MDP(
-        Transitions.from_rows(_rows(model, number), len(nodes), notes.n_actions),
+        Transitions.from_rows(
+            numbering.rows(model, notes.n_actions), numbering.n_states, notes.n_actions
+        ),
         phi,
         discount,
-        start=[(number[state, False], share) for state, share in starts.items()],
-        terminal=[i for i, (_, ends) in enumerate(nodes) if ends],
+        start=list(starts.items()),
+        terminal=numbering.terminal,
         state_names=notes.names_of(nodes),
         action_names=notes.action_names,
         feature_names=feature_names,
@@ -107,8 +111,8 @@ def gymnasium_world(id: str = "FrozenLake-v1", discount: Any = 0.95, **options: 
 
 def _explore(
     table: Any, starts: Mapping[int, Fraction], n_states: int, n_actions: int
-) -> tuple[Model, list[Node]]:
-    """What any policy can reach from the starts, checked; states in the order of their numbers."""
+) -> tuple[Model, set[Node]]:
+    """What any policy can reach from the starts, checked."""
     model: Model = {}
     found: set[Node] = {(state, False) for state in starts}
     waiting = deque(starts)
@@ -121,7 +125,7 @@ def _explore(
                 found.add(node)
                 if not outcome.ends:
                     waiting.append(outcome.successor)
-    return model, sorted(found)
+    return model, found
 
 
 def _read_state(table: Any, state: int, n_states: int, n_actions: int) -> list[list[Outcome]]:
@@ -181,13 +185,6 @@ def _as_reward(value: Any, place: str) -> Fraction:
     """The exact reward; single-precision floats mean their own shortest decimal."""
     short = isinstance(value, np.floating) and not isinstance(value, float)
     return read_number(str(value) if short and np.isfinite(value) else value, place)
-
-
-def _rows(model: Model, number: Mapping[Node, int]) -> Iterator[tuple[int, int, int, Fraction]]:
-    for state, actions in model.items():
-        for action, outcomes in enumerate(actions):
-            for o in outcomes:
-                yield number[state, False], action, number[o.successor, o.ends], o.probability
 
 
 def _read_start(opened: Any, start: Any, n_states: int) -> dict[int, Fraction]:

@@ -11,23 +11,26 @@ import copy
 import functools
 import logging
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import FAILURES, reason_of, shown, whole_number
+from didact.inputs import FAILURES, is_whole, reason_of, shown, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import open_environment
+from didact.worlds.gym.numbering import MOST_NUMBERS, Node, Numbering, as_found, by_observation
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
-from didact.worlds.gym.tables import Model, Node, Outcome
+from didact.worlds.gym.tables import Model, Outcome
 
 LIMIT = 50_000
 """States that a walk may find before it gives up."""
+SPARSE = 1000
+"""Where no space says how many numbers there are: so many, and ten for each that was found."""
 TOLD_EVERY = 10_000
 """A line of progress each time so many states are found."""
 
@@ -64,12 +67,21 @@ class Walker(Protocol):
 
 @dataclass(frozen=True)
 class Walk:
-    """Everything that was found: outcomes by state number, nodes, keys, and the starts."""
+    """Everything that was found: outcomes by number, nodes, the key of each number, the starts.
+
+    keep: how many numbers there are where they are the environment's own and stay; else None.
+    """
 
     model: Model
     nodes: list[Node]
-    keys: list[Hashable]
+    keys: Sequence[Hashable]
     starts: dict[int, Fraction]
+    keep: int | None = None
+
+    @property
+    def numbering(self) -> Numbering:
+        """The state of each node."""
+        return as_found(self.nodes) if self.keep is None else by_observation(self.nodes, self.keep)
 
 
 def from_environment(
@@ -102,14 +114,44 @@ def from_environment(
     opened = open_environment(env, {})
     walker = _CopyWalker(opened, key)
     walk = explore(walker, seeds=as_seeds(seed), limit=limit)
+    space = getattr(opened, "observation_space", None) if key is None else None
     return task_of(
-        walk,
+        in_own_numbers(walk, space),
         n_actions=walker.n_actions,
         features=features,
         weights=weights,
         discount=discount,
         start=start,
         name=name or walker.name,
+    )
+
+
+def in_own_numbers(walk: Walk, space: Any = None) -> Walk:
+    """The walk in the environment's own numbers, where its keys are whole numbers from 0.
+
+    space: the environment's, which says how many there are where it is Discrete.
+    """
+    numbers = [key for key in walk.keys if is_whole(key) and key >= 0]
+    if len(numbers) < len(walk.keys):
+        return walk
+    size, most = max(numbers) + 1, SPARSE + 10 * len(numbers)
+    if is_whole(n := getattr(space, "n", None)):
+        size, most = max(size, int(getattr(space, "start", 0)) + int(n)), MOST_NUMBERS
+    if size > min(most, MOST_NUMBERS):
+        return walk
+    own = dict(enumerate(numbers))
+    return replace(
+        walk,
+        model={
+            own[state]: [
+                [replace(o, successor=own[o.successor]) for o in outcomes] for outcomes in actions
+            ]
+            for state, actions in walk.model.items()
+        },
+        nodes=[(own[state], ends) for state, ends in walk.nodes],
+        keys=range(size),
+        starts={own[state]: share for state, share in walk.starts.items()},
+        keep=size,
     )
 
 
@@ -197,9 +239,10 @@ def task_of(
     action_names: Sequence[str] | None = None,
 ) -> Task:
     """The task that a walk has found."""
-    number = {node: i for i, node in enumerate(walk.nodes)}
+    numbering = walk.numbering
+    nodes = numbering.nodes
     if features is None:
-        phi, values, feature_names = reward_indicators(walk.model, walk.nodes)
+        phi, values, feature_names = reward_indicators(walk.model, nodes)
         weights = values if weights is None else weights
     elif not callable(features):
         raise InvalidParameter(
@@ -210,24 +253,18 @@ def task_of(
         raise InvalidParameter("weights must be given with features of your own; give one for each")
     else:
         by_key = _by_key(features, walk.keys)
-        phi, feature_names = outcome_features(by_key, walk.model, walk.nodes, len(walk.keys)), None
+        phi, feature_names = outcome_features(by_key, walk.model, nodes, len(walk.keys)), None
     mdp = MDP(
-        Transitions.from_rows(_rows(walk.model, number), len(walk.nodes), n_actions),
+        Transitions.from_rows(numbering.rows(walk.model, n_actions), len(nodes), n_actions),
         phi,
         discount,
-        start=[(number[s, False], share) for s, share in _starts(walk, start).items()],
-        terminal=[i for i, (_, ends) in enumerate(walk.nodes) if ends],
+        start=[(numbering.number[s, False], p) for s, p in _starts(walk, start).items()],
+        terminal=numbering.terminal,
         state_names=_state_names(walk, state_name),
         action_names=action_names or [f"action {i}" for i in range(n_actions)],
         feature_names=feature_names,
     )
     return Task(mdp, weights, name=name)
-
-
-def _rows(model: Model, number: dict[Node, int]) -> Iterator[tuple[int, int, int, int]]:
-    for state, actions in model.items():
-        for action, (outcome,) in enumerate(actions):
-            yield number[state, False], action, number[outcome.successor, outcome.ends], 1
 
 
 def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
@@ -243,8 +280,11 @@ def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
 def _state_names(walk: Walk, state_name: Callable[[Any], str]) -> list[str]:
     """A name for each node; the one that ends says so where the same key also goes on."""
     return [
-        state_name(walk.keys[state]) + (" (end)" if ends and state in walk.model else "")
-        for state, ends in walk.nodes
+        str(i)
+        if node is None
+        else state_name(walk.keys[node[0]])
+        + (" (end)" if node[1] and node[0] in walk.model else "")
+        for i, node in enumerate(walk.numbering.nodes)
     ]
 
 
