@@ -6,6 +6,7 @@ value and the remedy. Values in messages are short and on one line, whatever was
 
 from __future__ import annotations
 
+import array
 import difflib
 import math
 import reprlib
@@ -17,7 +18,7 @@ from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
-from didact.errors import DidactError, InvalidInput, InvalidParameter
+from didact.errors import DidactError, InvalidInput, InvalidNumber, InvalidParameter
 
 Kind = TypeVar("Kind")
 
@@ -29,6 +30,9 @@ FAILURES = (Exception, SystemExit)
 
 LONGEST_NAME = 40
 """How many signs of a name that others chose are shown."""
+
+MOST_ENTRIES = 2**28
+"""How many entries a sparse matrix may have, zeros included, to be written out: 2 GiB."""
 
 
 def shown(value: Any) -> str:
@@ -162,6 +166,7 @@ def instance(value: Any, kind: type[Kind], place: str, remedy: str = "") -> Kind
 
 def entries(value: Any, place: str, what: str) -> list[Any]:
     """What a list, an array or anything else that can be gone through holds; texts cannot."""
+    value = plain_array(value, place)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         try:
             return list(value)
@@ -172,6 +177,45 @@ def entries(value: Any, place: str, what: str) -> list[Any]:
                 f"{place} must be a list of {what}; going through it failed: {reason_of(error)}"
             ) from None
     raise InvalidParameter(f"{place} must be a list of {what}; it is {shown(value)}")
+
+
+def plain_array(value: Any, place: str) -> Any:
+    """An array of any library as a plain ndarray of what it holds; all else as it is.
+
+    Frames and series of pandas, arrays of xarray, tensors, buffers, sparse matrices, matrices of
+    NumPy: entries count in their order, labels do not. An entry that is masked has no value, so
+    none is read from below its mask.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        return _unmasked(value, place)
+    if isinstance(value, np.ndarray):
+        return np.asarray(value)
+    if isinstance(value, np.generic | type):
+        return value
+    if hasattr(value, "tocoo") and hasattr(value, "toarray"):
+        if math.prod(value.shape) > MOST_ENTRIES:
+            raise InvalidNumber(
+                f"{place} as a sparse matrix must have at most {MOST_ENTRIES} entries, zeros "
+                f"included; the shape is {value.shape}"
+            )
+        return value.toarray()
+    if not (hasattr(value, "__array__") or isinstance(value, memoryview | array.array)):
+        return value
+    try:
+        return plain_array(np.asanyarray(value), place)
+    except DidactError:
+        raise
+    except FAILURES as error:  # tensors on other devices, released buffers
+        raise InvalidNumber(f"{place} cannot be read as an array: {reason_of(error)}") from None
+
+
+def _unmasked(value: Any, place: str) -> Any:
+    if np.ma.is_masked(value):
+        where = np.argwhere(np.ma.getmaskarray(value))[0].tolist()
+        raise InvalidNumber(
+            f"{place}{where if where else ''} must have a value; it is masked. Fill it in"
+        )
+    return np.asarray(value.data)
 
 
 def flag(value: Any, place: str) -> bool:

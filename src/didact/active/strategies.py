@@ -20,7 +20,7 @@ from didact.active.random_queries import random_queries
 from didact.active.situation import Situation
 from didact.active.teaching_sequence import exact_sequence, scot_sequence
 from didact.errors import InvalidParameter
-from didact.inputs import is_whole, shown
+from didact.inputs import is_whole, plain_array, shown
 from didact.mdp import Demonstration
 from didact.mdp.demonstrations import as_demonstrations
 from didact.numerics.exact import Floats
@@ -117,7 +117,7 @@ def _as_open(name: str, state: int, situation: Situation) -> int:
 def _as_scores(name: str, returned: Any, situation: Situation) -> Floats:
     n_states = situation.mdp.n_states
     try:
-        scores = np.asarray(returned, dtype=np.float64)
+        scores = np.asarray(plain_array(returned, f"strategy {name!r}"), dtype=np.float64)
     except (TypeError, ValueError):
         scores = np.zeros(0)
     if scores.shape != (n_states,):

@@ -14,7 +14,7 @@ from didact.errors import DidactError, InvalidModel, InvalidParameter
 from didact.files.arrays import read_array
 from didact.files.json import read_json
 from didact.files.reading import shown_path
-from didact.inputs import FAILURES, reason_of
+from didact.inputs import FAILURES, plain_array, reason_of
 from didact.mdp import Task
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
@@ -49,8 +49,10 @@ def read_policy(
 
 def _as_array(given: Any) -> Any:
     """A table of whole numbers or floats; JSON and lists are read as exactly as elsewhere."""
-    array = given if hasattr(given, "dtype") else Numbers.read(given, "policy").floats
-    return require_plain_numbers(np.asarray(array))
+    array = plain_array(given, "policy")
+    if not isinstance(array, np.ndarray):
+        array = Numbers.read(given, "policy").floats
+    return require_plain_numbers(array)
 
 
 def _from_table(task: Task, table: Any, numbers: tuple[int, ...], n_states: int) -> Floats:

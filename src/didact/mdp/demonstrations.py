@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from didact.errors import InvalidModel
-from didact.inputs import shown
+from didact.inputs import plain_array, shown
 from didact.mdp.model import MDP
 from didact.mdp.transitions import require_index
 
@@ -55,6 +55,14 @@ class Demonstration:
 
 
 def _entries(given: Any, rule: str) -> list[Any]:
+    """What is listed; of a frame the names of its columns, which are then refused.
+
+    Its columns may stand in any order, so it is not read by their places.
+    """
+    if isinstance(given, list | tuple):
+        return list(given)
+    if not hasattr(given, "columns"):
+        given = plain_array(given, rule.partition(" must")[0])
     if not isinstance(given, str | bytes | Mapping):
         with suppress(Exception):  # whatever a stranger's own iterator raises
             return list(given)

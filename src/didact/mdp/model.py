@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidModel, InvalidNumber
-from didact.inputs import is_whole, shown
+from didact.inputs import is_whole, plain_array, shown
 from didact.mdp.distributions import SUM_TOLERANCE, divide_by_sums
 from didact.mdp.transitions import Transitions, require_index
 from didact.numerics.exact import Numbers, read_number
@@ -170,6 +170,7 @@ def _as_terminal(given: Any, n_states: int) -> NDArray[np.bool_]:
 
 def _as_items(given: Any, place: str) -> list[Any]:
     """The entries of a list, tuple, set, range or 1-D array; a single number stands for itself."""
+    given = plain_array(given, place)
     if isinstance(given, np.ndarray) and given.ndim <= 1:
         return list(np.atleast_1d(given).tolist())
     if isinstance(given, list | tuple | set | frozenset | range):
@@ -221,8 +222,6 @@ def _as_features(given: Any, moves: Transitions, terminal: NDArray[np.bool_]) ->
 
 
 def _as_discount(given: Any) -> Fraction:
-    if isinstance(given, np.ndarray) and given.ndim == 0:
-        given = given.item()
     discount = read_number(given, "discount")
     if not 0 <= discount < 1:
         raise InvalidModel(f"discount must be at least 0 and less than 1; it is {shown(given)}")
@@ -254,6 +253,7 @@ def _as_start(given: Any, terminal: NDArray[np.bool_]) -> Numbers:
 
 
 def _read_start(given: Any, n_states: int) -> Numbers:
+    given = plain_array(given, "start")
     if is_whole(given):
         given = {given: 1}
     if isinstance(given, Mapping):
@@ -294,6 +294,7 @@ def _read_start_pairs(pairs: Sequence[Sequence[Any]], n_states: int) -> Numbers:
 def _as_names(given: Any, size: int, place: str) -> tuple[str, ...] | None:
     if given is None:
         return None
+    given = plain_array(given, place)
     given = given.tolist() if isinstance(given, np.ndarray) else given
     if not isinstance(given, list | tuple):
         raise InvalidModel(f"{place} must be a list of {size} strings; it is {shown(given)}")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidModel
-from didact.inputs import is_whole, shown, whole_number
+from didact.inputs import is_whole, plain_array, shown, whole_number
 from didact.mdp.distributions import add_repeats, as_distributions, divide_by_sums
 from didact.numerics.exact import Numbers, read_numbers
 from didact.numerics.texts import short_repr
@@ -233,7 +233,7 @@ def require_index(value: Any, size: int, place: str) -> int:
 
 def _whole_numbers(given: Any, place: str) -> NDArray[Any]:
     try:
-        array = np.asarray(given)
+        array = np.asarray(plain_array(given, place))
     except ValueError:
         raise InvalidModel(f"{place} must be one row of whole numbers") from None
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):

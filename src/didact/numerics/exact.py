@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidNumber
-from didact.inputs import shown
+from didact.inputs import plain_array, shown
 
 Floats = NDArray[np.float64]
 Exact = tuple[list[Fraction], NDArray[np.int64]]
@@ -31,7 +31,11 @@ _MAX_BITS = 3322
 _SMALLEST = float(np.finfo(np.float64).smallest_normal)
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"[+-]?[0-9]+/[0-9]+")
+MOST_AXES = 3
+"""How many axes numbers of a model have."""
+
 _FIRST_INEXACT_INTEGER = 2**53
+_SCALARS = frozenset((int, float, str, Fraction, Decimal, bool))
 
 
 def read_number(value: Any, place: str) -> Fraction:
@@ -51,11 +55,19 @@ def read_number(value: Any, place: str) -> Fraction:
     elif isinstance(value, Decimal):
         exact = _read_decimal(value, place)
     else:
-        raise InvalidNumber(
-            f"{place} must be a number or a string such as '0.1' or '9/10'; it is {shown(value)}"
-        )
+        return _read_lone(value, place)
     as_float(exact, place)
     return exact
+
+
+def _read_lone(value: Any, place: str) -> Fraction:
+    """The exact value of an array of one number without a shape, as tensors often are."""
+    array = plain_array(value, place)
+    if isinstance(array, np.ndarray) and array.ndim == 0 and array.dtype.kind != "O":
+        return read_number(array[()], place)
+    raise InvalidNumber(
+        f"{place} must be a number or a string such as '0.1' or '9/10'; it is {shown(value)}"
+    )
 
 
 def read_numbers(values: Iterable[Any], place_of: Callable[[int], str]) -> list[Fraction]:
@@ -154,7 +166,8 @@ class Numbers:
         """Numbers from an array or nested sequences; floats are read exactly only when asked."""
         if isinstance(values, Numbers):
             return values
-        array = values if isinstance(values, np.ndarray) else _as_object_array(values, place)
+        given = plain_array(values, place)
+        array = given if isinstance(given, np.ndarray) else _as_object_array(given, place)
         plain = _as_float_array(array)
         if plain is not None:
             _require_normal(plain, place)
@@ -221,10 +234,24 @@ class Numbers:
 
 
 def _as_object_array(values: Any, place: str) -> NDArray[Any]:
+    opened = _opened(values, place)
     try:
-        return np.array(values, dtype=object)
+        return np.array(opened, dtype=object)
     except ValueError:
         raise _irregular(place) from None
+
+
+def _opened(values: Any, place: str, depth: int = MOST_AXES) -> Any:
+    """Nested sequences whose arrays inside are plain; short floats there keep their decimals."""
+    if isinstance(values, list | tuple):
+        if depth == 0:
+            return values
+        return [v if type(v) in _SCALARS else _opened(v, place, depth - 1) for v in values]
+    array = plain_array(values, place)
+    if not isinstance(array, np.ndarray):
+        return array
+    is_short = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    return (_widened(array) if is_short else array)[()]
 
 
 def _irregular(place: str) -> InvalidNumber:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import DidactError, InvalidInput, InvalidModel
-from didact.inputs import FAILURES, in_one_line, reason_of
+from didact.inputs import FAILURES, in_one_line, plain_array, reason_of, shown
 from didact.mdp import MDP, as_mdp
 from didact.mdp.distributions import SUM_TOLERANCE
 from didact.mdp.idle import idle_states
@@ -29,15 +29,24 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
     mdp = as_mdp(mdp)
     if isinstance(given, Plan):
         return given.policy
+    given = plain_array(given, "a policy")
+    if isinstance(given, np.ndarray):
+        return _from_table(mdp, given)
     if hasattr(given, "predict"):
         greedy = _without_exploration(given.predict)
         return _from_actions(mdp, _ask(mdp, lambda state: given.predict(state, **greedy)))
     if callable(given):
         return _from_answers(mdp, _ask(mdp, given))
+    rows = [plain_array(row, "a policy") for row in given] if isinstance(given, list) else given
     try:
-        array = np.asarray(given)
+        array = np.asarray(rows)
     except FAILURES as error:
         raise InvalidModel(f"a policy must be a table: {reason_of(error)}") from None
+    return _from_table(mdp, array, given)
+
+
+def _from_table(mdp: MDP, array: NDArray[Any], given: Any = None) -> Floats:
+    """Probabilities from a table; weights are read from what was given, which may be exact."""
     require_plain_numbers(array)
     if array.ndim == 1 and array.dtype.kind in "iu" and array.size == mdp.n_states:
         if mdp.n_states == mdp.n_features:
@@ -54,7 +63,7 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
             f"probabilities ({mdp.n_states}, {mdp.n_actions}), a callable or an object with "
             f"predict; the shape is {array.shape}"
         )
-    return solve(mdp, given).policy
+    return solve(mdp, array if given is None else given).policy
 
 
 def require_plain_numbers(table: NDArray[Any]) -> NDArray[Any]:
@@ -93,12 +102,36 @@ def _ask(mdp: MDP, answer: Any) -> list[Any]:
 
 def _from_answers(mdp: MDP, answers: list[Any]) -> Floats:
     wide = next((a for a in answers if a is not None), None)
-    if np.shape(np.asarray(wide)) == (mdp.n_actions,):
-        any_action = np.full(mdp.n_actions, 1 / mdp.n_actions)
-        return _from_probabilities(
-            mdp, np.array([any_action if a is None else np.asarray(a, float) for a in answers])
-        )
+    if _as_row(wide).shape == (mdp.n_actions,):
+        return _from_probabilities(mdp, _stacked(mdp, answers))
     return _from_actions(mdp, answers)
+
+
+def _as_row(answer: Any) -> NDArray[Any]:
+    """An answer as an array; one that is none, as no numbers."""
+    try:
+        return np.asarray(plain_array(answer, "the policy's answer"))
+    except DidactError:
+        raise
+    except ValueError:
+        return np.zeros(0)
+
+
+def _stacked(mdp: MDP, answers: list[Any]) -> NDArray[Any]:
+    """Probabilities answered state by state as one table (S, A), in the numbers they came in."""
+    unasked = mdp.terminal | idle_states(mdp)
+    rows = [_as_row(answer) for answer in answers]
+    asked = [state for state in range(mdp.n_states) if not unasked[state]]
+    for state in asked:
+        if rows[state].shape != (mdp.n_actions,) or rows[state].dtype.kind not in "fiuO":
+            raise InvalidModel(
+                f"policy[{state}] must be {mdp.n_actions} probabilities; "
+                f"it is {shown(answers[state])}"
+            )
+    types = {rows[state].dtype for state in asked}
+    lone = types.pop() if len(types) == 1 else np.dtype(np.float64)
+    any_action = np.full(mdp.n_actions, 1 / mdp.n_actions, lone if lone.kind == "f" else None)
+    return np.array([any_action if unasked[state] else row for state, row in enumerate(rows)])
 
 
 def _from_actions(mdp: MDP, actions: list[Any]) -> Floats:
@@ -114,9 +147,9 @@ def _from_actions(mdp: MDP, actions: list[Any]) -> Floats:
             chosen = int(np.asarray(action).item())
             if chosen != action:
                 raise ValueError
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidModel(
-                f"policy[{state}] must be an action, a whole number; it is {given!r:.40}"
+                f"policy[{state}] must be an action, a whole number; it is {shown(given)}"
             ) from None
         if not 0 <= chosen < mdp.n_actions:
             raise InvalidModel(
@@ -139,11 +172,20 @@ def _from_probabilities(mdp: MDP, given: Any) -> Floats:
     policy[mdp.terminal] = 0.0
     wrong = ~np.isfinite(policy) | (policy < 0)
     totals = policy.sum(axis=1)
-    wrong_rows = wrong.any(axis=1) | (~mdp.terminal & ~(np.abs(totals - 1.0) <= SUM_TOLERANCE))
+    uneven = ~(np.abs(totals - 1.0) <= _sum_tolerance(given))
+    wrong_rows = wrong.any(axis=1) | (~mdp.terminal & uneven)
     if wrong_rows.any():
         state = int(np.flatnonzero(wrong_rows)[0])
         raise InvalidModel(
             f"policy[{state}] must be a distribution over actions; it is "
-            f"{np.array2string(policy[state], precision=3, threshold=6)}"
+            f"{np.array2string(policy[state], precision=3, threshold=6)}, which sums to "
+            f"{totals[state]:.10g}"
         )
     return policy / np.where(mdp.terminal, 1.0, totals)[:, None]
+
+
+def _sum_tolerance(table: NDArray[Any]) -> float:
+    """How far from 1 a row may sum: networks answer in 32 bits, and round every probability."""
+    if table.dtype.kind == "f" and table.dtype.itemsize < 8:
+        return max(SUM_TOLERANCE, float(np.finfo(table.dtype).eps) * int(table.shape[1]))
+    return SUM_TOLERANCE

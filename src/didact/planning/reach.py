@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import shown, whole_number
+from didact.inputs import plain_array, shown, whole_number
 from didact.mdp import MDP, as_mdp
 
 Mask = NDArray[np.bool_]
@@ -39,17 +39,20 @@ def reachable_pairs(
     allowed = _as_mask(mdp, allowed)
     if horizon is not None:
         whole_number(horizon, "horizon", 1)
-    begin = mdp.start.floats > 0 if starts is None else starts
+    begin = mdp.start.floats > 0 if starts is None else _as_mask(mdp, starts, "starts")
     states = _closure(mdp, begin, allowed, None if horizon is None else horizon - 1)
     return np.asarray(allowed & states[:, None] & ~mdp.terminal[:, None])
 
 
-def _as_mask(mdp: MDP, allowed: Any) -> Mask:
-    mask = allowed if isinstance(allowed, np.ndarray) else None
-    if mask is None or mask.dtype != np.bool_ or mask.shape != (mdp.n_states, mdp.n_actions):
+def _as_mask(mdp: MDP, given: Any, place: str = "allowed") -> Mask:
+    shape: tuple[int, ...] = (mdp.n_states, mdp.n_actions)
+    example = "plan.optimal"
+    if place == "starts":
+        shape, example = (mdp.n_states,), "~mdp.terminal"
+    mask = plain_array(given, place)
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != shape:
         raise InvalidParameter(
-            f"allowed must be truth values ({mdp.n_states}, {mdp.n_actions}), such as "
-            f"plan.optimal; it is {shown(allowed)}"
+            f"{place} must be truth values {shape}, such as {example}; it is {shown(given)}"
         )
     return mask
 

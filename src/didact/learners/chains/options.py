@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.inputs import is_number, shown, whole_number
+from didact.inputs import is_number, plain_array, shown, whole_number
 from didact.learners.certificate import as_confidence
 from didact.learners.chains.priors import Density, Prior, as_prior, as_proposal
 from didact.numerics.exact import Floats
@@ -151,7 +151,7 @@ def as_step_size(given: Any) -> float:
 def as_starts(given: Any, n_chains: int, k: int) -> Floats:
     """Starts (n_chains, k); one (k,) is for all chains."""
     try:
-        starts = np.array(given, dtype=np.float64)
+        starts = np.array(plain_array(given, "start"), dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameter(f"start must be numbers; it is {shown(given)}") from None
     if starts.shape not in ((k,), (n_chains, k)):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidModel, InvalidParameter
+from didact.inputs import plain_array
 from didact.mdp import Task
 from didact.worlds.gym.environments import describe, open_environment
 
@@ -60,7 +61,7 @@ def in_numbers(policy: Any, numbers: Sequence[int], n_states: int) -> Any:
         return lambda state: answer(numbers[state])
     if callable(policy):
         return lambda state: policy(numbers[state])
-    table = np.asarray(policy)
+    table = np.asarray(plain_array(policy, "a policy"))
     if table.ndim in (1, 2) and len(table) == n_states:
         return table[np.asarray(numbers)]
     return policy
