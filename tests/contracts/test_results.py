@@ -1,5 +1,6 @@
 """Every result shows itself: in a line of Python, in a notebook, and as rows of a table."""
 
+import json
 from functools import cache
 
 import numpy as np
@@ -83,3 +84,96 @@ def test_the_line_says_what_matters():
     assert "of 13 constraints open" in repr(found["part"])
     assert repr(found["wrong"]).startswith("Verdict(does not teach: ")
     assert "1 wrong step" in repr(found["wrong"])
+
+
+TABLES = {
+    "plan": ["state", "value", "optimal"],
+    "evaluation": ["state", "loss", "worst_loss", "wrong"],
+    "class": ["kind", "words", "state", "action", "other", "normal"],
+    "lesson": ["demonstration", "step", "state", "action", "state_name", "action_name"],
+    "selection": ["episode", "verdict", "new_constraints"],
+}
+IN_NOTEBOOKS = (
+    "task", "mdp", "plan", "evaluation", "class", "lesson", "part", "verdict", "wrong", "selection",
+    "difficulty", "failed", "belief", "point", "run", "comparison",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_NOTEBOOKS)
+def test_a_notebook_shows_it_and_names_stay_text(name):
+    for world in ("grid", "hostile"):
+        html = results(world)[name]._repr_html_()
+        assert html.startswith("<")
+        assert "<script>hacked" not in html
+        assert "<img" not in html
+        assert "0x7f" not in html
+        assert len(html) < 1_000_000
+    if not html.startswith("<iframe"):
+        assert len(html) < 30_000
+        assert html.count("<section") == html.count("</section>") == 1
+
+
+def test_a_belief_shows_its_intervals():
+    html = results("grid")["belief"]._repr_html_()
+    assert html.count("<svg") == html.count("90% from") == 8
+    assert results("grid")["point"]._repr_html_().count("90% from") == 0
+
+
+@pytest.mark.parametrize("name", ["plan", "evaluation", "class", "lesson", "wrong", "selection",
+                                  "belief", "point", "run", "comparison"])  # fmt: skip
+def test_records_make_a_table(name):
+    pandas = pytest.importorskip("pandas")
+    result = results("grid")[name]
+    records = result.to_records()
+    frame = pandas.DataFrame(records)
+    assert len(frame) == len(records) > 0
+    assert list(frame.columns) == TABLES.get(name, list(records[0]))
+
+
+def test_rows_of_tables_are_what_the_results_hold():
+    found = results("grid")
+    lesson, known, plan = found["lesson"], found["class"], found["plan"]
+    pairs = [(row["state"], row["action"]) for row in lesson.to_records()]
+    assert pairs == [pair for d in lesson.demonstrations for pair in d]
+    assert [row["demonstration"] for row in lesson.to_records()][-1] == len(lesson.gains) - 1
+    rows = known.to_records()
+    assert [row["words"] for row in rows] == didact.describe(
+        known.cone, [known.task.mdp.feature_name(i) for i in range(8)]
+    )
+    for row in rows:
+        weights = known.task.true_weights.fractions()
+        worth = sum(a * w for a, w in zip(row["normal"], weights, strict=True))
+        assert worth >= 0
+        state, action, other = row["state"], row["action"], row["other"]
+        assert plan.action_values[state, action] >= plan.action_values[state, other] - 1e-9
+    assert found["evaluation"].to_records()[3]["loss"] == found["evaluation"].loss_by_state[3]
+    (wrong,) = found["wrong"].to_records()
+    assert plan.optimal[wrong["state"], wrong["better"]]
+    assert not plan.optimal[wrong["state"], wrong["action"]]
+    chosen = [row for row in found["selection"].to_records() if row["verdict"] == "chosen"]
+    assert [row["episode"] for row in chosen] == sorted(found["selection"].chosen)
+
+
+def test_difficulties_make_a_table():
+    pandas = pytest.importorskip("pandas")
+    rows = didact.rank(["six-cell", "chain"], exact=False)
+    frame = pandas.DataFrame([row.to_dict() for row in rows])
+    assert list(frame["n_pairs"]) == [row.n_pairs for row in rows]
+
+
+@pytest.mark.parametrize("name", ["lesson", "wrong", "verdict", "selection", "difficulty", "belief",
+                                  "point", "run", "comparison"])  # fmt: skip
+def test_dictionaries_are_json(name):
+    document = results("grid")[name].to_dict()
+    assert json.loads(json.dumps(document, allow_nan=False)) is not None
+
+
+def test_a_lesson_from_a_file_shows_its_steps(tmp_path):
+    lesson = results("grid")["lesson"]
+    lesson.save(tmp_path / "lesson.json")
+    loaded = didact.load_lesson(tmp_path / "lesson.json")
+    names = ("demonstration", "step", "state", "action")
+    plain = [{name: row[name] for name in names} for row in lesson.to_records()]
+    assert loaded.to_records() == plain
+    assert loaded._repr_html_().count("<tr>") == 1 + 20
+    assert f"and {lesson.n_pairs - 20} more" in loaded._repr_html_()

@@ -234,7 +234,7 @@ def test_the_table_for_notebooks_escapes_names():
     assert text.count("<tr>") == 4
     point = point_belief(mdp, "own", (), [1.0, 2.0, 3.0])._repr_html_()
     assert "nan" not in point
-    assert "r_hat" not in point
+    assert "R-hat" not in point
 
 
 # ArviZ

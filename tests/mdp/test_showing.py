@@ -24,7 +24,7 @@ def test_a_lesson_from_a_file_needs_its_task(tmp_path):
         loaded.report(tmp_path / "two.html")
     loaded.report(tmp_path / "two.html", task=task)
     assert (tmp_path / "two.html").read_text() == (tmp_path / "one.html").read_text()
-    assert loaded._repr_html_() is None
+    assert loaded._repr_html_().startswith('<section class="didact">')
 
 
 def test_the_command_of_a_report_can_be_given(tmp_path):

@@ -21,6 +21,7 @@ from didact.errors import InvalidParameter, NotMixed
 from didact.files.json import write_json
 from didact.inputs import choice, counted, plain, shown, whole_number
 from didact.mdp import Task
+from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.numerics.intervals import mean_interval
 from didact.random import stream
@@ -47,6 +48,8 @@ class Comparison:
     n_asked: Floats
     share_mixed: Floats
     settings: Mapping[str, Any]
+
+    _repr_html_ = in_notebook("comparison")
 
     def __repr__(self) -> str:
         worlds, strategies = counted(len(self.tasks), "world"), ", ".join(self.strategies)
@@ -92,6 +95,10 @@ class Comparison:
             )
         return rows
 
+    def to_records(self) -> list[dict[str, Any]]:
+        """`table()` of the policy loss: a row for each strategy."""
+        return self.table()
+
     def _baseline(self, name: str | None) -> int:
         if name is None:
             return self.strategies.index("random") if "random" in self.strategies else 0
@@ -113,6 +120,8 @@ class Comparison:
             "share_mixed": self.share_mixed.tolist(),
             "settings": dict(self.settings),
         }
+
+    to_dict = document
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.comparison/1` file."""

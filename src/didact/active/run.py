@@ -13,7 +13,7 @@ from didact.files.json import write_json
 from didact.inputs import counted, shown_name
 from didact.learners.belief import Belief
 from didact.mdp import Demonstration
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats
 
 RUN_FORMAT = "didact.run/1"
@@ -131,6 +131,12 @@ class Run:
             "settings": dict(self.settings),
         }
 
+    to_dict = document
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each answer, and one before the first question: what was known then."""
+        return [step.document() for step in self.steps]
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.run/1` file; `didact check` and `didact learn` read its answers."""
         write_json(self.document(), path)
@@ -142,6 +148,8 @@ class Run:
         style: options of `didact.plots.curve`.
         """
         return show("plot of a run", self, ax, **style)
+
+    _repr_html_ = in_notebook("run")
 
     def __repr__(self) -> str:
         return (

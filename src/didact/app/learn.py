@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from didact.errors import NotMixed
@@ -12,10 +12,11 @@ from didact.files.json import require_writable
 from didact.inputs import plain_document
 from didact.learners import Belief, learn
 from didact.learners.learn import find_learner, option_names
-from didact.learners.summary import plain_settings
 from didact.mdp import Task, load_demonstrations
 from didact.planning import Evaluation, evaluate
 from didact.worlds.opening import open_task
+
+FARES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_actions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,34 +29,12 @@ class Learned:
 
     def document(self) -> dict[str, Any]:
         """The same for machines; what does not exist, as R-hat of a point, is null."""
-        belief, evaluation = self.belief, self.evaluation
-        certificate = belief.certificate
-        found: dict[str, Any] = plain_document(
-            {
-                "task": self.task.name,
-                "learner": belief.learner,
-                "confidence": belief.confidence,
-                "n_demonstrations": len(belief.demonstrations),
-                "n_pairs": sum(len(demonstration) for demonstration in belief.demonstrations),
-                "n_chains": belief.n_chains,
-                "n_draws": belief.n_draws,
-                "features": belief.summary(),
-                "map_log_posterior": belief.map_log_posterior,
-                "best_by_chain": belief.best_by_chain,
-                "acceptance": belief.acceptance,
-                "is_mixed": belief.is_mixed,
-                "warnings": belief.warnings,
-                "certificate": None if certificate is None else asdict(certificate),
-                "evaluation": {
-                    "policy_loss": evaluation.policy_loss,
-                    "worst_policy_loss": evaluation.worst_policy_loss,
-                    "wrong_actions": evaluation.wrong_actions,
-                    "worst_wrong_actions": evaluation.worst_wrong_actions,
-                },
-                "settings": plain_settings(belief),
-            }
+        told = self.belief.to_dict()
+        settings = told.pop("settings")
+        evaluation: dict[str, Any] = plain_document(
+            {name: getattr(self.evaluation, name) for name in FARES}
         )
-        return found
+        return {"task": self.task.name, **told, "evaluation": evaluation, "settings": settings}
 
 
 def learn_source(

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from didact.bec.cone import Cone, cone_of
+from didact.bec.describe import row_words
 from didact.bec.rows import (
     Rows,
     Scope,
@@ -20,7 +21,7 @@ from didact.bec.rows import (
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -32,6 +33,8 @@ from didact.planning.solve import Arithmetic, is_exact_affordable
 
 EXACT_ENTRIES = 100_000
 """`auto` works exactly up to so many states times features."""
+
+STATED = ("state", "action", "other")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,29 @@ class EquivalenceClass:
     cone: Cone
     scope: Scope
     counts: ExactSuccessorFeatures | None
+
+    _repr_html_ = in_notebook("class")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each equality and facet: kind, words, who states it, and its normal.
+
+        state, action, other: the first comparison of two actions that states it. normal: numbers
+        by feature, fractions where the class is exact; it says that normal times weights is >= 0.
+        """
+        return [
+            {
+                "kind": kind,
+                "words": row_words(self.cone, self.task.mdp, row),
+                **dict(zip(STATED, self.rows.statement_of(row), strict=True)),
+                "normal": list(self.rows.normals[row] if exact is None else exact[row]),
+            }
+            for exact in (self.rows.exact,)
+            for kind, rows in (
+                ("equality", self.cone.equalities),
+                ("facet", self.cone.facet_rows()),
+            )
+            for row in rows
+        ]
 
     def __repr__(self) -> str:
         return f"EquivalenceClass({shown_name(self.task.name)!r}, {self.scope}, {self.cone!r})"

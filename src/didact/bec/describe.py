@@ -11,7 +11,8 @@ from didact.bec.cone import Cone
 from didact.bec.directions import TOLERANCE
 from didact.bec.linear import independent
 from didact.bec.words import Kind, describe_half_space
-from didact.inputs import instance
+from didact.inputs import instance, printable
+from didact.mdp import MDP
 
 
 def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "state") -> list[str]:
@@ -33,6 +34,18 @@ def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "st
         for equality, rows in ((True, _telling_equalities(cone)), (False, _telling_facets(cone)))
         for row in rows
     ]
+
+
+def row_words(cone: Cone, mdp: MDP, row: int) -> str:
+    """What one row of a class says about the features of a model, in plain English."""
+    exact = cone.rows.exact
+    return describe_half_space(
+        cone.rows.normals[row].tolist() if exact is None else exact[row],
+        [printable(mdp.feature_name(i)) for i in range(mdp.n_features)],
+        equality=row in cone.equalities,
+        kind="feature" if mdp.has_action_features else "state",
+        weights=cone.true_weights.fractions(),
+    )
 
 
 def _normal(cone: Cone, row: int) -> list[Any]:

@@ -13,7 +13,7 @@ from didact.inputs import choice
 from didact.learners.belief_checks import checked_fields, mixing_problems
 from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats
 
 if TYPE_CHECKING:
@@ -136,6 +136,14 @@ class Belief:
 
         return feature_rows(self)
 
+    to_records = summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines: sizes, `summary()` as features, diagnostics, settings."""
+        from didact.learners.summary import as_document
+
+        return as_document(self)
+
     def to_arviz(self) -> Any:
         """Posterior and sample_stats in the form that the installed ArviZ takes."""
         from didact.learners.summary import as_arviz
@@ -171,10 +179,7 @@ class Belief:
             f"{len(self.demonstrations)} demonstrations)"
         )
 
-    def _repr_html_(self) -> str:
-        from didact.learners.summary import as_html
-
-        return as_html(self)
+    _repr_html_ = in_notebook("belief")
 
     def _once(self, name: str, find: Any) -> Floats:
         """The value, found when it is first asked for, and then read-only."""

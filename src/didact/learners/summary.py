@@ -1,10 +1,10 @@
-"""A belief for people and other tools: rows by feature, a few lines, a small table, ArviZ."""
+"""A belief for people and other tools: rows by feature, a few lines, a JSON object, ArviZ."""
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
+from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
@@ -80,31 +80,28 @@ def in_words(belief: Belief) -> str:
     return "\n".join(lines)
 
 
-def as_html(belief: Belief) -> str:
-    """A small table that needs nothing else; names are escaped."""
-    rows = feature_rows(belief)
-    heads = [name for name in rows[0] if not belief.is_point or name in ("name", "map")]
-    cells = [
-        "".join(f"<td>{html.escape(_written(name, row[name]))}</td>" for name in heads)
-        for row in rows
-    ]
-    told = [*([] if belief.certificate is None else [str(belief.certificate)]), *belief.warnings]
-    return (
-        f"<table><caption>{html.escape(size_in_words(belief))}</caption><thead><tr>"
-        + "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-        + "</tr></thead><tbody>"
-        + "".join(f"<tr>{row}</tr>" for row in cells)
-        + "</tbody></table>"
-        + "".join(f"<p>{html.escape(line)}</p>" for line in told)
+def as_document(belief: Belief) -> dict[str, Any]:
+    """The belief as a JSON object, without its draws; what does not exist is null."""
+    certificate = belief.certificate
+    found: dict[str, Any] = plain_document(
+        {
+            "learner": belief.learner,
+            "confidence": belief.confidence,
+            "n_demonstrations": len(belief.demonstrations),
+            "n_pairs": sum(len(demonstration) for demonstration in belief.demonstrations),
+            "n_chains": belief.n_chains,
+            "n_draws": belief.n_draws,
+            "features": belief.summary(),
+            "map_log_posterior": belief.map_log_posterior,
+            "best_by_chain": belief.best_by_chain,
+            "acceptance": belief.acceptance,
+            "is_mixed": belief.is_mixed,
+            "warnings": belief.warnings,
+            "certificate": None if certificate is None else asdict(certificate),
+            "settings": plain_settings(belief),
+        }
     )
-
-
-def _written(column: str, value: Any) -> str:
-    if column == "name":
-        return str(value)
-    if np.isnan(value):
-        return ""
-    return f"{value:.0f}" if column.startswith("ess") else f"{value:.3g}"
+    return found
 
 
 def as_arviz(belief: Belief) -> Any:

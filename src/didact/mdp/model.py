@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from didact.errors import InvalidModel, InvalidNumber
 from didact.inputs import is_whole, plain_array, shown
 from didact.mdp.distributions import SUM_TOLERANCE, divide_by_sums
+from didact.mdp.showing import in_notebook
 from didact.mdp.transitions import Transitions, require_index
 from didact.numerics.exact import Numbers, read_number
 
@@ -136,6 +137,8 @@ class MDP:
         feature: the feature's number.
         """
         return self.feature_names[feature] if self.feature_names else f"feature {feature}"
+
+    _repr_html_ = in_notebook("model")
 
     def __repr__(self) -> str:
         return (

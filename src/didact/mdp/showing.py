@@ -5,6 +5,7 @@ The names stand here as text, so that no room imports one above it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,17 @@ SHOWN = {
     "report": "didact.app.explain:write_lesson_page",
     "lesson": "didact.app.explain:lesson_in_notebook",
     "task": "didact.app.explain:task_in_notebook",
+    "model": "didact.report.page.notebook:mdp_fragment",
+    "plan": "didact.report.page.notebook:plan_fragment",
+    "evaluation": "didact.report.page.notebook:evaluation_fragment",
+    "class": "didact.report.page.notebook:class_fragment",
+    "lesson from a file": "didact.report.page.notebook:lesson_table",
+    "verdict": "didact.report.page.notebook:verdict_fragment",
+    "selection": "didact.report.page.notebook:selection_fragment",
+    "difficulty": "didact.report.page.notebook:difficulty_fragment",
+    "belief": "didact.report.page.belief:belief_in_notebook",
+    "run": "didact.report.page.notebook:run_fragment",
+    "comparison": "didact.report.page.notebook:comparison_fragment",
     "plot of a task": "didact.plots:world",
     "plot of a plan": "didact.plots:plan",
     "plot of a class": "didact.plots:cone",
@@ -21,6 +33,16 @@ SHOWN = {
     "plot of a belief": "didact.plots:posterior",
     "plot of a run": "didact.plots:curve",
 }
+
+
+def in_notebook(kind: str) -> Callable[[Any], str]:
+    """The method `_repr_html_` of a kind of result."""
+
+    def _repr_html_(self: Any) -> str:
+        html: str = show(kind, self)
+        return html
+
+    return _repr_html_
 
 
 def show(what: str, *arguments: Any, **options: Any) -> Any:

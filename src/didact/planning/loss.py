@@ -16,6 +16,7 @@ from didact.errors import InvalidModel
 from didact.inputs import instance
 from didact.mdp import MDP, Task, as_task
 from didact.mdp.idle import idle_states
+from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.planning.floats import plan_in_floats
 from didact.planning.linear import discounted_sums
@@ -46,6 +47,16 @@ class Evaluation:
     worst_loss_by_state: Floats
     wrong_by_state: Floats
     error_bound: float
+
+    _repr_html_ = in_notebook("evaluation")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each state: state, loss, worst_loss, and wrong, the share of wrong actions."""
+        columns = (self.loss_by_state, self.worst_loss_by_state, self.wrong_by_state)
+        return [
+            {"state": s, "loss": float(loss), "worst_loss": float(worst), "wrong": float(wrong)}
+            for s, (loss, worst, wrong) in enumerate(zip(*columns, strict=True))
+        ]
 
     def __repr__(self) -> str:
         worst = f"{self.worst_policy_loss:.4g} with ties broken badly"

@@ -19,7 +19,7 @@ from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.idle import idle_states
 from didact.mdp.model import as_weights
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats, Numbers
 from didact.planning.derived import reward_table
 from didact.planning.floats import FloatPlan, plan_in_floats
@@ -56,6 +56,15 @@ class Plan:
     n_close: int
     n_settled: int
     exact_values: tuple[Fraction | None, ...] | None = None
+
+    _repr_html_ = in_notebook("plan")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each state: state, value, and the list of its optimal actions."""
+        return [
+            {"state": s, "value": float(value), "optimal": self.optimal_actions(s)}
+            for s, value in enumerate(self.values)
+        ]
 
     def __repr__(self) -> str:
         n_states, n_actions = self.optimal.shape

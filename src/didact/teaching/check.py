@@ -13,6 +13,8 @@ from didact.bec.linear import primitive
 from didact.bec.rows import Scope, demonstrated_pairs
 from didact.inputs import counted, instance
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
+from didact.mdp.showing import in_notebook
+from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
@@ -68,6 +70,21 @@ class Verdict:
     arithmetic: str
     proof: Mapping[str, Any] | None
     n_close_calls: int = 0
+
+    _repr_html_ = in_notebook("verdict")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines, without the proof; fractions as texts."""
+        return {
+            **{name: value for name, value in vars(self).items() if name != "proof"},
+            "wrong": self.to_records(),
+            "witness": number_texts(self.witness),
+            "missing": None if self.missing is None else list(self.missing),
+        }
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each wrong step: where it is, what was shown, what is better, by how much."""
+        return [vars(w) | {"contradicted_by": list(w.contradicted_by)} for w in self.wrong]
 
     def __repr__(self) -> str:
         proof = ", with a proof" if self.proof is not None else ""

@@ -12,7 +12,7 @@ from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
-from didact.mdp import Demonstration, Task
+from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
 
@@ -187,6 +187,22 @@ class Lesson:
             "proof": None if self.proof is None else dict(self.proof),
         } | ({"n_close_calls": self.n_close_calls} if self.n_close_calls else {})
 
+    to_dict = document
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each step: demonstration and step from 0, state, action, and their names.
+
+        The names are left out for a lesson from a file, which does not hold its task.
+        """
+        mdp = None if self.known is None else self.known.task.mdp
+        records = []
+        for number, demonstration in enumerate(self.demonstrations):
+            for step, (s, a) in enumerate(demonstration):
+                row = {"demonstration": number, "step": step, "state": s, "action": a}
+                names = {} if mdp is None else _names(mdp, s, a)
+                records.append({**row, **names})
+        return records
+
     def report(
         self,
         path: str | os.PathLike[str],
@@ -217,12 +233,14 @@ class Lesson:
         """
         return show("plot of a lesson", self, ax, **style)
 
-    def _repr_html_(self) -> str | None:
-        """The page in a frame, for a notebook; nothing for a lesson from a file."""
+    def _repr_html_(self) -> str:
+        """The page in a frame, for a notebook; the steps alone for a lesson from a file."""
         known = self.known
-        if known is None:
-            return None
-        html: str = show("lesson", self, task=known.task, known=known)
+        html: str = (
+            show("lesson from a file", self)
+            if known is None
+            else show("lesson", self, task=known.task, known=known)
+        )
         return html
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -231,6 +249,10 @@ class Lesson:
         path: of the file.
         """
         write_json(self.document(), path)
+
+
+def _names(mdp: MDP, state: int, action: int) -> dict[str, str]:
+    return {"state_name": mdp.state_name(state), "action_name": mdp.action_name(action)}
 
 
 def _number(value: int | Fraction | None) -> int | float | str | None:

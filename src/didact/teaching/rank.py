@@ -22,7 +22,7 @@ from didact.bec.rows import scope_states
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Task
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
 from didact.teaching.bounds import fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -124,6 +124,8 @@ class Difficulty:
     seconds: float = 0.0
     error: str | None = None
 
+    _repr_html_ = in_notebook("difficulty")
+
     def __repr__(self) -> str:
         name = f"{shown_name(self.name)!r}"
         if self.error is not None:
@@ -136,6 +138,8 @@ class Difficulty:
     def document(self) -> dict[str, Any]:
         """The same for machines."""
         return dict(vars(self))
+
+    to_dict = document
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the smallest lessons and their bounds; many rows: `didact.plots.difficulty`.

@@ -21,7 +21,7 @@ from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task, as_demonstrations, as_task
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
@@ -73,6 +73,25 @@ class Selection:
     verdict: Verdict
     demonstrations: tuple[Demonstration, ...] = field(repr=False)
 
+    _repr_html_ = in_notebook("selection")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each episode: its number, what becomes of it, what it newly covers.
+
+        verdict: 'chosen', 'redundant', 'contradicting' or 'left out'.
+        """
+        gains = dict(zip(self.chosen, self.gains, strict=True))
+        verdicts = {
+            **dict.fromkeys(self.left_out, "left out"),
+            **dict.fromkeys(self.redundant, "redundant"),
+            **{c.episode: "contradicting" for c in self.contradicting},
+            **dict.fromkeys(self.chosen, "chosen"),
+        }
+        return [
+            {"episode": number, "verdict": verdict, "new_constraints": gains.get(number, 0)}
+            for number, verdict in sorted(verdicts.items())
+        ]
+
     def __repr__(self) -> str:
         chosen = f"{len(self.chosen)} of {counted(self.n_episodes, 'episode')} chosen"
         covered = f"{self.n_covered} of {counted(self.n_elements, 'constraint')} covered"
@@ -104,6 +123,8 @@ class Selection:
             "closed": verdict.closed,
             "arithmetic": verdict.arithmetic,
         }
+
+    to_dict = document
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw how much is covered after each chosen episode.

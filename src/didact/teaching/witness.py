@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass
+from didact.bec.describe import row_words
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.proofs import Proof, prove
 from didact.bec.rows import demonstrated_pairs
-from didact.bec.words import describe_half_space
-from didact.inputs import printable
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Numbers
 from didact.planning import Plan, evaluate, solve
@@ -71,12 +70,4 @@ def witness_plan(mdp: MDP, witness: Sequence[Fraction], arithmetic: Arithmetic =
 
 def row_in_words(known: EquivalenceClass, row: int) -> str:
     """What a row says about the features, in plain English."""
-    rows, mdp = known.rows, known.task.mdp
-    normal: Any = rows.normals[row].tolist() if rows.exact is None else rows.exact[row]
-    return describe_half_space(
-        normal,
-        [printable(mdp.feature_name(i)) for i in range(mdp.n_features)],
-        equality=row in known.cone.equalities,
-        kind="feature" if mdp.has_action_features else "state",
-        weights=known.task.true_weights.fractions(),
-    )
+    return row_words(known.cone, known.task.mdp, row)

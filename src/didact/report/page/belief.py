@@ -27,13 +27,22 @@ class Interval:
     ends: tuple[float, float] | None
 
 
+def belief_in_notebook(belief: Belief) -> str:
+    """The table of a belief whose task is not at hand."""
+    return _fragment(size_in_words(belief), belief, None)
+
+
 def belief_fragment(task: Task, belief: Belief, evaluation: Evaluation | None = None) -> str:
     """HTML that stands alone in any page: a table with drawn intervals, and words."""
+    return _fragment(f"{task.name}: {size_in_words(belief)}", belief, evaluation)
+
+
+def _fragment(title: str, belief: Belief, evaluation: Evaluation | None) -> str:
     rows = belief.summary()
     scale = Scale.of(rows)
     return render(
         "belief.html.jinja",
-        title=f"{task.name}: {size_in_words(belief)}",
+        title=title,
         heads=[*weight_cells(belief, rows[0]), "90% interval"],
         rows=[(weight_cells(belief, row).values(), _interval(scale, row)) for row in rows],
         lines=[*told_lines(belief, evaluation), *(f"Warning: {w}" for w in belief.warnings)],

@@ -1,0 +1,154 @@
+"""Results in a notebook: what each says in a sentence, and its rows as a small table.
+
+A notebook has its own style, so these pieces bring none. Pages that play stand in frames of their
+own: see `lesson`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from didact.active import Comparison, Run
+from didact.bec.classes import EquivalenceClass
+from didact.inputs import counted, shown_name
+from didact.mdp import MDP
+from didact.planning import Evaluation, Plan
+from didact.report.page.svg import amount
+from didact.report.page.templates import render
+from didact.report.page.words import task_words
+from didact.report.verdicts import between
+from didact.teaching import Difficulty, Lesson, Selection, Verdict
+
+MOST_ROWS = 20
+"""Rows of a table; the others are counted."""
+
+
+def result_fragment(
+    title: str,
+    lines: Iterable[str] = (),
+    records: Sequence[Mapping[str, Any]] = (),
+    columns: Sequence[str] = (),
+) -> str:
+    """A title, sentences, and records as a table of the named columns."""
+    rows = [[_written(record[name]) for name in columns] for record in records[:MOST_ROWS]]
+    return render(
+        "result.html.jinja",
+        title=title,
+        lines=list(lines),
+        heads=[name.replace("_", " ") for name in columns],
+        rows=rows,
+        n_more=max(len(records) - MOST_ROWS, 0),
+    )
+
+
+def _written(value: Any) -> str:
+    """A cell for people."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return amount(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(_written(entry) for entry in islice(value, 8)) or "–"
+    return shown_name(str(value), 160)
+
+
+def mdp_fragment(mdp: MDP) -> str:
+    """The sizes of a model."""
+    names = [mdp.feature_name(i) for i in range(min(mdp.n_features, 12))]
+    return result_fragment(task_words(mdp), [f"features: {_written(names)}"])
+
+
+def plan_fragment(plan: Plan) -> str:
+    """What is best in each state."""
+    how = f"{plan.arithmetic}; {'proved' if plan.is_proved else 'not all comparisons are decided'}"
+    title = f"Optimal actions of {counted(len(plan.values), 'state')}"
+    return result_fragment(title, [how], plan.to_records(), ("state", "value", "optimal"))
+
+
+def evaluation_fragment(found: Evaluation) -> str:
+    """How a policy fares, and where it loses."""
+    from didact.report.beliefs import evaluation_line
+
+    worst = sorted(found.to_records(), key=lambda row: -row["worst_loss"])
+    losing = [row for row in worst if row["worst_loss"] > 0]
+    columns = ("state", "loss", "worst_loss", "wrong")
+    return result_fragment("A policy", [evaluation_line(found)], losing, columns)
+
+
+def class_fragment(known: EquivalenceClass) -> str:
+    """The constraints that define the behaviour, in words."""
+    cone = known.cone
+    n = cone.n_facets + len(cone.equalities)
+    title = f"{shown_name(known.task.name)}: {counted(n, 'constraint')}"
+    line = (
+        f"All rewards with the same optimal actions: {counted(known.rows.n_rows, 'half-space')}, "
+        f"of which {n} say everything; {known.arithmetic}."
+    )
+    return result_fragment(title, [line], known.to_records(), ("kind", "words"))
+
+
+def lesson_table(lesson: Lesson) -> str:
+    """A lesson from a file, whose world is not at hand: its steps."""
+    line = f"{lesson.status}; report and plot need its task"
+    title = f"Lesson for {shown_name(lesson.task_name)}"
+    columns = ("demonstration", "step", "state", "action")
+    return result_fragment(title, [line], lesson.to_records(), columns)
+
+
+def verdict_fragment(verdict: Verdict) -> str:
+    """Whether demonstrations teach, and what is wrong with them."""
+    title = "They teach it." if verdict.teaches else "They do NOT teach it."
+    lines = [f"{verdict.arithmetic}{', with a proof' if verdict.proof is not None else ''}"]
+    if verdict.missing_words is not None:
+        lines.append(f"open: {verdict.missing_words}")
+    if verdict.loss is not None:
+        lines.append(f"a learner may still lose {amount(verdict.loss)}")
+    columns = ("demonstration", "step", "state", "action", "better", "gap")
+    return result_fragment(title, lines, verdict.to_records(), columns)
+
+
+def selection_fragment(found: Selection) -> str:
+    """What to keep of a recording."""
+    chosen = f"{len(found.chosen)} of {counted(found.n_episodes, 'episode')}"
+    title = f"{shown_name(found.task_name)}: keep {chosen}"
+    teaches = "They teach it." if found.teaches else "They do NOT teach it."
+    covered = f"{found.n_covered} of {counted(found.n_elements, 'constraint')} covered."
+    columns = ("episode", "verdict", "new_constraints")
+    return result_fragment(title, [f"{teaches} {covered}"], found.to_records(), columns)
+
+
+def difficulty_fragment(row: Difficulty) -> str:
+    """How hard a task is to teach."""
+    if row.error is not None:
+        return result_fragment(shown_name(row.name), [f"no numbers: {row.error}"])
+    whole = between(row.fewest_demonstrations, row.n_demonstrations)
+    pairs = between(row.fewest_pairs, row.n_pairs)
+    lines = [
+        f"demonstrations: {whole}; pairs: {pairs}",
+        f"{row.n_states} states, {row.n_features} features, "
+        f"{row.n_facets} facets, {row.n_equalities} equalities",
+    ]
+    return result_fragment(shown_name(row.name), lines)
+
+
+def run_fragment(run: Run) -> str:
+    """What was asked, and what was known after each answer."""
+    from didact.active.run import ENDINGS
+
+    title = f"{shown_name(run.task_name)}: {counted(run.n_queries, 'question')} by {run.strategy}"
+    columns = ("number", "state", "policy_loss", "wrong_actions", "value_at_risk", "sure", "mixed")
+    return result_fragment(title, [ENDINGS[run.ended]], run.to_records(), columns)
+
+
+def comparison_fragment(found: Comparison) -> str:
+    """Strategies against each other."""
+    title = f"{counted(len(found.tasks), 'world')}, {counted(found.n_queries, 'question')} each"
+    columns = ("strategy", "area", "difference", "low", "high", "n_better", "share_mixed")
+    line = "area: mean policy loss; difference to the baseline with its 95% interval"
+    return result_fragment(title, [line], found.to_records(), columns)
