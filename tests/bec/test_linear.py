@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from fractions import Fraction
 
 import flint
@@ -13,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec import linear
-from didact.bec.linear import dot, independent, null_basis, primitive, row_reduced, unit_floats
+from didact.bec.linear import (
+    basis_of,
+    completed_basis,
+    dot,
+    independent,
+    null_basis,
+    primitive,
+    row_reduced,
+    unit_floats,
+)
 
 ENTRIES = st.integers(-3, 3)
 FRACTIONS = st.fractions(min_value=-5, max_value=5, max_denominator=30)
@@ -89,3 +99,40 @@ def test_floats_of_huge_rows_do_not_overflow():
     big = 10**300
     floats = unit_floats([(3 * big, -4 * big), (big**2, 1), (0, 0), (3, 4)])
     np.testing.assert_allclose(floats, [[0.6, -0.8], [1, 0], [0, 0], [0.6, 0.8]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("n_targets", [1, 3, 20], ids=["solved", "mostly eliminated", "eliminated"])
+@pytest.mark.parametrize("size", [1, 3, 9, 26])
+def test_coordinates_and_directions_are_those_of_the_basis(size, n_targets):
+    generator = random.Random(size * 100 + n_targets)
+
+    def rows(count):
+        return [
+            tuple(generator.randrange(-(10**9), 10**9) for _ in range(size)) for _ in range(count)
+        ]
+
+    members, targets = rows(size + 1), rows(n_targets)
+    basis = basis_of(members, range(1, size + 1))
+    found, denominator = basis.coordinates(targets)
+    assert denominator > 0
+    for target, coordinates in zip(targets, found, strict=True):
+        combined = [dot(coordinates, column) for column in zip(*members[1:], strict=True)]
+        assert combined == [denominator * entry for entry in target]
+    slopes = rows(1)[0]
+    ratios = {
+        Fraction(dot(member, basis.direction(slopes)), slope)
+        for member, slope in zip(members[1:], slopes, strict=True)
+    }
+    assert len(ratios) == 1 and ratios.pop() > 0
+
+
+def test_dependent_rows_are_no_basis():
+    assert basis_of([(1, 2), (2, 4)], [0, 1]) is None
+    prime = 2**61 - 1
+    assert basis_of([(prime, 0), (0, 1)], [0, 1]) is not None
+
+
+def test_a_basis_is_completed_by_late_rows_where_early_ones_do_not_span():
+    rows = [(1, 0, 0), *[(0, n, 0) for n in range(1, 20)], (0, 0, 5)]
+    assert completed_basis(rows, [0]).members == (0, 1, 20)
+    assert completed_basis(rows[:-1], [0]) is None

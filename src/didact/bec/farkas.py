@@ -23,7 +23,6 @@ from didact.bec.linear import (
     basis_of,
     completed_basis,
     dot,
-    integers,
     matrix,
     negated,
     null_basis,
@@ -107,7 +106,8 @@ def _decide_in_span(rows: list[Row], target: Row, proposer: Proposer) -> Inside 
     support, direction = _proposal(rows, target, proposer)
     basis = completed_basis(rows, support)
     assert basis is not None, "the rows span the space"
-    multipliers = basis.combination(basis.coordinates([target])[0])
+    (coordinates,), denominator = basis.coordinates([target])
+    multipliers = basis.combination(coordinates, denominator)
     if multipliers is not None:
         return Inside(multipliers, False)
     exact = matrix(rows)
@@ -130,22 +130,22 @@ def _repaired(rows: list[Row], basis: Basis, support: set[int], direction: Row) 
     slopes = [
         0 if member in support else max(0, dot(rows[member], direction)) for member in basis.members
     ]
-    return tuple(products(basis.inverse.transpose(), tuple(slopes)))
+    return basis.direction(tuple(slopes))
 
 
 def _pivot(rows: list[Row], exact: fmpz_mat, target: Row, basis: Basis | None) -> Inside | Outside:
     """Exchange basis members, least indices first, until one of Farkas' alternatives shows."""
     while basis is not None:
-        coordinates = basis.coordinates([target])[0]
+        (coordinates,), denominator = basis.coordinates([target])
         negative = [
             (member, place) for place, member in enumerate(basis.members) if coordinates[place] < 0
         ]
         if not negative:
-            multipliers = basis.combination(coordinates)
+            multipliers = basis.combination(coordinates, denominator)
             assert multipliers is not None
             return Inside(multipliers, True)
         place = min(negative)[1]
-        normal = integers(basis.inverse)[place]
+        normal = basis.direction(tuple(int(other == place) for other in range(len(coordinates))))
         slopes = products(exact, normal)
         entering = next((index for index, slope in enumerate(slopes) if slope < 0), None)
         if entering is None:

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from didact.numerics.texts import short_repr
 
 if TYPE_CHECKING:
-    from flint import fmpq, fmpz_mat
+    from flint import fmpq, fmpz, fmpz_mat
 
 Row = tuple[int, ...]
 Floats = NDArray[np.float64]
 _PRIME = 2**61 - 1
+_SOLVED_ALONE = 8
+"""A basis of at least this many members for each target is solved, not eliminated."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,42 @@ class Multipliers:
 
 @dataclass(frozen=True)
 class Basis:
-    """Generators that form a basis of the space: inverse / determinant maps rows to coordinates."""
+    """Generators that form a basis of the space: the columns of a matrix that can be inverted."""
 
     members: tuple[int, ...]
-    inverse: fmpz_mat
-    determinant: int
+    columns: fmpz_mat
 
-    def coordinates(self, targets: Sequence[Row]) -> list[Row]:
-        """For each target its coordinates in the basis, times the determinant, which is > 0."""
-        return integers((self.inverse * matrix(targets).transpose()).transpose())
+    def coordinates(self, targets: Sequence[Row]) -> tuple[list[Row], int]:
+        """For each target its coordinates in the basis, and what all of them are divided by, > 0.
 
-    def combination(self, coordinates: Row) -> Multipliers | None:
+        A few targets of many entries are solved for one by one; elimination serves the others.
+        """
+        size, wanted = len(self.members), matrix(targets).transpose()
+        if _SOLVED_ALONE * len(targets) <= size:
+            return _solved(self.columns, wanted)
+        sides = zip(self.columns.tolist(), wanted.tolist(), strict=True)
+        echelon, denominator, _ = matrix([[*left, *right] for left, right in sides]).rref()
+        sign = 1 if denominator > 0 else -1
+        columns = list(zip(*echelon.tolist(), strict=True))
+        found = [tuple(sign * int(entry) for entry in column) for column in columns[size:]]
+        return found, sign * int(denominator)
+
+    def direction(self, slopes: Row) -> Row:
+        """The direction whose products with the members are the slopes, times some factor > 0."""
+        return _solved(self.columns.transpose(), matrix([slopes]).transpose())[0][0]
+
+    def combination(self, coordinates: Row, denominator: int) -> Multipliers | None:
         """The multipliers that the coordinates are, or None when one of them is negative."""
         if min(coordinates) < 0:
             return None
-        return reduced_multipliers(
-            dict(zip(self.members, coordinates, strict=True)), self.determinant
-        )
+        return reduced_multipliers(dict(zip(self.members, coordinates, strict=True)), denominator)
+
+
+def _solved(columns: fmpz_mat, wanted: fmpz_mat) -> tuple[list[Row], int]:
+    """For each wanted column its coordinates, and what all of them are divided by, > 0."""
+    solution: Any = columns.solve(wanted)
+    numerators, denominator = solution.numer_denom()
+    return integers(numerators.transpose()), int(denominator)
 
 
 def primitive(vector: Sequence[int | Fraction | fmpq]) -> Row:
@@ -97,7 +118,7 @@ def negated(row: Row) -> Row:
     return tuple(-entry for entry in row)
 
 
-def matrix(rows: Sequence[Sequence[int]]) -> fmpz_mat:
+def matrix(rows: Sequence[Sequence[int | fmpz]]) -> fmpz_mat:
     """The rows as one FLINT matrix."""
     from flint import fmpz_mat
 
@@ -153,7 +174,13 @@ def independent(rows: Sequence[Row]) -> list[int]:
     echelon, rank = nmod_mat(exact, _PRIME).rref()
     if rank < min(exact.nrows(), exact.ncols()):
         return row_reduced(integers(exact))[1]
-    return _pivot_columns([[int(entry) for entry in row] for row in echelon.tolist()[:rank]])
+    pivots = [0] * rank
+    for row in range(rank):
+        column = pivots[row - 1] + 1 if row else 0
+        while not int(echelon[row, column]):
+            column += 1
+        pivots[row] = column
+    return pivots
 
 
 def _pivot_columns(echelon: Sequence[Sequence[int]]) -> list[int]:
@@ -162,32 +189,34 @@ def _pivot_columns(echelon: Sequence[Sequence[int]]) -> list[int]:
 
 def basis_of(rows: Sequence[Row], members: Sequence[int]) -> Basis | None:
     """The basis that these square many rows form, or None when they are dependent."""
-    size = len(members)
-    columns = zip(*(rows[member] for member in members), strict=True)
-    augmented = [
-        [*column, *(int(place == other) for other in range(size))]
-        for place, column in enumerate(columns)
-    ]
-    echelon, determinant, _ = matrix(augmented).rref()
-    if any(echelon[place, place] != determinant for place in range(size)):
+    from flint import nmod_mat
+
+    columns = matrix([rows[member] for member in members]).transpose()
+    if not int(nmod_mat(columns, _PRIME).det()) and columns.rank() < len(members):
         return None
-    sign = 1 if determinant > 0 else -1
-    inverse = [[sign * int(entry) for entry in row[size:]] for row in echelon.tolist()]
-    return Basis(tuple(members), matrix(inverse), sign * int(determinant))
+    return Basis(tuple(members), columns)
 
 
 def completed_basis(rows: Sequence[Row], support: Sequence[int]) -> Basis | None:
-    """A basis among the rows, the support first, or None when the rows do not span the space."""
+    """A basis among the rows, the support first, or None when the rows do not span the space.
+
+    Late rows are looked at only where early ones do not span.
+    """
     if not rows:
         return None
-    if len(support) == len(rows[0]):
+    width = len(rows[0])
+    if len(support) == width:
         basis = basis_of(rows, support)
         if basis is not None:
             return basis
     chosen = set(support)
     order = [*support, *(index for index in range(len(rows)) if index not in chosen)]
-    members = [order[place] for place in independent([rows[index] for index in order])]
-    return basis_of(rows, members) if len(members) == len(rows[0]) else None
+    for reach in (2 * width, len(order)):
+        early = order[:reach]
+        members = [early[place] for place in independent([rows[index] for index in early])]
+        if len(members) == width:
+            return basis_of(rows, members)
+    return None
 
 
 def reduced_multipliers(numerators: dict[int, int], denominator: int) -> Multipliers:

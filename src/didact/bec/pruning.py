@@ -2,9 +2,9 @@
 
 A point strictly inside cuts the cone in a polytope whose vertices are the facets, so the exact
 minimum of any direction over that slice is a facet, ties broken by coordinates (Clarkson's ray
-shooting). Rays are tested against the facets found so far, and one exact inverse certifies every
-ray in the simplicial cone of the same facets at once. It ends because every round certifies a ray
-or finds a facet.
+shooting). Rays are tested against the facets found so far, and one exact elimination certifies
+every ray in the simplicial cone of the same facets at once. It ends because every round certifies
+a ray or finds a facet.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Pruning:
         return primitive([scale * step + shift * entry for step, entry in steps])
 
     def certify(self, ray: int, support: list[int]) -> None:
-        """Certify the ray and all pending rays in the same simplicial cone by one inverse."""
+        """Certify the ray and all pending rays in the same simplicial cone by one elimination."""
         vectors = self.rays.vectors
         basis = completed_basis([vectors[facet] for facet in self.facets], support)
         if basis is None:
@@ -121,9 +121,9 @@ class Pruning:
             inverse = np.linalg.pinv(self.floats[members])
             likely = (self.floats[waiting] @ inverse > -_TOLERANCE).all(axis=1)
         targets = [ray, *waiting[likely].tolist()]
-        coordinates = basis.coordinates([vectors[target] for target in targets])
-        for target, coordinate in zip(targets, coordinates, strict=True):
-            multipliers = basis.combination(coordinate)
+        found, denominator = basis.coordinates([vectors[target] for target in targets])
+        for target, coordinates in zip(targets, found, strict=True):
+            multipliers = basis.combination(coordinates, denominator)
             if multipliers is not None:
                 self.certificates[target] = renamed(multipliers, self.facets)
                 del self.pending[target]

@@ -108,7 +108,8 @@ class Lift:
             return Multipliers((), (), 1)
         assert self.basis is not None
         amounts: dict[int, int] = {}
-        coordinates = self.basis.coordinates([tuple(member[pivot] for pivot in self.pivots)])[0]
+        short = tuple(member[pivot] for pivot in self.pivots)
+        (coordinates,), denominator = self.basis.coordinates([short])
         for place, amount in zip(self.basis.members, coordinates, strict=True):
             index = self.equalities[place]
             if amount < 0:
@@ -117,7 +118,7 @@ class Lift:
                     return self._decided(member)
                 index = negative.indices[0]
             amounts[index] = abs(amount)
-        return reduced_multipliers(amounts, self.basis.determinant)
+        return reduced_multipliers(amounts, denominator)
 
     def _decided(self, member: Row) -> Multipliers:
         decision = decide(self.rows, member, proposer=self.proposer)
