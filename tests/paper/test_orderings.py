@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from dataclasses import replace
 
 import pytest
 
 from didact.app.reproduce import reproduce
 from didact.studies.estimates import estimate
-from didact.studies.paper import active, chain, table1
+from didact.studies.paper import active, chain
 from didact.studies.paper.table1_trials import (
     BIRL,
     CLOSED,
@@ -17,7 +19,6 @@ from didact.studies.paper.table1_trials import (
     REDUNDANT,
     SAME_SIZE,
     SCOT,
-    trial,
 )
 from didact.studies.registry import BUILT_IN
 
@@ -26,10 +27,21 @@ NOT_REPRODUCED = {("active", "entropy")}
 
 
 @pytest.fixture(scope="module")
-def teachers():
-    """Three worlds of the table, with short chains."""
-    settings = replace(table1.STUDY.quick, trials=3, steps=2000, chains=1, starts=1)
-    return [trial(settings, number) for number in range(settings.trials)]
+def quick(tmp_path_factory):
+    """All studies on their quick settings, run by the first process that needs them."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with open(folder / "quick.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return reproduce(["all"], quick=True, out=folder / "quick", jobs=2)
+
+
+@pytest.fixture(scope="module")
+def teachers(quick):
+    """The table's trials, a world each."""
+    (report,) = [report for report in quick.reports if report.study.name == "table1"]
+    return list(report.records.values())
 
 
 def mean(records, row, *path):
@@ -95,13 +107,6 @@ def test_the_teaching_sequence_beats_random_questions():
         for name in settings.strategies
     }
     assert areas["scot"] < areas["random"]
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """All studies on their quick settings."""
-    folder = tmp_path_factory.mktemp("quick")
-    return reproduce(["all"], quick=True, out=folder, jobs=2)
 
 
 def test_all_on_the_quick_settings(quick):
