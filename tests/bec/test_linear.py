@@ -123,7 +123,8 @@ def test_coordinates_and_directions_are_those_of_the_basis(size, n_targets):
         Fraction(dot(member, basis.direction(slopes)), slope)
         for member, slope in zip(members[1:], slopes, strict=True)
     }
-    assert len(ratios) == 1 and ratios.pop() > 0
+    assert len(ratios) == 1
+    assert ratios.pop() > 0
 
 
 def test_dependent_rows_are_no_basis():

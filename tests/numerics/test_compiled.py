@@ -188,6 +188,25 @@ print(smooth.is_at_hand(), len(smooth.compiled.signatures))
     assert printed == ["True 1"]
 
 
+def test_many_small_calls_are_one_large_one(run) -> None:
+    """Plain until the compiler would have paid; then what is cached, and at last what is not."""
+    small = """
+import itertools, sys
+import didact.numerics.compiled as room
+room.perf_counter = itertools.count(step=0.125).__next__
+def way():
+    smooth.run(10, *arguments(50))
+    return "numba" in sys.modules and len(smooth._dispatcher().signatures)
+print(*(way() for _ in range(55)))
+"""
+    compiling, *first = run(small)
+    assert compiling == "compiling smooth, once on this machine"
+    plain = [False] * 4
+    (counts,), (again,) = first, run(small)
+    assert counts.split() == [*map(str, plain), *["0"] * 36, *["1"] * 15]
+    assert again.split() == [*map(str, plain), *["1"] * 51]
+
+
 def test_named_tuples_and_filled_holes_give_the_same_bits_and_are_cached(run) -> None:
     both = """
 for way in (fill_squared, fill_halved):

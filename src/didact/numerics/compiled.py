@@ -17,6 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from time import perf_counter
 from types import CodeType, FunctionType
 from typing import Any, get_type_hints
 
@@ -29,6 +30,12 @@ _one_at_a_time = threading.RLock()
 
 WORTH_COMPILING = 400_000
 """Inner-loop steps from which loading the compiler pays."""
+
+WORTH_LOADING, WORTH_A_TWIN = 0.5, 5.0
+"""Seconds of plain kernels that would have paid for the compiler, of one for compiling it."""
+
+_seconds_run_plain = 0.0
+"""Of all kernels, in this process."""
 
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 """Kernels allocate nothing, so the references to arrays that they are given need not be counted."""
@@ -44,6 +51,7 @@ class Kernel:
         self.__name__ = plain.__name__
         self._twin: Any = None
         self._at_hand = False
+        self._seconds = 0.0
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the plain function."""
@@ -77,11 +85,27 @@ class Kernel:
     def run(self, work: int, *arguments: Any) -> Any:
         """Call the kernel the faster way for about `work` inner-loop steps.
 
-        Arrays change in place; read-only arrays are only read.
+        Many small calls are one large one: they run plain until what they did would have paid for
+        the compiler. Arrays change in place; read-only arrays are only read.
         """
-        if work >= WORTH_COMPILING or ("numba" in sys.modules and self.is_at_hand()):
+        if work >= WORTH_COMPILING or self._is_paid_for():
             return self.compiled(*arguments)
-        return self.run_plain(*arguments)
+        began = perf_counter()
+        try:
+            return self.run_plain(*arguments)
+        finally:
+            self._count(perf_counter() - began)
+
+    def _is_paid_for(self) -> bool:
+        """Whether the twin is at hand, or plain kernels took as long as having it would have."""
+        if "numba" not in sys.modules and _seconds_run_plain < WORTH_LOADING:
+            return False
+        return self.is_at_hand() or self._seconds >= WORTH_A_TWIN
+
+    def _count(self, seconds: float) -> None:
+        global _seconds_run_plain
+        self._seconds += seconds
+        _seconds_run_plain += seconds
 
     def run_plain(self, *arguments: Any) -> Any:
         """Call the plain function on lists, which are quicker there, and copy back what changed."""
