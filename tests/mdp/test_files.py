@@ -292,7 +292,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "state_names[0] must be a string; it is 1.5",
     ),
     "names text": (changed(action_names="ab"), "action_names must be a list or null"),
-    "names surrogate": (raw("state_names", '["a", "\\ud800"]'), "state_names[1] must be text"),
+    "names surrogate": (raw("state_names", '["a", "\\ud800"]'), "texts must hold whole signs"),
     "name number": (raw("name", "1.5"), "name must be a string; it is 1.5"),
     "name null": (changed(name=None), "name must be a string"),
     "layout text": (changed(layout="grid"), "layout must be null or an object"),

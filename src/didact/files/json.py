@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -17,6 +18,9 @@ from didact.errors import InvalidFile
 from didact.files.reading import read_text, reason_of, shown_path
 from didact.inputs import shown
 from didact.numerics.exact import MAX_DIGITS
+
+HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half of a sign, or one of two halves."""
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -43,9 +47,22 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 def parse_json(text: str) -> Any:
     """The value of a JSON text: decimals as Decimal, no NaN, no repeated keys."""
-    return json.loads(
+    value = json.loads(
         text, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=_without_repeats
     )
+    if HALF.search(text):
+        _require_whole_signs(value)
+    return value
+
+
+def _require_whole_signs(value: Any) -> None:
+    """Refuse the half of a sign, which no file can hold; JSON can name it."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidFile(
+            "texts must hold whole signs; one holds half of a surrogate pair"
+        ) from None
 
 
 def plain_numbers(value: Any) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from didact.errors import InvalidFile
+from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import plain_numbers, read_json
-from didact.inputs import shown
+from didact.files.reading import shown_path
+from didact.inputs import finite_number, flag, is_whole, reason_of, shown, whole_number
 from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import read_text
@@ -22,41 +24,73 @@ def load_lesson(path: str | os.PathLike[str]) -> Lesson:
     path: of the file.
     """
     document = read_json(path)
-    place = os.fspath(path)
+    place = shown_path(path)
     if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:
         raise InvalidFile(f"{place}: must hold one JSON object with format {LESSON_FORMAT!r}")
     try:
-        return _from_document(document)
+        lesson = _from_document(document)
+        _require_counts(document, lesson)
+        return lesson
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: is not a whole {LESSON_FORMAT} file: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidFile(
-            f"{place}: is not a whole {LESSON_FORMAT} file: {type(error).__name__}: {error}"
+            f"{place}: is not a whole {LESSON_FORMAT} file: {reason_of(error)}"
         ) from None
 
 
 def _from_document(document: Mapping[str, Any]) -> Lesson:
     witness, loss, volumes = document["witness"], document["loss"], document["volumes"]
     return Lesson(
-        task_name=str(document["task"]),
+        task_name=_as_text(document["task"], "task"),
         status=_as_status(document["status"]),
         demonstrations=tuple(Demonstration(d) for d in document["demonstrations"]),
-        gains=tuple(int(gain) for gain in document["gains"]),
+        gains=tuple(whole_number(gain, "gains", 0) for gain in _as_list(document, "gains")),
         cost=_read(document["cost"]),
-        closed=bool(document["closed"]),
-        n_facets=int(document["n_facets"]),
-        n_equalities=int(document["n_equalities"]),
-        uncovered=tuple(_as_missing(missing) for missing in document["uncovered"]),
+        closed=flag(document["closed"], "closed"),
+        n_facets=whole_number(document["n_facets"], "n_facets", 0),
+        n_equalities=whole_number(document["n_equalities"], "n_equalities", 0),
+        uncovered=tuple(_as_missing(missing) for missing in _as_list(document, "uncovered")),
         witness=None if witness is None else tuple(_as_weight(w) for w in witness),
-        loss=None if loss is None else float(loss),
+        loss=None if loss is None else _as_finite(loss, "loss"),
         proof=None if document["proof"] is None else plain_numbers(_as_object(document["proof"])),
-        settings=plain_numbers(dict(document["settings"])),
-        volumes=None if volumes is None else tuple(float(volume) for volume in volumes),
-        n_close_calls=int(document.get("n_close_calls", 0)),
+        settings=plain_numbers(_as_object(document["settings"])),
+        volumes=None
+        if volumes is None
+        else tuple(_as_finite(volume, "volumes") for volume in volumes),
+        n_close_calls=whole_number(document.get("n_close_calls", 0), "n_close_calls", 0),
         _evidence=Recorded(
             _read(document["lower_bound"]),
             _read(document["guarantee"]),
-            tuple(_as_facet(facet) for facet in document["facets"]),
+            tuple(_as_facet(facet) for facet in _as_list(document, "facets")),
         ),
     )
+
+
+def _require_counts(document: Mapping[str, Any], lesson: Lesson) -> None:
+    """What the file counts for its readers must be so; older files may leave it out."""
+    counts = {"n_demonstrations": len(lesson.demonstrations), "n_pairs": lesson.n_pairs}
+    for name, own in counts.items():
+        said = document.get(name, own)
+        if not is_whole(said) or said != own:
+            raise InvalidFile(f"{name} must be {own}, as many as it shows; it is {shown(said)}")
+
+
+def _as_list(document: Mapping[str, Any], name: str) -> list[Any]:
+    entries: Any = document[name]
+    if not isinstance(entries, list):
+        raise InvalidFile(f"{name} must be a list; it is {shown(entries)}")
+    return entries
+
+
+def _as_text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidFile(f"{place} must be text; it is {shown(value)}")
+    return value
+
+
+def _as_finite(value: Any, place: str) -> float:
+    return finite_number(plain_numbers(value), place, -math.inf)
 
 
 def _as_weight(value: Any) -> Fraction:
@@ -73,13 +107,16 @@ def _as_object(value: Any) -> dict[str, Any]:
 
 def _as_missing(given: Any) -> Missing:
     entries = _as_object(given)
-    state, action, other = (int(entries[name]) for name in ("state", "action", "other"))
-    return Missing(state, action, other, str(entries["reason"]), str(entries["words"]))
+    state, action, other = (
+        whole_number(entries[name], name, 0) for name in ("state", "action", "other")
+    )
+    reason, words = (_as_text(entries[name], name) for name in ("reason", "words"))
+    return Missing(state, action, other, reason, words)
 
 
 def _as_facet(given: Any) -> dict[str, Any]:
     facet: dict[str, Any] = plain_numbers(_as_object(given))
-    known = facet["covered_by"] is None or isinstance(facet["covered_by"], int)
+    known = facet["covered_by"] is None or is_whole(facet["covered_by"])
     if not (known and isinstance(facet["words"], str)):
         raise ValueError("a facet has words, and the number of a demonstration or null")
     return facet

@@ -7,6 +7,7 @@ equal. What others wrote holds states by the numbers of their environment.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -127,9 +128,10 @@ class Recording:
 
 
 def _is_of(lesson: Mapping[str, Any], demonstrations: Sequence[Demonstration]) -> bool:
-    """Whether a lesson shows just these demonstrations."""
+    """Whether a lesson shows just these demonstrations, in whole numbers: 2.0 is none."""
     listed = [[list(pair) for pair in d] for d in demonstrations]
-    return lesson.get("format") == LESSON_FORMAT and lesson.get("demonstrations") == listed
+    written = json.dumps(lesson.get("demonstrations"), default=str)
+    return lesson.get("format") == LESSON_FORMAT and written == json.dumps(listed)
 
 
 @dataclass(frozen=True)

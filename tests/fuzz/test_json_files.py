@@ -1,0 +1,204 @@
+"""Tasks, lessons, proofs, recordings and policies in JSON, edited in every way."""
+
+import json
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import didact
+from didact.app.policies import read_policy
+from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.files import load_task, save_task, task_document
+from didact.proofcheck import STRICT, ProofError, check_proof
+from didact.teaching import load_lesson
+from tests.fuzz.contract import Files, Target, keeps_contract
+
+TASK, FILE = "task.json", "given.json"
+
+
+def text(document: object) -> bytes:
+    return json.dumps(document).encode()
+
+
+@cache
+def tasks() -> tuple[didact.Task, ...]:
+    return (
+        didact.make("six-cell"),
+        didact.make("random-grid", size=3, n_features=2, seed=1),
+        didact.Task(
+            didact.MDP(
+                [[["1/3", "2/3"], [0, 1]], [[1, 0], ["0.5", "0.5"]]],
+                [[["1/7", 0], [0, 1]], [[2, 0], [-1, "1e-6"]]],
+                "0.99",
+                start=[[0, 1]],
+                state_names=["a", "b"],
+                action_names=["stay", "go"],
+                feature_names=["x", "\x1b[31mred\x07"],
+            ),
+            ["-1/3", "0.25"],
+            name="of actions",
+        ),
+    )
+
+
+@cache
+def lessons() -> tuple[tuple[didact.Task, didact.Lesson], ...]:
+    first, second, third = tasks()
+    return (
+        (first, didact.teach(first, horizon=2)),
+        (first, didact.teach(first, horizon=2, budget=1)),
+        (second, didact.teach(second, scope="all", cost="pairs")),
+        (third, didact.teach(third, teacher="exact", horizon=1)),
+    )
+
+
+def task_files() -> list[Files]:
+    return [{FILE: text(task_document(task))} for task in tasks()]
+
+
+def lesson_files() -> list[Files]:
+    return [
+        {TASK: text(task_document(task)), FILE: text(lesson.document())}
+        for task, lesson in lessons()
+    ]
+
+
+def proof_files() -> list[Files]:
+    proofs = [
+        {TASK: text(task_document(task)), FILE: text(lesson.proof)} for task, lesson in lessons()
+    ]
+    return proofs + lesson_files()
+
+
+def recording_files() -> list[Files]:
+    plain = [[list(pair) for pair in d] for d in lessons()[0][1].demonstrations]
+    with_task = {
+        "format": "didact.demonstrations/1",
+        "task": task_document(tasks()[0]),
+        "episodes": list(range(3, 3 + len(plain))),
+        "demonstrations": plain,
+    }
+    return [{FILE: text(plain)}, {FILE: text(with_task)}, {FILE: lesson_files()[0][FILE]}]
+
+
+def lines_files() -> list[Files]:
+    plain = [[list(pair) for pair in d] for d in lessons()[0][1].demonstrations] * 2
+    first = {"format": "didact.demonstrations/1", "task": task_document(tasks()[0]), "lesson": None}
+    numbered = [{"episode": 2 * i, "pairs": pairs} for i, pairs in enumerate(plain)]
+    whole = {**first, "lesson": lessons()[0][1].document()}
+    once = numbered[: len(plain) // 2]
+    return [
+        {"given.jsonl": b"\n".join(map(text, lines))}
+        for lines in (plain, [first, *numbered], [whole, *once])
+    ]
+
+
+def policy_files() -> list[Files]:
+    return [
+        {FILE: text([0, 1, 2, 3, 0, 1])},
+        {FILE: text([["1/4", "0.25", 0.25, 0.25]] * 6)},
+    ]
+
+
+def task_reads_back(task: didact.Task, folder: Path) -> None:
+    save_task(task, folder.with_name("again.json"))
+    again = load_task(folder.with_name("again.json"))
+    assert task_document(again) == task_document(task)
+
+
+def lesson_reads_back(lesson: didact.Lesson, folder: Path) -> None:
+    lesson.save(folder.with_name("again.json"))
+    assert load_lesson(folder.with_name("again.json")).document() == lesson.document()
+    assert repr(lesson)
+    if len(repr(lesson)) % 16 == 0:
+        with suppress(didact.DidactError):
+            lesson.report(folder.with_name("page.html"), task=load_task(folder / TASK))
+
+
+def recording_reads_back(recording: Recording, folder: Path) -> None:
+    for name in ("again.json", "again.jsonl"):
+        save_recording(recording, folder.with_name(name), replace=True)
+        again = load_recording(folder.with_name(name))
+        assert again.demonstrations == recording.demonstrations
+        if recording.lesson is None:
+            assert again.episodes == recording.episodes
+
+
+def proof_is_true(line: str, folder: Path) -> None:
+    """What the checker calls proved, didact finds by itself, where it can read both."""
+    given = json.loads((folder / FILE).read_text(), **STRICT)
+    proof = given.get("proof") if given["format"] == "didact.lesson/1" else given
+    try:
+        task = load_task(folder / TASK)
+        found = didact.check(task, proof["demonstrations"], scope=proof["scope"])
+    except didact.DidactError:
+        return
+    assert found.teaches == line.startswith("proved: "), (line, found)
+
+
+def checked_by_proofcheck(path: Path) -> str:
+    return check_proof(path.with_name(TASK), path)
+
+
+def read_six_cell_policy(path: Path) -> object:
+    return read_policy(str(path), tasks()[0], "six-cell")
+
+
+def are_probabilities(policy: np.ndarray, folder: Path) -> None:
+    assert policy.shape == (6, 4)
+    assert (policy >= 0).all()
+    assert np.allclose(policy.sum(axis=1), ~tasks()[0].mdp.terminal)
+
+
+def converted(path: Path) -> list[str]:
+    target = path.parent.with_name("converted.jsonl")
+    return ["convert", str(path), str(target), "--task", "six-cell", "--force"]
+
+
+TARGETS = {
+    "task": Target(task_files, FILE, load_task, task_reads_back, lambda path: ["show", str(path)]),
+    "lesson": Target(
+        lesson_files,
+        FILE,
+        load_lesson,
+        lesson_reads_back,
+        lambda path: ["check", str(path.with_name(TASK)), str(path), "--proof"],
+    ),
+    "proof": Target(
+        proof_files,
+        FILE,
+        checked_by_proofcheck,
+        proof_is_true,
+        lambda path: ["check", str(path.with_name(TASK)), str(path), "--proof", "--json"],
+        refusals=(ProofError,),
+    ),
+    "recording": Target(recording_files, FILE, load_recording, recording_reads_back, converted),
+    "lines": Target(lines_files, "given.jsonl", load_recording, recording_reads_back, converted),
+    "policy": Target(
+        policy_files,
+        FILE,
+        read_six_cell_policy,
+        are_probabilities,
+        lambda path: [
+            *("explain", "six-cell", "--policy", str(path)),
+            *("-o", str(path.parent.with_name("page.html"))),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_json_is_read_or_refused_in_one_line(name, tmp_path):
+    told = keeps_contract(name, TARGETS[name], 200, tmp_path)
+    assert min(told["read"], told["refused"]) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_much_json_is_read_or_refused_in_one_line(name, tmp_path):
+    told = keeps_contract(name, TARGETS[name], 10_000, tmp_path)
+    assert min(told["read"], told["refused"]) > 500
+    print(f"{name}: {told}")
