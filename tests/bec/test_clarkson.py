@@ -342,3 +342,20 @@ class TestInvariance:
             plain.margin,
             plain.largest_residual,
         )
+
+
+@pytest.mark.parametrize("apart", [1.1e-9, 2.21057989e-9, 1e-8, 1e-7, 1e-6])
+@pytest.mark.parametrize("plain", [True, False])
+def test_two_rows_that_hardly_differ_are_two_facets(apart, plain, monkeypatch):
+    """In the plane any two directions are facets; one's distance squared is below all rounding."""
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", 10**15 if plain else 0)
+    monkeypatch.setattr(kernels.Kernel, "is_at_hand", lambda _: not plain)
+    for turn in np.linspace(0.0, 2 * np.pi, 97):
+        angles = turn + np.array([0.0, apart])
+        rows = np.column_stack([np.cos(angles), np.sin(angles)])
+        for inside in (rows[0], np.array([np.cos(turn + 1.5), np.sin(turn + 1.5)])):
+            found = find_facets(rows, inside)
+            assert found.facets.tolist() == [0, 1]
+            assert found.equalities.size == 0
+    assert find_facets([[0.0, 1.0], [apart, 1.0]], [-1.0, 20.0]).facets.tolist() == [0, 1]
+    assert find_facets([[apart, 1.0], [0.0, 1.0]], [-1.0, 20.0]).facets.tolist() == [0, 1]

@@ -14,6 +14,7 @@ import pytest
 
 from didact.learners import learn
 from didact.mdp import MDP, Task
+from didact.numerics import compiled
 from didact.planning import evaluate, solve
 from didact.planning.many_rewards import optimal_values
 from didact.teaching import teach
@@ -92,6 +93,15 @@ def check_model(number: int) -> None:
 def test_default_mode_answers_as_exact_arithmetic_does(chunk):
     for number in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         check_model(number)
+
+
+@pytest.mark.parametrize("number", [20345, 23637])
+def test_models_that_floats_once_got_wrong(number, monkeypatch):
+    """A tie by one part in 1e12 of counts went uncounted; two rows 2e-9 apart divided by zero."""
+    check_model(number)
+    monkeypatch.setattr(compiled, "WORTH_COMPILING", 10**15)
+    monkeypatch.setattr(compiled.Kernel, "is_at_hand", lambda _: False)
+    check_model(number)
 
 
 @pytest.mark.slow

@@ -354,6 +354,9 @@ def first_met(
     best_speed = 0.0
     for j in range(k):
         best_speed += rows[row * k + j] * separator[j]
+    if best_speed <= 0.0:
+        # What is left of a row is across its projection: but for rounding its square is the same.
+        best_speed = norm(separator, k) ** 2
     for i in range(n):
         at = max(i * k, 0)
         speed = 0.0

@@ -186,7 +186,8 @@ def _float_rows(
     """Differences that the error bound cannot tell from zero are zero rows.
 
     An action that is not shown is worse, so its row is not zero: if it looks so, it is lost. So is
-    a difference that is no rounding beside the longest row, but within the bound on its own errors.
+    a difference that is no rounding beside the longest row, but within the bound on its own errors;
+    and one that is within the bounds of all features together, but not within that of each.
     """
     states, actions, others = statements.T
     pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
@@ -209,7 +210,8 @@ def _float_rows(
     worse = ~shown[states, others]
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
-    lost = (number < 0) & (worse | (length > SHORTEST * longest))
+    differs = (length > SHORTEST * longest) | (np.abs(raw) > 1.001 * doubts).any(axis=1)
+    lost = (number < 0) & (worse | differs)
     return Rows(
         normals if scales is None else normals / _lengths(normals)[:, None],
         None,
