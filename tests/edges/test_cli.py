@@ -219,7 +219,7 @@ def test_bad_input_is_one_line_and_exit_code_2(didact, arguments, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\x89PNG\r\n\x1a\n\xff", "must be a JSON text file in UTF-8; it is binary"),
+        (b"\x89PNG\r\n\x1a\n\xff", "must be a text file in UTF-8; it is binary"),
         ("", "must be JSON; line 1, column 1"),
         ("[1, 2]", "must hold one JSON object with format 'didact.task/1'"),
         ("[" * 100_000, "must not be nested so deeply"),

@@ -50,6 +50,19 @@ def test_machines_get_json(didact, lesson):
     assert document["task"] == make("random-grid").name
 
 
+def test_a_table_is_a_file_and_teaches_the_same(didact, lesson, tmp_path):
+    answer = didact("convert", "lesson.json", "lesson.csv")
+    assert answer.out.startswith("demonstrations (10 episodes, ")
+    assert answer.out.endswith("as csv: lesson.csv\n")
+    assert (tmp_path / "lesson.csv").is_file()
+    for target in ("again.json", "again.jsonl", "again-v0", "again-folder"):
+        assert didact("convert", "lesson.csv", target, "--task", "random-grid").code == 0
+        back = didact("convert", target, "back.csv", "--force")
+        assert (back.code, back.err) == (0, "")
+        assert (tmp_path / "back.csv").read_bytes() == (tmp_path / "lesson.csv").read_bytes()
+    refused(didact("convert", "lesson.csv", "x-v0"), "do not say which task they belong to")
+
+
 def test_some_episodes_alone(didact, lesson, tmp_path):
     answer = didact(
         "convert", "lesson.json", "part-v0", "--task", "random-grid", "--episodes", "3,0"

@@ -95,7 +95,7 @@ def test_a_sparse_file_is_refused_by_its_size_or_at_its_first_zero(tmp_path, rea
 def test_other_bytes_and_other_places_are_refused(tmp_path, read):
     path = tmp_path / "binary"
     path.write_bytes(b"ab\n\xff\n")
-    with pytest.raises(InvalidFile, match="must be a JSON text file in UTF-8; it is binary"):
+    with pytest.raises(InvalidFile, match="must be a text file in UTF-8; it is binary"):
         read(path)
     for name, reason in ((tmp_path, "Is a directory"), ("x" * 300, "too long"), ("a\0b", "null")):
         with pytest.raises(InvalidFile, match=f"cannot be read: .*{reason}"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,8 @@ def write_recording(
             "the demonstrations do not say which task they belong to; name it with --task"
         )
     path = save_recording(recording, target, format=chosen, replace=force)
-    return Converted(recording, chosen, path)
+    kept = replace(recording, lesson=None) if chosen == "csv" else recording
+    return Converted(kept, chosen, path)
 
 
 def open_recording(

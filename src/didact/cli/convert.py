@@ -30,9 +30,10 @@ def command(
 ) -> None:
     """Write the demonstrations in SOURCE to TARGET in another format.
 
-    Formats: JSON (.json, a lesson or a list), JSON lines (.jsonl), Minari datasets (names such as
-    lesson-v0, on this machine), and folders that imitation reads. What didact wrote carries its
-    task and reads back equal.
+    Formats: JSON (.json, a lesson or a list), JSON lines (.jsonl), tables (.csv, with the columns
+    episode, step, action, and state or observation), Minari datasets (names such as lesson-v0, on
+    this machine), and folders that imitation reads. What didact wrote carries its task and reads
+    back equal; tables hold neither a task nor a lesson.
     """
     from didact.app.convert import convert
     from didact.cli.progress import waiting

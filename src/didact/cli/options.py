@@ -16,7 +16,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for m
 horizon = click.option(
     "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."
 )
-FORMATS = click.Choice(["json", "jsonl", "minari", "imitation"])
+FORMATS = click.Choice(["json", "jsonl", "csv", "minari", "imitation"])
 """Of recordings."""
 
 

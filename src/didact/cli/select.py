@@ -28,8 +28,8 @@ from didact.cli.settings import read_settings
 def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.
 
-    DATASET is a Minari dataset on this machine, a folder that imitation reads, or a file in JSON
-    or JSON lines. Minari's filter_episodes takes the numbers. Exit code 0: the chosen episodes
+    DATASET is a Minari dataset on this machine, a folder that imitation reads, or a file in JSON,
+    JSON lines or CSV. Minari's filter_episodes takes the numbers. Exit code 0: the chosen episodes
     teach the task; 3: something stays open.
     """
     from didact.app.select import select_source

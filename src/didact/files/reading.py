@@ -153,4 +153,4 @@ def _decoded(content: bytes | bytearray, path: Name) -> str:
 
 
 def _binary(path: Name) -> InvalidFile:
-    return InvalidFile(f"{shown_path(path)}: must be a JSON text file in UTF-8; it is binary")
+    return InvalidFile(f"{shown_path(path)}: must be a text file in UTF-8; it is binary")

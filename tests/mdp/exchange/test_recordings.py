@@ -220,9 +220,9 @@ def test_what_is_no_recording_is_refused(tmp_path):
 
 
 def test_names_ask_for_formats():
-    names = ("a.json", "b/a.jsonl", "a-v0", "x/y-v12", "./folder", "a-v", "a.JSON")
+    names = ("a.json", "b/a.jsonl", "a.csv", "a-v0", "x/y-v12", "./folder", "a-v", "a.JSON")
     assert [format_of_name(name) for name in names] == [
-        "json", "jsonl", "minari", "minari", "imitation", "imitation", "imitation",
+        "json", "jsonl", "csv", "minari", "minari", "imitation", "imitation", "imitation",
     ]  # fmt: skip
 
 

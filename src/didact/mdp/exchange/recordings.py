@@ -1,8 +1,9 @@
 """Recordings: demonstrations with the task they belong to, as files and datasets hold them.
 
-Four formats: JSON (`.json`), JSON lines (`.jsonl`), Minari datasets, and the folder that imitation
-reads. What didact writes carries its task, and the lesson where it is one, so that it reads back
-equal. What others wrote holds states by the numbers of their environment.
+Five formats: JSON (`.json`), JSON lines (`.jsonl`), tables (`.csv`), Minari datasets, and the
+folder that imitation reads. What didact writes carries its task, and the lesson where it is one, so
+that it reads back equal; only a table holds neither. What others wrote holds states by the numbers
+of their environment.
 """
 
 from __future__ import annotations
@@ -146,6 +147,7 @@ class Format:
 
 def formats() -> dict[str, Format]:
     """Every format by name, in the order in which a path is tried."""
+    from didact.mdp.exchange import csv as csv_files
     from didact.mdp.exchange import imitation as imitation_files
     from didact.mdp.exchange import jsonlines as jsonlines_files
     from didact.mdp.exchange import minari as minari_files
@@ -158,6 +160,7 @@ def formats() -> dict[str, Format]:
             jsonlines_files.write_jsonlines,
         ),
         "json": Format("json", _ends(".json"), read_json_recording, write_json_recording),
+        "csv": Format("csv", _ends(".csv"), csv_files.read_csv, csv_files.write_csv),
         "minari": Format(
             "minari", minari_files.is_minari, minari_files.read_minari, minari_files.write_minari
         ),
@@ -178,7 +181,7 @@ def load_recording(source: str | os.PathLike[str], *, format: str | None = None)
     """The demonstrations in a file, a folder, or the Minari dataset of that name on this machine.
 
     source: a path or a name. Nothing is ever fetched from elsewhere.
-    format: 'json', 'jsonl', 'minari' or 'imitation'; by default what the source looks like.
+    format: 'json', 'jsonl', 'csv', 'minari' or 'imitation'; by default what the source looks like.
     """
     from didact.mdp.exchange.minari import local_folder
 
@@ -197,8 +200,8 @@ def load_recording(source: str | os.PathLike[str], *, format: str | None = None)
         if known_format.is_such(path):
             return known_format.read(path)
     raise InvalidFile(
-        f"{place}: is neither JSON (.json), JSON lines (.jsonl), a Minari dataset nor a folder "
-        "that imitation reads; say which with the format"
+        f"{place}: is neither JSON (.json), JSON lines (.jsonl), a table (.csv), a Minari dataset "
+        "nor a folder that imitation reads; say which with the format"
     )
 
 
@@ -214,8 +217,8 @@ def save_recording(
     recording: what to write.
     target: a path or a name. A Minari dataset goes where Minari keeps its datasets, unless the
         target begins with '.', '/' or '~'.
-    format: by default JSON for names in .json, JSON lines for .jsonl, a Minari dataset for names
-        such as lesson-v0, else a folder for imitation.
+    format: by default JSON for names in .json, JSON lines for .jsonl, a table for .csv, a Minari
+        dataset for names such as lesson-v0, else a folder for imitation.
     replace: give up what is there.
     """
     from didact.mdp.exchange.minari import target_folder
@@ -230,7 +233,7 @@ def save_recording(
 def format_of_name(name: str) -> str:
     """The format that a target's name asks for."""
     suffix = Path(name).suffix
-    if suffix in (".json", ".jsonl"):
+    if suffix in (".json", ".jsonl", ".csv"):
         return suffix[1:]
     return "minari" if VERSIONED.fullmatch(name) else "imitation"
 
