@@ -1,12 +1,14 @@
 """The lesson page in a real browser: it renders, plays, stays offline and can be used by all."""
 
+import os
 import re
 import shutil
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from didact import equivalence_class, make, teach
+from didact import equivalence_class, from_minigrid, make, teach
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
 from didact.report.page.templates import static_text
 from tests.report.drawn import HOSTILE, WORLDS
@@ -16,6 +18,18 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+SMALL = {"width": 360, "height": 640}
+ROOT = Path(__file__).parents[2]
+STUDIES = ROOT / "docs" / "reproduction" / "index.html"
+AXE = next(
+    (
+        path
+        for folder in (os.environ.get("AXE_CORE"), ROOT / "node_modules" / "axe-core")
+        if folder and (path := Path(folder) / "axe.min.js").exists()
+    ),
+    None,
+)
+"""The rules of axe: `npm install --no-save axe-core` beside the package, or AXE_CORE names them."""
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +46,15 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("pages")
 
 
+def room():
+    pytest.importorskip("minigrid")
+    return from_minigrid("MiniGrid-DoorKey-5x5-v0")
+
+
 def written(folder, name: str, **options):
     path = folder / f"{name}{len(options)}.html"
     if not path.exists():
-        task = WORLDS[name]()
+        task = room() if name == "room" else WORLDS[name]()
         known = equivalence_class(task)
         lesson = teach(task, known=known)
         path.write_text(lesson_page(task, lesson, known=known, **options))
@@ -92,6 +111,41 @@ def test_it_renders_without_trouble_and_fits_the_screen(opened, folder, name, vi
     for drawn in page.locator("svg[role=img]").all():
         box = drawn.bounding_box()
         assert box is None or (box["width"] > 20 and box["x"] + box["width"] <= viewport["width"])
+
+
+CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((e) => {
+  const r = e.getBoundingClientRect();
+  if (!r.width || !r.height || e.closest("svg.stock, .unseen")) return false;
+  const drawn = e.tagName === "text" && e.ownerSVGElement.getBoundingClientRect();
+  if (drawn) return r.left < drawn.left - 1 || r.right > drawn.right + 1;
+  for (let p = e.parentElement; p; p = p.parentElement)
+    if (getComputedStyle(p).overflowX !== "visible") return false;
+  return r.left < -0.5 || r.right > innerWidth + 0.5;
+}).map((e) => e.outerHTML.slice(0, 120))"""
+
+
+QUICK = [(name, SMALL) for name in ("room", "lake", "garnet", "studies")]
+EVERY = [(name, size) for size in (SMALL, DESK) for name in (*WORLDS, "room", "studies")]
+
+
+@pytest.mark.parametrize(
+    ("name", "viewport"),
+    [*QUICK, *(pytest.param(*c, marks=pytest.mark.slow) for c in EVERY if c not in QUICK)],
+)
+def test_nothing_is_cut_off_and_all_can_use_it(browser, folder, name, viewport):
+    """On a small phone and on a desk; the rules for all are those of axe, where that is there."""
+    path = STUDIES if name == "studies" else written(folder, name)
+    context = browser.new_context(viewport=viewport, bypass_csp=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate(CUT_OFF) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    if AXE is not None:
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run()")["violations"]
+        assert [(v["id"], [n["html"][:100] for n in v["nodes"][:3]]) for v in found] == []
+    context.close()
 
 
 def test_buttons_slider_and_keys_step_through_it(opened, folder):

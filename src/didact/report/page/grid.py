@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from didact.mdp.layout import (
     marked_starts,
     states_by_cell,
 )
+from didact.planning import Plan
+from didact.report.page.ends import END, falls, kinds_of_ends
 from didact.report.page.scene import CELL, Box, Scene, Token
 from didact.report.page.svg import number
 
@@ -29,17 +31,22 @@ Ring = tuple[float, float, float, str]
 
 @dataclass(frozen=True)
 class Cells:
-    """The ground of a grid: a path for each class of cells, lines, letters by row, rings."""
+    """The ground of a grid: a path for each class of cells, lines, letters by row, rings, signs.
+
+    signs: the middle of a goal or of a worse end, and which of the two.
+    """
 
     areas: tuple[tuple[str, str], ...]
     lines: str
     letters: tuple[tuple[str, float, str], ...]
     rings: tuple[Ring, ...]
+    signs: tuple[tuple[float, float, str], ...] = ()
 
 
-def grid_scene(task: Task) -> Scene:
-    """The scene of a task with a grid layout."""
+def grid_scene(task: Task, plan: Plan | None = None) -> Scene:
+    """The scene of a task with a grid layout; plan: tells which ends are sought."""
     assert task.layout is not None
+    ends, thrown = kinds_of_ends(task, plan), falls(task)
     rows, columns = int(task.layout["rows"]), int(task.layout["columns"])
     cells = task.layout.get("cells")
 
@@ -54,11 +61,12 @@ def grid_scene(task: Task) -> Scene:
         kind="grid",
         rows=rows,
         columns=columns,
-        ground=lambda boxes: _ground(task, boxes, rows, columns),
+        ground=lambda boxes: _ground(task, boxes, ends, thrown),
         cell=cell,
         in_words=lambda state: _in_words(task.mdp, state, cell),
         tokens=(Token("agent", "walker", centre),),
         arrows=action_directions(task.mdp),
+        signs=frozenset({*ends.values(), *(["fall"] if thrown else [])}),
     )
 
 
@@ -69,9 +77,12 @@ def _in_words(mdp: MDP, state: int, cell: Callable[[int], tuple[int, int]]) -> s
     return place if feature is None else f"{place}, on {mdp.feature_name(feature)}"
 
 
-def _ground(task: Task, boxes: Sequence[Box], rows: int, columns: int) -> Cells:
+def _ground(
+    task: Task, boxes: Sequence[Box], ends: Mapping[int, str], thrown: Container[tuple[int, int]]
+) -> Cells:
     """The cells in the boxes: a path for each colour, one line of letters for each row."""
     state_at = states_by_cell(task)
+    rows, columns = state_at.shape
     wanted = np.zeros((rows, columns), dtype=np.bool_)
     for row, column, height, width in boxes:
         wanted[row : row + height, column : column + width] = True
@@ -82,12 +93,21 @@ def _ground(task: Task, boxes: Sequence[Box], rows: int, columns: int) -> Cells:
     for row, column in places:
         look = _look(task.mdp, int(state_at[row, column]), letters)
         colour[row, column], letter[row, column] = look
+        if (row, column) in thrown:
+            colour[row, column] = "fall"
     lettered = max(max(height, width) for _, _, height, width in boxes) <= LETTERS_UP_TO
     return Cells(
-        areas=tuple((name, _runs(colour == name)) for name in sorted(set(colour[wanted].tolist()))),
+        areas=tuple(
+            (name, cell_runs(colour == name)) for name in sorted(set(colour[wanted].tolist()))
+        ),
         lines=grid_lines(boxes),
         letters=tuple(_letters(letter)) if lettered else (),
-        rings=tuple(_rings(task.mdp, state_at, places)),
+        rings=tuple(_rings(task.mdp, state_at, places, ends)),
+        signs=tuple(
+            ((column + 0.5) * CELL, (row + 0.5) * CELL, kind)
+            for row, column in places
+            if (kind := ends.get(int(state_at[row, column]), END)) != END
+        ),
     )
 
 
@@ -99,21 +119,23 @@ def _look(mdp: MDP, state: int, letters: Sequence[str]) -> tuple[str, str]:
     return ("plain", "") if feature is None else (f"f{feature % N_COLOURS}", letters[feature])
 
 
-def _rings(mdp: MDP, state_at: Any, places: Iterable[Sequence[int]]) -> Iterator[Ring]:
-    """Two rings where an episode ends, a dotted one where it may start."""
+def _rings(
+    mdp: MDP, state_at: Any, places: Iterable[Sequence[int]], ends: Mapping[int, str]
+) -> Iterator[Ring]:
+    """Two rings where an episode just ends, a dotted one where it may start."""
     starts = marked_starts(mdp) & ~mdp.terminal
     for row, column in places:
         state, x, y = int(state_at[row, column]), (column + 0.5) * CELL, (row + 0.5) * CELL
         if state < 0:
             continue
-        if mdp.terminal[state]:
+        if ends.get(state) == END:
             yield x, y, 6.5, "end"
             yield x, y, 3.2, "end"
         if starts[state]:
             yield x, y, 8, "start"
 
 
-def _runs(cells: Any) -> str:
+def cell_runs(cells: Any) -> str:
     """All cells of one colour as one path, neighbours in a row joined."""
     parts = []
     for row, line in enumerate(cells.astype(np.int8)):

@@ -29,7 +29,7 @@ from didact.report.page.svg import Picture, amount, number
 
 SIZE, MARGIN = 320.0, 46.0
 MIDDLE, RADIUS = SIZE / 2, SIZE / 2 - MARGIN
-VIEW = (0.0, 0.0, SIZE, SIZE)
+VIEW = (-30.0, 0.0, 350.0, SIZE)
 
 Sector = str | tuple[Place, ...] | None
 """A path; the two ends of a line, where only one direction fits; or the whole disc."""

@@ -61,7 +61,7 @@ def lesson_page(
     comes from. pair: the two features of the half-space picture; by default the most telling ones.
     """
     facts = gather(task, lesson, known)
-    scene = scene_of(task)
+    scene = scene_of(task, facts.known.plan)
     shown = [frames(task, each, scene) for each in lesson.demonstrations[:MOST_DEMONSTRATIONS]]
     code = python_command(lesson) if command is None else command
     return render(

@@ -64,12 +64,12 @@ class Chip:
 class Drawing:
     """The picture of a demonstration: an arrow for each step, as a path or a dot, and the tokens.
 
-    tokens: name, drawing and first place of each.
+    tokens: name, drawing and first place of each that is ever seen; None where that is later.
     """
 
     frame: Picture
     arrows: tuple[str | Place, ...]
-    tokens: tuple[tuple[str, str, Place], ...]
+    tokens: tuple[tuple[str, str, Place | None], ...]
 
 
 @dataclass(frozen=True)
@@ -147,11 +147,16 @@ def _chips(
         yield Chip(
             frame=frame,
             numbers=_numbers(frame),
-            sign=ARROW_OF.get(frame.does.lower(), ""),
+            sign="" if _turns(scene) else ARROW_OF.get(frame.does.lower(), ""),
             say=_spoken(frame, n_steps) + (" Shows something new." if tells else ""),
             places=() if scene is None else tuple(_places(frame, scene)),
             tells=tells,
         )
+
+
+def _turns(scene: Scene | None) -> bool:
+    """Whether left and right are turns of the agent, so that no arrow says where it goes."""
+    return scene is not None and scene.kind == "room"
 
 
 def _spoken(frame: Frame, n_steps: int) -> str:
@@ -181,9 +186,9 @@ def _drawing(shown: Sequence[Frame], scene: Scene, box: Box, name: str, label: s
         frame=Picture(name, view_of(box), label, told, "scene", box[3] * WIDEST_CELL),
         arrows=tuple(_arrows(shown, scene)),
         tokens=tuple(
-            (token.name, token.drawing, place)
+            (token.name, token.drawing, token.place(shown[0].state))
             for token in scene.tokens
-            if (place := token.place(shown[0].state)) is not None
+            if any(token.place(frame.state) is not None for frame in shown)
         ),
     )
 

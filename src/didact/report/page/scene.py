@@ -1,7 +1,8 @@
 """A world as a picture: the ground that does not move, drawn once, and where things are on it.
 
-A scene knows the place of every state. Grids come from the task's layout; Taxi is read from the
-names of its states. Worlds without either have no scene and are shown as a strip of boxes.
+A scene knows the place of every state. Grids come from the task's layout; Taxi and MiniGrid's rooms
+are read from the names of their states. Worlds without either have no scene and are shown as a
+strip of boxes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.mdp import MDP, Task
+from didact.planning import Plan
 from didact.report.page.svg import View
 
 CELL = 20.0
@@ -41,7 +43,8 @@ class Scene:
     kind: names the macro that draws the ground. ground(boxes): what that draws, of the cells in any
     of the boxes. cell(state): row and column.
     in_words(state): where it is, for people who do not see the picture.
-    arrows: the direction (dx, dy) of each action, or None where it is no move.
+    arrows: the direction (dx, dy) of each action, or None where it is no move. signs: what stands
+    on the ground: 'goal', 'worse' (an end that pays less), 'end', 'fall'.
     """
 
     kind: str
@@ -52,6 +55,7 @@ class Scene:
     in_words: Callable[[int], str]
     tokens: tuple[Token, ...]
     arrows: tuple[tuple[int, int] | None, ...]
+    signs: frozenset[str] = frozenset()
 
     @property
     def size(self) -> Place:
@@ -90,14 +94,15 @@ def view_of(box: Box) -> View:
     return column * CELL - 1, row * CELL - 1, columns * CELL + 2, rows * CELL + 2
 
 
-def scene_of(task: Task) -> Scene | None:
-    """The scene of a task, or None where there is nothing to draw it by."""
+def scene_of(task: Task, plan: Plan | None = None) -> Scene | None:
+    """The scene of a task, or None where there is nothing to draw it by; plan: where it leads."""
     from didact.report.page.grid import grid_scene
+    from didact.report.page.rooms import room_scene
     from didact.report.page.taxi import taxi_scene
 
     if task.layout is not None:
-        return grid_scene(task)
-    return taxi_scene(task)
+        return grid_scene(task, plan)
+    return taxi_scene(task) or room_scene(task, plan)
 
 
 def state_in_words(mdp: MDP, state: int, scene: Scene | None) -> str:
@@ -105,7 +110,7 @@ def state_in_words(mdp: MDP, state: int, scene: Scene | None) -> str:
     name = mdp.state_name(state)
     if name.removesuffix(" (end)").isdigit():
         return f"state {name}" if scene is None else scene.in_words(state)
-    return scene.in_words(state) if scene is not None and scene.kind == "taxi" else name
+    return scene.in_words(state) if scene is not None and scene.kind != "grid" else name
 
 
 def only_successor(mdp: MDP, state: int, action: int) -> int | None:

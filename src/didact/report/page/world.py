@@ -13,6 +13,7 @@ from didact.mdp.idle import idle_states
 from didact.mdp.layout import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.arrows import stub
+from didact.report.page.ends import falls
 from didact.report.page.facts import Belief, Facts
 from didact.report.page.grid import N_COLOURS
 from didact.report.page.scene import WIDEST_CELL, Box, Scene, view_of
@@ -122,22 +123,36 @@ def _key(task: Task, scene: Scene, whole: bool, has_moves: bool) -> str:
     parts = ["arrows: all optimal actions"] if has_moves else []
     if scene.kind == "taxi":
         parts.append("the flag marks where the passenger wants to go, the disc is the passenger")
-    if scene.kind == "grid":
-        parts += _grid_signs(task)
+    else:
+        parts += _ground_signs(task, scene)
+    if scene.kind == "room":
+        parts.append("the arrow is the agent: it points where it looks")
     if not whole:
         parts.append("a part of the world")
     text = "; ".join(parts)
     return text[:1].upper() + text[1:] + ("." if text else "")
 
 
-def _grid_signs(task: Task) -> Iterable[str]:
+SIGNS = {
+    "goal": "flag: the goal, where the episode ends",
+    "worse": "dark hole: the episode ends and pays less",
+    "end": "double ring: the episode ends",
+    "fall": "hatched: a fall, from which one is thrown back",
+    "wall": "solid: never entered",
+}
+
+
+def _ground_signs(task: Task, scene: Scene) -> Iterable[str]:
     mdp = task.mdp
-    if mdp.terminal.any():
-        yield "double ring: the episode ends"
+    for kind, words in SIGNS.items():
+        if kind in scene.signs:
+            yield words
+    if scene.kind != "grid":
+        return
     starts = (mdp.start.floats > 0) & ~mdp.terminal
     if not starts[~mdp.terminal & ~idle_states(mdp)].all():
         yield "dotted ring: " + ("the start" if starts.sum() == 1 else "a start")
-    if (states_by_cell(task) < 0).any():
+    if (states_by_cell(task) < 0).sum() > len(falls(task)):
         yield "solid blocks: no state"
 
 

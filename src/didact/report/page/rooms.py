@@ -1,0 +1,191 @@
+"""MiniGrid's rooms as pictures, read from the names of their states.
+
+A name says where the agent stands and looks, what it carries, and what lies where. The floor is
+every cell that is named; all other cells inside it are walls. Keys, balls and boxes move with their
+states; a door has a drawing for each of its three looks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from didact.mdp import MDP, Task
+from didact.planning import Plan
+from didact.report.page.ends import END, GOAL, WORSE, kinds_of_ends
+from didact.report.page.grid import Cells, cell_runs, grid_lines
+from didact.report.page.scene import CELL, Box, Place, Scene, Token
+
+NAME = re.compile(r"(\d{1,3}),(\d{1,3}) (east|south|west|north)((?:; [^;]{1,60})*)")
+THING = re.compile(r"(\w+) (key|ball|box|door)(?:, (open|closed|locked))? at (\d{1,3}),(\d{1,3})")
+CARRIED = re.compile(r"carrying (\w+) (key|ball|box)")
+TURN = {"east": 0, "south": 90, "west": 180, "north": 270}
+COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
+MOST_THINGS = 24
+STRENGTH = {END: 0, WORSE: 1, GOAL: 2}
+"""Which sign a cell gets where its states are ends of several kinds: the last."""
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a name says: the agent's cell (row, column) and look, what it carries, things by cell.
+
+    A thing is its drawing and its colour, as 'key yellow' or 'locked red'.
+    """
+
+    cell: Cell
+    looks: str
+    carried: str | None
+    things: tuple[tuple[str, Cell], ...]
+
+
+def room_scene(task: Task, plan: Plan | None = None) -> Scene | None:
+    """The scene, or None where the states are not named as MiniGrid's are."""
+    moments = _moments(task.mdp)
+    if moments is None:
+        return None
+    used = {moment.cell for moment in moments}
+    used |= {cell for moment in moments for _, cell in moment.things}
+    top, left = (min(cell[axis] for cell in used) for axis in (0, 1))
+    rows, columns = (1 + max(cell[axis] for cell in used) for axis in (0, 1))
+
+    def cell(state: int) -> Cell:
+        row, column = moments[state].cell
+        return row - top, column - left
+
+    kinds = kinds_of_ends(task, plan).items()
+    ends = {
+        cell(state): kind for state, kind in sorted(kinds, key=lambda found: STRENGTH[found[1]])
+    }
+    floor = {(row - top, column - left) for row, column in used}
+    n_cells = (rows - top) * (columns - left)
+    return Scene(
+        kind="room",
+        rows=rows - top,
+        columns=columns - left,
+        ground=lambda boxes: _ground(boxes, floor, ends),
+        cell=cell,
+        in_words=lambda state: _in_words(
+            moments[state], cell(state), bool(task.mdp.terminal[state])
+        ),
+        tokens=tuple(_tokens(moments, (top, left))),
+        arrows=(None,) * task.mdp.n_actions,
+        signs=frozenset({*ends.values(), *(["wall"] if len(floor) < n_cells else [])}),
+    )
+
+
+def _moments(mdp: MDP) -> tuple[Moment, ...] | None:
+    """What the name of every state says, or None where one is not MiniGrid's."""
+    actions = mdp.action_names
+    if mdp.state_names is None or actions is None or not {"forward", "toggle"} <= {*actions}:
+        return None
+    found = [_moment(name.removesuffix(" (end)")) for name in mdp.state_names]
+    known = [moment for moment in found if moment is not None]
+    kinds = {drawing for moment in known for drawing, _ in moment.things}
+    return tuple(known) if len(known) == len(found) and len(kinds) <= MOST_THINGS else None
+
+
+def _moment(name: str) -> Moment | None:
+    match = NAME.fullmatch(name)
+    if match is None:
+        return None
+    carried, things = None, []
+    for part in match[4].split("; ")[1:]:
+        held, thing = CARRIED.fullmatch(part), THING.fullmatch(part)
+        if held and held[1] in COLOURS:
+            carried = f"{held[2]} {held[1]}"
+        elif thing and thing[1] in COLOURS:
+            drawing = f"{thing[3] or thing[2]} {thing[1]}"
+            things.append((drawing, (int(thing[5]), int(thing[4]))))
+        else:
+            return None
+    return Moment((int(match[2]), int(match[1])), match[3], carried, tuple(things))
+
+
+def _tokens(moments: Sequence[Moment], corner: Cell) -> list[Token]:
+    """Doors below, things above them, the agent on top; one of them for each look."""
+    drawings = {drawing for moment in moments for drawing, _ in moment.things}
+    drawings |= {moment.carried for moment in moments if moment.carried is not None}
+    most = {
+        drawing: max(sum(d == drawing for d, _ in moment.things) for moment in moments) or 1
+        for drawing in sorted(drawings)
+    }
+    tokens: list[Token] = []
+    for drawing, n in sorted(most.items(), key=lambda entry: (not _is_door(entry[0]), entry[0])):
+        for number in range(n):
+            place = _place_of(moments, corner, drawing, number)
+            tokens.append(Token(f"thing{len(tokens)}", drawing, place))
+    for looks, angle in TURN.items():
+        tokens.append(Token(looks, f"facing {angle}", _agent(moments, corner, looks)))
+    return tokens
+
+
+def _is_door(drawing: str) -> bool:
+    return drawing.split(" ")[0] in ("open", "closed", "locked")
+
+
+def _agent(moments: Sequence[Moment], corner: Cell, looks: str) -> Callable[[int], Place | None]:
+    def place(state: int) -> Place | None:
+        moment = moments[state]
+        return _centre(moment.cell, corner) if moment.looks == looks else None
+
+    return place
+
+
+def _place_of(
+    moments: Sequence[Moment], corner: Cell, drawing: str, number: int
+) -> Callable[[int], Place | None]:
+    """Where the thing is: in its cell, or at the corner of the agent's that carries it."""
+
+    def place(state: int) -> Place | None:
+        moment = moments[state]
+        cells = [cell for each, cell in moment.things if each == drawing]
+        if number < len(cells):
+            return _centre(cells[number], corner)
+        if moment.carried == drawing and number == len(cells):
+            x, y = _centre(moment.cell, corner)
+            return x + 4, y + 5
+        return None
+
+    return place
+
+
+def _centre(cell: Cell, corner: Cell) -> Place:
+    return (cell[1] - corner[1] + 0.5) * CELL, (cell[0] - corner[0] + 0.5) * CELL
+
+
+def _in_words(moment: Moment, cell: Cell, ends: bool) -> str:
+    parts = [f"row {cell[0] + 1}, column {cell[1] + 1}, looking {moment.looks}"]
+    if moment.carried is not None:
+        kind, colour = moment.carried.split(" ")
+        parts.append(f"carrying the {colour} {kind}")
+    for drawing, _ in moment.things:
+        look, colour = drawing.split(" ")
+        if _is_door(drawing) and not ends:
+            parts.append(f"the {colour} door is {look}")
+    return ", ".join(parts)
+
+
+def _ground(boxes: Sequence[Box], floor: set[Cell], ends: dict[Cell, str]) -> Cells:
+    rows, columns = (1 + max(cell[axis] for cell in floor) for axis in (0, 1))
+    solid, plain = np.zeros((2, rows, columns), dtype=np.bool_)
+    for row, column in np.ndindex(rows, columns):
+        plain[row, column] = (row, column) in floor
+    solid |= ~plain
+    rings = [((c + 0.5) * CELL, (r + 0.5) * CELL) for (r, c), kind in ends.items() if kind == END]
+    return Cells(
+        areas=(("plain", cell_runs(plain)), ("wall", cell_runs(solid))),
+        lines=grid_lines(boxes),
+        letters=(),
+        rings=tuple((x, y, radius, "end") for x, y in rings for radius in (6.5, 3.2)),
+        signs=tuple(
+            ((c + 0.5) * CELL, (r + 0.5) * CELL, kind)
+            for (r, c), kind in sorted(ends.items())
+            if kind != END
+        ),
+    )

@@ -1,0 +1,72 @@
+"""What cells mean, against the maps that the environments themselves carry."""
+
+import gymnasium
+import pytest
+
+from didact import MDP, Task, from_gymnasium, make, solve
+from didact.report.page.ends import falls, kinds_of_ends
+from didact.report.page.lesson import task_fragment
+from didact.report.page.scene import scene_of
+
+
+@pytest.mark.parametrize("slippery", [False, True])
+@pytest.mark.parametrize("map_name", ["4x4", "8x8"])
+def test_the_lake_has_its_goal_and_its_holes(map_name, slippery):
+    options = {"map_name": map_name, "is_slippery": slippery}
+    task = from_gymnasium("FrozenLake-v1", **options)
+    letters = gymnasium.make("FrozenLake-v1", **options).unwrapped.desc.ravel().tolist()
+    kinds = kinds_of_ends(task)
+    assert kinds == {
+        i: {b"H": "worse", b"G": "goal"}[letter]
+        for i, letter in enumerate(letters)
+        if letter in (b"H", b"G") and i in kinds
+    }
+    assert kinds[len(letters) - 1] == "goal"
+    assert falls(task) == set()
+
+
+def test_the_cliff_is_a_fall_and_no_wall():
+    task = from_gymnasium("CliffWalking-v1")
+    assert falls(task) == {(3, column) for column in range(1, 11)}
+    assert kinds_of_ends(task) == {47: "end"}
+    assert kinds_of_ends(task, solve(task)) == {47: "goal"}
+    assert scene_of(task, solve(task)).signs == {"goal", "fall"}
+
+
+def test_walls_are_no_falls():
+    task = make("random-grid", size=6, n_features=3, seed=1, walls="0.2")
+    assert falls(task) == set()
+
+
+def two_ends(rewards, pays: str):
+    """In the middle of three cells; left and right end it."""
+    moves = [[[0, 0, 0]] * 2, [[1, 0, 0], [0, 0, 1]], [[0, 0, 0]] * 2]
+    by_state = [[rewards[0]], [0], [rewards[1]]]
+    by_action = [[[0], [0]], [[rewards[0]], [rewards[1]]], [[0], [0]]]
+    mdp = MDP(
+        moves,
+        by_state if pays == "states" else by_action,
+        "0.9",
+        start=1,
+        terminal=[0, 2],
+        action_names=["left", "right"],
+    )
+    return Task(mdp, [1], layout={"kind": "grid", "rows": 1, "columns": 3})
+
+
+@pytest.mark.parametrize("pays", ["states", "actions"])
+@pytest.mark.parametrize(
+    ("rewards", "kinds"),
+    [((2, 1), ("goal", "worse")), ((-5, -1), ("worse", "goal")), ((3, 3), ("end", "end"))],
+)
+def test_ends_are_told_apart_by_what_they_pay(rewards, kinds, pays):
+    task = two_ends(rewards, pays)
+    assert kinds_of_ends(task) == {0: kinds[0], 2: kinds[1]}
+    if rewards[0] == rewards[1]:
+        assert kinds_of_ends(task, solve(task)) == {0: "goal", 2: "goal"}
+
+
+def test_a_notebook_draws_them_apart():
+    html = task_fragment(from_gymnasium("FrozenLake-v1"))
+    assert html.count("class=&quot;hole&quot;") == 4
+    assert html.count("class=&quot;flag&quot;") == 1
