@@ -62,6 +62,8 @@ def printed(command: str, folder: Path, didact) -> str:
         assert sign == ">", f"no test knows how to run {command!r}"
         (folder / file).write_text(" ".join(words) + "\n")
         return ""
+    if program == "cat":
+        return "".join((folder / name).read_text() for name in arguments)
     if program == "didact":
         with redirect_stderr(sys.stdout), warnings.catch_warnings():
             warnings.simplefilter("default")
