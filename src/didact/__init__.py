@@ -13,11 +13,14 @@ __version__ = "0.1.0"
 _ROOM_OF = {
     "MDP": "didact.mdp",
     "Demonstration": "didact.mdp",
+    "Family": "didact.mdp",
     "Recording": "didact.mdp",
     "Task": "didact.mdp",
     "Transitions": "didact.mdp",
+    "load_family": "didact.mdp",
     "load_recording": "didact.mdp",
     "load_task": "didact.mdp",
+    "save_family": "didact.mdp",
     "save_recording": "didact.mdp",
     "save_task": "didact.mdp",
     "from_environment": "didact.worlds",
@@ -76,11 +79,14 @@ if TYPE_CHECKING:
     from didact.learners import register_learner as register_learner
     from didact.mdp import MDP as MDP
     from didact.mdp import Demonstration as Demonstration
+    from didact.mdp import Family as Family
     from didact.mdp import Recording as Recording
     from didact.mdp import Task as Task
     from didact.mdp import Transitions as Transitions
+    from didact.mdp import load_family as load_family
     from didact.mdp import load_recording as load_recording
     from didact.mdp import load_task as load_task
+    from didact.mdp import save_family as save_family
     from didact.mdp import save_recording as save_recording
     from didact.mdp import save_task as save_task
     from didact.planning import Evaluation as Evaluation

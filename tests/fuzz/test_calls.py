@@ -128,6 +128,7 @@ CALLS = {
         state_names=["a", "b"], action_names=["c", "d"], feature_names=["e", "f"],
     ),
     "Task": lambda: dict(mdp=mdp(), weights=[-1, -10], name="n", layout=None),
+    "Family": lambda: dict(members=[didact.make("six-cell")], names=["a"], name="n"),
     "Demonstration": lambda: dict(pairs=[(0, 1)]),
     "gridworld": lambda: dict(rows="ab/ba", weights={"a": 1, "b": 2}, discount=0.9),
     "solve": lambda: dict(mdp=mdp(), weights=[-1, -10], arithmetic="auto"),
@@ -166,10 +167,14 @@ CALLS = {
         n_chains=1, truth=False,
     ),
     "load_task": lambda: dict(path="none.json"),
+    "load_family": lambda: dict(path="none.json"),
     "load_lesson": lambda: dict(path="none.json"),
     "load_recording": lambda: dict(source="none.json"),
     "load_belief": lambda: dict(path="none.npz", mdp=mdp()),
     "save_task": lambda: dict(task=didact.make("six-cell"), path="six.json"),
+    "save_family": lambda: dict(
+        family=didact.Family([didact.make("six-cell")]), path="family.json"
+    ),
     "register_teacher": lambda: dict(name="mine"),
     "risk": lambda: dict(policy=None, level=0.95, delta=0.05),
     "contains": lambda: dict(weights=[1, 2]),

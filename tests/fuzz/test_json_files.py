@@ -11,6 +11,7 @@ import pytest
 import didact
 from didact.app.policies import read_policy
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.family_files import family_document, load_family, save_family
 from didact.mdp.files import load_task, save_task, task_document
 from didact.proofcheck import STRICT, ProofError, check_proof
 from didact.teaching import load_lesson
@@ -57,6 +58,17 @@ def lessons() -> tuple[tuple[didact.Task, didact.Lesson], ...]:
 
 def task_files() -> list[Files]:
     return [{FILE: text(task_document(task))} for task in tasks()]
+
+
+def family_files() -> list[Files]:
+    first, second, _ = tasks()
+    again = didact.Task(second.mdp, first.true_weights)
+    document = family_document(didact.Family([first, again], names=["a", "b"]))
+    paths = {**document, "members": [TASK, *document["members"]], "names": None}
+    return [
+        {FILE: text(document)},
+        {FILE: text(paths), TASK: text(task_document(first))},
+    ]
 
 
 def lesson_files() -> list[Files]:
@@ -107,6 +119,11 @@ def task_reads_back(task: didact.Task, folder: Path) -> None:
     save_task(task, folder.with_name("again.json"))
     again = load_task(folder.with_name("again.json"))
     assert task_document(again) == task_document(task)
+
+
+def family_reads_back(family: didact.Family, folder: Path) -> None:
+    save_family(family, folder.with_name("again.json"))
+    assert family_document(load_family(folder.with_name("again.json"))) == family_document(family)
 
 
 def lesson_reads_back(lesson: didact.Lesson, folder: Path) -> None:
@@ -160,6 +177,7 @@ def converted(path: Path) -> list[str]:
 
 TARGETS = {
     "task": Target(task_files, FILE, load_task, task_reads_back, lambda path: ["show", str(path)]),
+    "family": Target(family_files, FILE, load_family, family_reads_back),
     "lesson": Target(
         lesson_files,
         FILE,

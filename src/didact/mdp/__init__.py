@@ -2,6 +2,8 @@
 
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.family import Family, as_family
+from didact.mdp.family_files import load_family, save_family
 from didact.mdp.files import load_demonstrations, load_task, save_task
 from didact.mdp.model import MDP
 from didact.mdp.task import Task, as_mdp, as_task
@@ -10,15 +12,19 @@ from didact.mdp.transitions import Transitions
 __all__ = [
     "MDP",
     "Demonstration",
+    "Family",
     "Recording",
     "Task",
     "Transitions",
     "as_demonstrations",
+    "as_family",
     "as_mdp",
     "as_task",
     "load_demonstrations",
+    "load_family",
     "load_recording",
     "load_task",
+    "save_family",
     "save_recording",
     "save_task",
 ]

@@ -1,0 +1,163 @@
+"""A family: many MDPs that share one reward, as layouts, maps, levels or seeds of a game do.
+
+Members have the same number of features and exactly the same weights; sizes, discounts, dynamics,
+starts and terminal states may differ. What is taught to a family is what all members have in
+common, the reward, and a demonstration may be of any member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from didact.errors import InvalidModel
+from didact.inputs import counted, entries, is_whole, shown, shown_name
+from didact.mdp.model import require_text
+from didact.mdp.task import Task, as_task
+from didact.mdp.transitions import MAX_ROWS
+from didact.numerics.exact import Floats, Numbers
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Family:
+    """Tasks that share one reward, in order, each with a name of its own.
+
+    members: the tasks; all have as many features and exactly the same weights.
+    names: of the members, all different; by default the tasks' own names where those differ, else
+        their numbers.
+    name: what reports call the family.
+    """
+
+    members: tuple[Task, ...]
+    names: tuple[str, ...]
+    name: str
+
+    def __init__(
+        self,
+        members: Iterable[Task],
+        *,
+        names: Iterable[str] | None = None,
+        name: str = "family",
+    ):
+        tasks = _as_members(members)
+        object.__setattr__(self, "members", tasks)
+        object.__setattr__(self, "names", _as_names(names, tasks))
+        object.__setattr__(self, "name", require_text(name, "name"))
+
+    @property
+    def true_weights(self) -> Numbers:
+        """The weights that all members share, exactly as given."""
+        return self.members[0].true_weights
+
+    @property
+    def weights(self) -> Floats:
+        """The shared weights as floats, shape (k,)."""
+        return self.true_weights.floats
+
+    @property
+    def n_features(self) -> int:
+        """How many features every member has."""
+        return self.members[0].mdp.n_features
+
+    def number(self, member: Any, place: str = "member") -> int:
+        """The number of a member that is given by its number or its name.
+
+        member: its name, or its number from 0.
+        place: what a refusal calls it.
+        """
+        if isinstance(member, str) and member in self.names:
+            return self.names.index(member)
+        if is_whole(member) and 0 <= member < len(self):
+            return int(member)
+        raise InvalidModel(
+            f"{place} must be a member's name or its number from 0 to {len(self) - 1}; "
+            f"it is {shown(member)}"
+        )
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.members)
+
+    def __getitem__(self, member: int | str) -> Task:
+        return self.members[self.number(member)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.members, self.names, self.name)
+
+    def __repr__(self) -> str:
+        n_states = sum(task.mdp.n_states for task in self.members)
+        counts = {"member": len(self), "state": n_states, "feature": self.n_features}
+        sizes = ", ".join(counted(n, thing) for thing, n in counts.items())
+        return f"Family({shown_name(self.name)!r}, {sizes})"
+
+
+def _restored(members: tuple[Task, ...], names: tuple[str, ...], name: str) -> Family:
+    return Family(members, names=names, name=name)
+
+
+def _as_members(given: Any) -> tuple[Task, ...]:
+    if isinstance(given, Task):
+        raise InvalidModel("members must be a list of tasks; it is one Task. Put it into a list")
+    tasks = tuple(
+        as_task(task, f"members[{i}]") for i, task in enumerate(entries(given, "members", "tasks"))
+    )
+    if not tasks:
+        raise InvalidModel("a family must have at least one member; members is empty")
+    _require_one_reward(tasks)
+    size = sum(task.mdp.n_states for task in tasks) * max(task.mdp.n_actions for task in tasks)
+    if size > MAX_ROWS:
+        raise InvalidModel(
+            f"all states of a family times its most actions must be at most {MAX_ROWS}; "
+            f"they are {size}. Take fewer members"
+        )
+    return tasks
+
+
+def _require_one_reward(tasks: tuple[Task, ...]) -> None:
+    first = tasks[0]
+    weights = list(first.true_weights.fractions())
+    for i, task in enumerate(tasks):
+        if task.mdp.n_features != first.mdp.n_features:
+            raise InvalidModel(
+                f"members must have as many features as the first, {first.mdp.n_features}; "
+                f"members[{i}] has {task.mdp.n_features}"
+            )
+        own = list(task.true_weights.fractions())
+        if own != weights:
+            at = next(j for j, (a, b) in enumerate(zip(own, weights, strict=True)) if a != b)
+            raise InvalidModel(
+                f"members must have exactly the same weights; weights[{at}] of members[{i}] is "
+                f"{shown(own[at])}, and {shown(weights[at])} of members[0]"
+            )
+
+
+def _as_names(given: Any, tasks: tuple[Task, ...]) -> tuple[str, ...]:
+    if given is None:
+        own = tuple(task.name for task in tasks)
+        return own if len(set(own)) == len(own) else tuple(map(str, range(len(tasks))))
+    names = tuple(
+        require_text(name, f"names[{i}]")
+        for i, name in enumerate(entries(given, "names", "names, one for each member"))
+    )
+    if len(names) != len(tasks):
+        raise InvalidModel(
+            f"names must have one for each of {counted(len(tasks), 'member')}; it has {len(names)}"
+        )
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            raise InvalidModel(f"names must all differ; names[{i}] is {shown(name)} again")
+        seen.add(name)
+    return names
+
+
+def as_family(given: Any, place: str = "family") -> Family:
+    """A family, checked to be one."""
+    if isinstance(given, Family):
+        return given
+    raise InvalidModel(
+        f"{place} must be a Family, such as Family([task, ...]); it is {shown(given)}"
+    )
