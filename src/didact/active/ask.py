@@ -20,7 +20,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
 from didact.inputs import flag, is_number, is_whole, plain, shown, whole_number
 from didact.learners.learn import find_learner
-from didact.mdp import Demonstration, Task, as_demonstrations, as_task
+from didact.mdp import Demonstration, Task, as_task, given_demonstrations
 from didact.planning import reachable_states, solve
 from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -111,7 +111,7 @@ def ask(
         n_samples=whole_number(n_samples, "n_samples", 1),
         learner_options=learner_options,
         on_step=on_step,
-        shown=list(as_demonstrations(demonstrations, task.mdp)),
+        shown=list(given_demonstrations(demonstrations, task)),
     )
     if flag(truth, "truth"):
         loop.know(equivalence_class(task) if known is None else known)

@@ -43,7 +43,7 @@ def ask_task(
     task: Task, *, first: str | None = None, out: str | None = None, **settings: Any
 ) -> Asked:
     """Ask about a task; first: a file of demonstrations to begin with; out: where the run goes."""
-    shown = () if first is None else load_demonstrations(first, task.mdp)
+    shown = () if first is None else load_demonstrations(first, task)
     if out is not None:
         require_writable(out)
     run = ask(task, demonstrations=shown, **settings)
@@ -186,7 +186,7 @@ def ask_person(
     An existing file is only continued (first is the same file), never overwritten. The person's
     wishes are the truth, so nothing is measured against the task's own weights.
     """
-    shown = () if first is None else load_demonstrations(first, task.mdp)
+    shown = () if first is None else load_demonstrations(first, task)
     same = first is not None and os.path.realpath(first) == os.path.realpath(out)
     if os.path.lexists(out) and not same:
         raise InvalidParameter(

@@ -9,12 +9,10 @@ from typing import Any
 from didact.app.verify import verify
 from didact.bec.rows import Scope
 from didact.errors import ProofFailed
-from didact.files.json import read_json
 from didact.mdp import Task
-from didact.mdp.files import demonstrations_in
+from didact.mdp.exchange.given import demonstrations_in, read_file
 from didact.numerics.texts import number_texts
 from didact.teaching import Verdict, check
-from didact.teaching.lesson import LESSON_FORMAT
 from didact.worlds.opening import open_task
 
 
@@ -65,15 +63,15 @@ def check_source(
     scope: by default that of a lesson file, else 'reachable'.
     """
     task = open_task(source, parameters)
-    given = read_json(path)
-    shown = demonstrations_in(given, task.mdp, path)
-    is_lesson = isinstance(given, dict) and given.get("format") == LESSON_FORMAT
-    asked = scope or _scope_of(given, is_lesson)
+    recording = read_file(path)
+    shown = demonstrations_in(recording, task, path)
+    lesson = recording.lesson or {}
+    asked = scope or _scope_of(lesson)
     verdict = check(task, shown, scope=asked, **settings)
-    own = given.get("proof") if is_lesson else None
+    own = lesson.get("proof")
     verified = None
     if proof and own is not None:
-        verified = verify(task, given)
+        verified = verify(task, lesson)
     if proof and verdict.proof is not None and (own is None or own["scope"] != asked):
         verified = verify(task, verdict.proof)  # a proof about other states does not answer
     elif proof and own is None and not verdict.wrong:
@@ -81,6 +79,6 @@ def check_source(
     return Checked(task, verdict, len(shown), verified)
 
 
-def _scope_of(given: Any, is_lesson: bool) -> Scope:
-    settings = given.get("settings") if is_lesson else None
+def _scope_of(lesson: Mapping[str, Any]) -> Scope:
+    settings = lesson.get("settings")
     return "all" if isinstance(settings, dict) and settings.get("scope") == "all" else "reachable"

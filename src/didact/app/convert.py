@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +12,7 @@ from didact.files.reading import shown_path
 from didact.mdp import Task
 from didact.mdp.exchange.recordings import Recording, format_of_name, load_recording, save_recording
 from didact.teaching import Lesson
-from didact.worlds import worlds
-from didact.worlds.gym.minigrid import is_minigrid
-from didact.worlds.gym.recorded import recorded_task
-from didact.worlds.opening import open_task
+from didact.worlds.opening import environment_task, open_task
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +69,9 @@ def write_lesson(
 def write_recording(
     recording: Recording, target: str, write_as: str | None, force: bool
 ) -> Converted:
-    """Write a recording; its task must be known where the format or its numbers need one."""
+    """Write a recording; its task must be known where the format needs one."""
     chosen = write_as or format_of_name(shown_path(target))
-    if recording.task is None and (recording.foreign or chosen in ("minari", "imitation")):
+    if recording.task is None and chosen in ("minari", "imitation"):
         raise InvalidParameter(
             "the demonstrations do not say which task they belong to; name it with --task"
         )
@@ -93,35 +89,23 @@ def open_recording(
 ) -> Recording:
     """Demonstrations with their task, where the source says it or `world` names it.
 
-    A recording that others made holds the state numbers of its environment; they become those of
-    the task when `world` is that environment, or when the dataset names it.
+    A recording that others made holds observations of its environment; they become states of the
+    task that `world` names, or that the dataset says it was recorded in.
     """
     recording = load_recording(source, format=format)
     try:
         if world is not None:
-            return _of_world(recording, world, dict(parameters or {}))
+            return recording.of_task(open_task(world, parameters))
         if parameters:
             raise InvalidParameter(
                 f"{sorted(parameters)[0]!r} is a parameter of a world; name the world with --task"
             )
         if recording.task is None and recording.environment is not None:
             where = recording.environment
-            return recording.of_task(*recorded_task(where.id, where.options))
+            return recording.of_task(environment_task(where.id, where.options))
     except InvalidInput as error:
         raise type(error)(f"{shown_path(source)}: {error}") from None
     return recording
-
-
-def _of_world(recording: Recording, world: str, parameters: dict[str, Any]) -> Recording:
-    if recording.foreign and _is_environment(world):
-        return recording.of_task(*recorded_task(world, parameters))
-    return recording.of_task(open_task(world, parameters))
-
-
-def _is_environment(world: str) -> bool:
-    """Whether a name means a Gymnasium environment, and no world, file or MiniGrid layout."""
-    is_file = world.endswith(".json") or os.path.exists(world)
-    return not (is_file or world in worlds() or is_minigrid(world))
 
 
 def require_task(recording: Recording, source: str) -> Task:

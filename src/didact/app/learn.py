@@ -57,7 +57,7 @@ def learn_source(
     find_learner(learner, given)
     names = option_names(learner)
     task = open_task(source, parameters)
-    shown = load_demonstrations(path, task.mdp)
+    shown = load_demonstrations(path, task)
     if out is not None:
         require_writable(out)
     if progress is not None and names is not None and "progress" in names:

@@ -20,7 +20,7 @@ from didact.bec.rows import (
 )
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
-from didact.mdp import Demonstration, Task, as_demonstrations, as_task
+from didact.mdp import Demonstration, Task, as_task, given_demonstrations
 from didact.mdp.showing import in_notebook, show
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -162,7 +162,7 @@ def demonstration_class(known: EquivalenceClass, demonstrations: Iterable[Any]) 
 
     Demonstrations must show optimal actions of states in scope.
     """
-    shown = as_demonstrations(demonstrations, known.task.mdp)
+    shown = given_demonstrations(demonstrations, known.task)
     return cone_of(demonstration_rows(known, shown), known.task.true_weights)
 
 

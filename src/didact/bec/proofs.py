@@ -17,7 +17,7 @@ from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, primitive
 from didact.errors import Unsupported
 from didact.inputs import instance
-from didact.mdp import Demonstration, as_demonstrations
+from didact.mdp import Demonstration, given_demonstrations
 from didact.numerics.texts import number_text, short_repr
 from didact.planning import ExactSuccessorFeatures
 
@@ -53,7 +53,7 @@ def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
             "a proof needs exact arithmetic, and this class was computed in floats; "
             "build it with arithmetic='exact'"
         )
-    shown = as_demonstrations(demonstrations, known.task.mdp)
+    shown = given_demonstrations(demonstrations, known.task)
     part = demonstration_rows(known, shown)
     assert part.exact is not None
     certificates: list[Multipliers] = []

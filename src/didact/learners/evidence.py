@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.mdp import MDP, Demonstration
-from didact.mdp.demonstrations import as_demonstrations
+from didact.mdp import MDP, Demonstration, Task, as_mdp, given_demonstrations
 from didact.numerics.exact import Floats
 
 
@@ -33,9 +31,9 @@ class Evidence:
         return int(self.counts.sum())
 
 
-def as_evidence(mdp: MDP, demonstrations: Iterable[Any]) -> Evidence:
-    """The evidence in demonstrations of this MDP: (state, action) pairs, in any grouping."""
-    checked = as_demonstrations(demonstrations, mdp)
+def as_evidence(where: MDP | Task, demonstrations: Any) -> Evidence:
+    """The evidence in demonstrations of this model: (state, action) pairs, in any grouping."""
+    checked, mdp = given_demonstrations(demonstrations, where), as_mdp(where)
     pairs = [pair for demonstration in checked for pair in demonstration]
     shown = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     states, place = np.unique(shown[:, 0], return_inverse=True)

@@ -15,7 +15,7 @@ from didact.errors import InvalidInput, InvalidParameter, NotMixed
 from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence, as_evidence
-from didact.mdp import MDP, as_mdp
+from didact.mdp import MDP, Task
 from didact.mdp.model import as_weights
 from didact.random import Seed, as_generator
 from didact.registry import Registry
@@ -52,8 +52,8 @@ def learners() -> Mapping[str, Learner]:
 
 
 def learn(
-    mdp: MDP,
-    demonstrations: Iterable[Any],
+    mdp: MDP | Task,
+    demonstrations: Any,
     *,
     learner: str = "birl",
     seed: Seed = 0,
@@ -61,9 +61,10 @@ def learn(
 ) -> Belief:
     """What a learner believes about the reward after seeing demonstrations of this MDP.
 
-    mdp: the model without its reward, such as `task.mdp`.
-    demonstrations: lists of (state, action) pairs, as those of a lesson; repeated pairs count each
-        time, and there may be none.
+    mdp: the model, or a task, whose reward the learner never sees.
+    demonstrations: a lesson, a selection, a recording, the path of a file, or lists of (state,
+        action) or (observation, action) pairs; repeated pairs count each time, and there may be
+        none.
     learner: 'birl', 'bio-irl', 'ml-irl', 'policy-matching', 'max-entropy', or one of your own.
     seed: None, a whole number, or a generator; the same seed gives the same draws.
     options: of the learner, as follows.
@@ -112,7 +113,6 @@ def learn(
     penalty: of F(w) - penalty/2 |w|^2, a Gaussian prior of variance 1/penalty; 0 by default.
     most_norm: the largest |w| allowed; 100 by default.
     """
-    mdp = as_mdp(mdp)
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
     with _learners.running(learner):

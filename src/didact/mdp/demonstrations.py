@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from didact.errors import InvalidModel
 from didact.inputs import plain_array, shown
+from didact.mdp.idle import idle_states
 from didact.mdp.model import MDP
+from didact.mdp.observations import Observations, Watched, is_watched, read_watched, shown_text
+from didact.mdp.task import Task, as_mdp
 from didact.mdp.transitions import require_index
 
 MOST_SHOWN = 6
@@ -32,8 +37,8 @@ class Demonstration:
             entries = _entries(pair, f"pair {i} must be [state, action]")
             if len(entries) != 2:
                 raise InvalidModel(f"pair {i} must be [state, action]; it is {shown(pair)}")
-            state = require_index(entries[0], 2**62, f"pair {i}: state")
-            action = require_index(entries[1], 2**62, f"pair {i}: action")
+            state = require_index(_number(entries[0]), 2**62, f"pair {i}: state")
+            action = require_index(_number(entries[1]), 2**62, f"pair {i}: action")
             plain.append((state, action))
         if not plain:
             raise InvalidModel("a demonstration must show at least one (state, action) pair")
@@ -69,14 +74,20 @@ def _entries(given: Any, rule: str) -> list[Any]:
     raise InvalidModel(f"{rule}; it is {shown(given)}")
 
 
-def as_demonstrations(given: Iterable[Any], mdp: MDP) -> tuple[Demonstration, ...]:
-    """Demonstrations of this MDP: states and actions in range, nothing shown after the end."""
-    checked = []
+def _number(value: Any) -> Any:
+    """An array without sides as the number it holds, as environments and agents return it."""
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstration, ...]:
+    """Demonstrations of this model: states and actions in range, nothing shown after the end.
+
+    where: an MDP, or a task, which knows what its environment's observations mean.
+    """
+    mdp, observations = as_mdp(where), where.observations if isinstance(where, Task) else None
+    checked, idle = [], idle_states(mdp)
     for i, entry in enumerate(_entries(given, "demonstrations must be a list")):
-        try:
-            demonstration = entry if isinstance(entry, Demonstration) else Demonstration(entry)
-        except InvalidModel as error:
-            raise InvalidModel(f"demonstrations[{i}]: {error}") from None
+        demonstration = _as_demonstration(entry, mdp, observations, f"demonstrations[{i}]")
         for step, (state, action) in enumerate(demonstration):
             place = f"demonstrations[{i}][{step}]"
             require_index(state, mdp.n_states, f"{place}: state")
@@ -85,9 +96,38 @@ def as_demonstrations(given: Iterable[Any], mdp: MDP) -> tuple[Demonstration, ..
                 raise InvalidModel(
                     f"{place}: state {state} is terminal, so no action is taken there; remove it"
                 )
+            if idle[state]:
+                raise InvalidModel(
+                    f"{place}: state {state} is a number that the environment never shows: it "
+                    "cannot be reached from the start"
+                )
         _require_possible(demonstration, mdp, f"demonstrations[{i}]")
         checked.append(demonstration)
     return tuple(checked)
+
+
+def _as_demonstration(
+    entry: Any, mdp: MDP, observations: Observations | None, place: str
+) -> Demonstration:
+    """States and actions, from what was given as such or as observations and actions."""
+    if isinstance(entry, Demonstration):
+        return entry
+    try:
+        if not isinstance(entry, Watched):
+            pairs = _entries(entry, "a demonstration must be [state, action] pairs")
+            if observations is None or not is_watched(pairs, observations):
+                return Demonstration(pairs)
+            entry = Watched.of(pairs)
+    except InvalidModel as error:
+        raise InvalidModel(f"{place}: {error}") from None
+    if observations is None and (numbers := entry.numbers()) is not None:
+        return Demonstration(numbers)
+    if observations is None:
+        raise InvalidModel(
+            f"{place}: the task does not say what its observations mean, so only state numbers can "
+            f"be read; it shows {shown_text(entry.pairs[0][0])}"
+        )
+    return Demonstration(read_watched(observations, mdp, entry, place))
 
 
 def _require_possible(demonstration: Demonstration, mdp: MDP, place: str) -> None:

@@ -10,7 +10,6 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import read_json, write_json
 from didact.files.reading import shown_path
 from didact.inputs import shown
-from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.model import MDP
 from didact.mdp.task import Task, as_task
 from didact.mdp.transitions import Transitions, require_index, require_sizes
@@ -26,6 +25,7 @@ _OPTIONAL = (
     "action_names",
     "feature_names",
     "layout",
+    "observations",
 )
 
 
@@ -48,28 +48,6 @@ def save_task(task: Task, path: str | os.PathLike[str]) -> None:
     path: of the file; one that is there is replaced.
     """
     write_json(task_document(as_task(task)), path)
-
-
-def load_demonstrations(path: str | os.PathLike[str], mdp: MDP) -> tuple[Demonstration, ...]:
-    """The demonstrations in a JSON file: a list of them, or any object that has such a list."""
-    return demonstrations_in(read_json(path), mdp, path)
-
-
-def demonstrations_in(
-    document: Any, mdp: MDP, path: str | os.PathLike[str]
-) -> tuple[Demonstration, ...]:
-    """The demonstrations in what a JSON file, named in errors, holds."""
-    if isinstance(document, dict):
-        document = document.get("demonstrations")
-    if not isinstance(document, list):
-        raise InvalidFile(
-            f"{shown_path(path)}: must hold a list of demonstrations, each a list of "
-            "[state, action] pairs, or an object with such a list named 'demonstrations'"
-        )
-    try:
-        return as_demonstrations(document, mdp)
-    except InvalidInput as error:
-        raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
 def task_from_document(document: Any) -> Task:
@@ -97,7 +75,11 @@ def task_from_document(document: Any) -> Task:
         feature_names=_listed(document, "feature_names"),
     )
     return Task(
-        mdp, document["weights"], name=document.get("name", "task"), layout=document.get("layout")
+        mdp,
+        document["weights"],
+        name=document.get("name", "task"),
+        layout=document.get("layout"),
+        observations=_listed(document, "observations"),
     )
 
 
@@ -159,6 +141,7 @@ def task_document(task: Task) -> dict[str, Any]:
         for row in range(mdp.n_states * mdp.n_actions)
         for i in range(offsets[row], offsets[row + 1])
     ]
+    seen = {} if task.observations is None else {"observations": task.observations.document()}
     return {
         "format": TASK_FORMAT,
         "name": task.name,
@@ -180,6 +163,7 @@ def task_document(task: Task) -> dict[str, Any]:
         "layout": None
         if task.layout is None
         else {k: list(v) if isinstance(v, tuple) else v for k, v in task.layout.items()},
+        **seen,
     }
 
 

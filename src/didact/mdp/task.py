@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from didact.errors import InvalidModel
 from didact.inputs import instance, shown, shown_name, whole_number
 from didact.mdp.model import MDP, as_weights, require_text
+from didact.mdp.observations import Observations, observation_of, observation_text, shown_text
 from didact.mdp.showing import show
 from didact.mdp.transitions import MAX_ROWS, require_index
 from didact.numerics.exact import Floats, Numbers
@@ -25,15 +28,24 @@ class Task:
     name: what reports call the task.
     layout: None, or {"kind": "grid", "rows": r, "columns": c} with an optional "cells" that names
         the grid cell (row * columns + column) of every state when not all cells are states.
+    observations: what an environment shows in each state, so that its recordings can be read: one
+        value for each state, None for a state that shows nothing; by default the state numbers.
     """
 
     mdp: MDP
     true_weights: Numbers
     name: str
     layout: Mapping[str, Any] | None
+    observations: Observations | None
 
     def __init__(
-        self, mdp: MDP, weights: Any, *, name: str = "task", layout: Mapping[str, Any] | None = None
+        self,
+        mdp: MDP,
+        weights: Any,
+        *,
+        name: str = "task",
+        layout: Mapping[str, Any] | None = None,
+        observations: Sequence[Any] | Observations | None = None,
     ):
         if not isinstance(mdp, MDP):
             raise InvalidModel(f"mdp must be an MDP; it is {shown(mdp)}")
@@ -41,11 +53,39 @@ class Task:
         object.__setattr__(self, "true_weights", as_weights(weights, mdp.n_features))
         object.__setattr__(self, "name", require_text(name, "name"))
         object.__setattr__(self, "layout", _as_layout(layout, mdp.n_states))
+        object.__setattr__(self, "observations", _as_observations(observations, mdp.n_states))
 
     @property
     def weights(self) -> Floats:
         """The true weights as floats, shape (k,)."""
         return self.true_weights.floats
+
+    def state(self, observation: Any) -> int:
+        """The state that shows an observation; of two, the one that goes on.
+
+        observation: as the environment gives it, or as a file holds it.
+        """
+        if self.observations is None:
+            number = observation.tolist() if isinstance(observation, np.ndarray) else observation
+            return require_index(number, self.mdp.n_states, "observation")
+        text = observation_text(observation)
+        alike = self.observations.states.get(text, ())
+        going = [state for state in alike if not self.mdp.terminal[state]] or alike
+        if len(going) == 1:
+            return going[0]
+        how_many = f"{len(going)} states look like" if going else "no state of the task shows"
+        raise InvalidModel(f"{how_many} the observation {shown_text(text)}")
+
+    def observation(self, state: int) -> Any:
+        """What the environment shows in a state: a number, a text, a tuple, or a dict of them.
+
+        state: the state's number.
+        """
+        number = require_index(state, self.mdp.n_states, "state")
+        if self.observations is None:
+            return number
+        text = self.observations.texts[number]
+        return None if text is None else observation_of(text)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the world: cells by feature, a policy where one is given.
@@ -57,7 +97,7 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:
         layout = None if self.layout is None else dict(self.layout)
-        return _restored, (self.mdp, self.true_weights, self.name, layout)
+        return _restored, (self.mdp, self.true_weights, self.name, layout, self.observations)
 
     def _repr_html_(self) -> str:
         html: str = show("task", self)
@@ -77,8 +117,20 @@ def as_mdp(given: Any, place: str = "mdp") -> MDP:
     return given.mdp if isinstance(given, Task) else instance(given, MDP, place, "or a Task")
 
 
-def _restored(mdp: MDP, weights: Numbers, name: str, layout: Mapping[str, Any] | None) -> Task:
-    return Task(mdp, weights, name=name, layout=layout)
+def _restored(
+    mdp: MDP,
+    weights: Numbers,
+    name: str,
+    layout: Mapping[str, Any] | None,
+    observations: Observations | None = None,
+) -> Task:
+    return Task(mdp, weights, name=name, layout=layout, observations=observations)
+
+
+def _as_observations(given: Any, n_states: int) -> Observations | None:
+    if given is None or isinstance(given, Observations):
+        return given
+    return Observations.read(given, n_states)
 
 
 def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:

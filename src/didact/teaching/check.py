@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,7 +12,7 @@ from didact.bec.farkas import Inside, decide
 from didact.bec.linear import primitive
 from didact.bec.rows import Scope, demonstrated_pairs
 from didact.inputs import counted, instance
-from didact.mdp import Demonstration, Task, as_demonstrations, as_task
+from didact.mdp import Demonstration, Task, as_task, given_demonstrations
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
@@ -99,7 +99,7 @@ class Verdict:
 
 def check(
     task: Task,
-    demonstrations: Iterable[Any],
+    demonstrations: Any,
     *,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
@@ -108,13 +108,14 @@ def check(
     """Decide whether demonstrations teach the task, with a proof or a witness.
 
     task: what they should teach.
-    demonstrations: lists of (state, action) pairs. Those that show an action that is not optimal
-        cannot teach it; the verdict names the pairs, and judges the rest.
+    demonstrations: lists of (state, action) or (observation, action) pairs, a lesson, a selection,
+        a recording, or the path of a file. Those that show an action that is not optimal cannot
+        teach it; the verdict names the pairs, and judges the rest.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    shown = as_demonstrations(demonstrations, as_task(task).mdp)
+    shown = given_demonstrations(demonstrations, as_task(task))
     if known is not None:
         instance(known, EquivalenceClass, "known", "the result of equivalence_class")
     else:

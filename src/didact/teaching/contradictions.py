@@ -63,5 +63,5 @@ def _judged(
 ) -> Mapping[tuple[int, int], WrongPair]:
     """What `check` says of each distinct pair that is not optimal."""
     distinct = sorted({pair for demonstration in recorded for pair in demonstration})
-    verdict = check(known.task, [[pair] for pair in distinct], known=known)
+    verdict = check(known.task, [Demonstration([pair]) for pair in distinct], known=known)
     return {(w.state, w.action): w for w in verdict.wrong}

@@ -6,7 +6,7 @@ An episode that shows an action which is not optimal contradicts the task and is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from didact.bec.classes import (
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, shown, shown_name, whole_number
-from didact.mdp import Demonstration, Task, as_demonstrations, as_task
+from didact.mdp import Demonstration, Task, as_task, given_demonstrations
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
@@ -137,7 +137,7 @@ class Selection:
 
 def select(
     task: Task,
-    demonstrations: Iterable[Any],
+    demonstrations: Any,
     *,
     budget: int | None = None,
     method: str = "greedy",
@@ -150,7 +150,8 @@ def select(
     """Which of the recorded demonstrations teach the task, and what is wrong with the others.
 
     task: what they should teach.
-    demonstrations: lists of (state, action) pairs; those outside the scope are refused.
+    demonstrations: lists of (state, action) or (observation, action) pairs, a recording, or the
+        path of a file; those outside the scope are refused.
     budget: choose at most so many.
     method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
         or shortest, from which all that was recorded follows).
@@ -160,7 +161,7 @@ def select(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    recorded = as_demonstrations(demonstrations, as_task(task).mdp)
+    recorded = given_demonstrations(demonstrations, as_task(task))
     numbers = _as_numbers(episodes, len(recorded))
     choice(method, "method", METHODS)
     choice(cost, "cost", ("demonstrations", "pairs"))

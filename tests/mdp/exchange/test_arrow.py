@@ -106,7 +106,7 @@ def test_entries_are_counted_before_they_are_read(tmp_path):
     [
         ({"obs": [[1]]}, "must have the columns obs and acts; acts is missing"),
         ({"obs": [1], "acts": [[1]]}, "obs must be a list for each episode; it is int64"),
-        ({"obs": [[[[1]]]], "acts": [[1]]}, "obs must be a list for each episode"),
+        ({"obs": [[[[[[[[1]]]]]]]], "acts": [[1]]}, "obs must be a list for each episode"),
         ({"obs": [[None]], "acts": [[1]]}, "obs must be a list for each episode"),
         ({"obs": [["a"]], "acts": [[1]]}, "obs must be a list for each episode"),
         ({"obs": [[{"a": 1}]], "acts": [[1]]}, "obs must be a list for each episode"),

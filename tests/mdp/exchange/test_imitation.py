@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from didact.errors import InvalidFile, Unsupported
+from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.mdp import Demonstration
 from didact.mdp.exchange.imitation import DATA, read_imitation
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.observations import Watched
 from didact.teaching import teach
 from didact.worlds import make
 
@@ -106,9 +107,9 @@ def rewritten(folder: Path, **columns) -> None:
     ("columns", "message"),
     [
         ({"obs": [[0, 1]]}, "episode 0: must have one observation more than actions"),
-        ({"obs": [[0.5, 1.0, 2.0]]}, "must be numbers of states or actions"),
-        ({"obs": [[[0, 1], [1, 1], [2, 2]]]}, "must be numbers of states or actions"),
-        ({"obs": [[0, -1, 2]]}, "must be numbers of states or actions"),
+        ({"acts": [[0.5, 1.0]]}, "must be numbers of states or actions"),
+        ({"acts": [[[0, 1], [1, 1]]]}, "must be numbers of states or actions"),
+        ({"acts": [[0, -1]]}, "pair 1: action must be from 0"),
         ({"obs": None}, "obs is missing"),
         ({"acts": [3]}, "acts must be a list"),
     ],
@@ -123,8 +124,23 @@ def test_other_columns_are_refused_in_one_line(columns, message, tmp_path):
 
 def test_columns_of_one_entry_are_numbers_too(tmp_path):
     folder = shutil.copytree(THEIRS, tmp_path / "theirs")
-    rewritten(folder, obs=[[[0], [1], [2]]])
-    assert list(load_recording(folder).demonstrations[0]) == [(0, 1), (1, 1)]
+    rewritten(folder, obs=[[[1], [4], [5]]], acts=[[1, 3]])
+    (shown,) = load_recording(folder).of_task(make("six-cell")).demonstrations
+    assert list(shown) == [(1, 1), (4, 3)]
+
+
+@pytest.mark.parametrize(
+    "obs",
+    [[[0.5, 1.0], [2.0, 3]], [[[1], [2]], [[3], [4]], [[3], [4]]], [-1, 2, 3]],
+    ids=["vectors", "arrays", "below 0"],
+)
+def test_what_was_observed_stays_until_a_task_says_what_it_means(obs, tmp_path):
+    folder = shutil.copytree(THEIRS, tmp_path / "theirs")
+    rewritten(folder, obs=[obs], acts=[[1] * (len(obs) - 1)])
+    (shown,) = load_recording(folder).demonstrations
+    assert shown == Watched.of([(observed, 1) for observed in obs[:-1]])
+    with pytest.raises(InvalidInput, match="the task does not say what its observations mean"):
+        load_recording(folder).of_task(make("six-cell"))
 
 
 def test_episodes_without_a_step_are_passed_over(tmp_path):

@@ -12,9 +12,10 @@ from didact.mdp import Demonstration
 from didact.mdp.exchange.minari import datasets_root, read_minari
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
 from didact.mdp.files import task_document
+from didact.mdp.observations import Watched
 from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
-from didact.worlds.gym.recorded import recorded_task
+from didact.worlds.opening import environment_task
 from tests.command_line import in_own_process, refused
 
 minari = pytest.importorskip("minari")
@@ -109,7 +110,7 @@ def played(env, actions, seed):
 
 @pytest.mark.parametrize("id", ["FrozenLake-v1", "Taxi"])
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_what_others_recorded_keeps_their_numbers_until_they_are_translated(id):
+def test_what_others_recorded_are_the_states_of_their_environment(id):
     if id == "Taxi":
         id = "Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3"
     env = gymnasium.make(id)
@@ -122,41 +123,71 @@ def test_what_others_recorded_keeps_their_numbers_until_they_are_translated(id):
     assert found.foreign
     assert found.task is None
     assert found.environment.id == id
-    task, number_of = recorded_task(found.environment.id, found.environment.options)
-    own = found.of_task(task, number_of)
+    task = environment_task(found.environment.id, found.environment.options)
+    own = found.of_task(task)
     assert task_document(task) == task_document(from_gymnasium(id))
-    decoded = dict(enumerate(task.mdp.state_names))
     for buffer, shown in zip(buffers, own.demonstrations, strict=True):
         for number, action, (state, taken) in zip(
             buffer.observations, buffer.actions, shown, strict=False
         ):
-            assert taken == action
-            assert number_of[int(number)] == state
-            if id == "FrozenLake-v1":
-                assert decoded[state] == str(number)
+            assert (state, taken) == (number, action)
 
 
-def test_no_action_is_taken_where_the_lake_ends():
-    task, number_of = recorded_task("FrozenLake-v1", {"discount": "0.9"})
-    assert task.mdp.exact_discount.denominator == 10
-    assert sorted(set(range(16)) - set(number_of)) == [5, 7, 11, 12, 15]
-    assert not any(task.mdp.terminal[state] for state in number_of.values())
-    with pytest.raises(Unsupported, match="observes a picture"):
-        recorded_task("MiniGrid-Empty-5x5-v0", {})
+SPACES = gymnasium.spaces
+WATCHED = [
+    (SPACES.Box(0, 9, (2,), dtype=np.int64), [[3, 4], [4, 4], [4, 5]]),
+    (SPACES.Box(0, 9, (2, 1), dtype=np.float32), [[[3], [4.5]], [[4], [4]], [[4], [5]]]),
+    (SPACES.MultiDiscrete([5, 6]), [[3, 4], [4, 4], [4, 5]]),
+    (SPACES.MultiBinary(3), [[0, 1, 1], [1, 1, 1], [0, 0, 0]]),
+    (SPACES.Tuple([SPACES.Discrete(5), SPACES.Discrete(6)]), [[3, 4], [4, 4], [4, 5]]),
+    (
+        SPACES.Dict(
+            {"at": SPACES.MultiDiscrete([5, 6]), "told": SPACES.Text(9), "n": SPACES.Discrete(9)}
+        ),
+        [{"at": [3, i], "n": i, "told": "go on"} for i in range(3)],
+    ),
+]
+
+
+def buffer_of(space, observed):
+    """The buffer that Minari's own collector would have filled."""
+
+    def columns(space, values):
+        if isinstance(space, SPACES.Dict):
+            return {k: columns(space[k], [value[k] for value in values]) for k in space.spaces}
+        if isinstance(space, SPACES.Tuple):
+            parts = enumerate(space.spaces)
+            return tuple(columns(part, [value[i] for value in values]) for i, part in parts)
+        return values if isinstance(space, SPACES.Text) else np.array(values, dtype=space.dtype)
+
+    return minari.data_collector.EpisodeBuffer(
+        observations=columns(space, observed), actions=np.array([1, 0]), rewards=[0.0, 0.0],
+        terminations=[False, True], truncations=[False, False], infos={},
+    )  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_pictures_are_no_states(tmp_path):
-    space = gymnasium.spaces.Box(0, 1, (2,))
-    buffer = minari.data_collector.EpisodeBuffer(
-        observations=np.zeros((2, 2), dtype=np.float32), actions=np.zeros(1, dtype=int),
-        rewards=[0.0], terminations=[True], truncations=[False], infos={},
-    )  # fmt: skip
+@pytest.mark.parametrize("data_format", ["hdf5", "arrow", "parquet"])
+@pytest.mark.parametrize(("space", "observed"), WATCHED, ids=lambda case: type(case).__name__)
+def test_anything_that_compares_by_value_is_read_as_it_was_observed(space, observed, data_format):
     minari.create_dataset_from_buffers(
-        "boxes-v0", [buffer], observation_space=space, action_space=gymnasium.spaces.Discrete(2)
-    )
-    with pytest.raises(InvalidFile, match="observation_space must be Discrete, state numbers"):
-        load_recording("boxes-v0")
+        "watched-v0", [buffer_of(space, observed)], observation_space=space,
+        action_space=SPACES.Discrete(2), data_format=data_format,
+    )  # fmt: skip
+    (found,) = load_recording("watched-v0").demonstrations
+    assert found == Watched.of([(observed[0], 1), (observed[1], 0)])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_pictures_are_not_compared(tmp_path):
+    space = SPACES.Box(0, 255, (32, 32, 3), dtype=np.uint8)
+    still = [np.zeros((32, 32, 3), np.uint8)] * 3
+    minari.create_dataset_from_buffers(
+        "pictures-v0", [buffer_of(space, still)], observation_space=space,
+        action_space=SPACES.Discrete(2),
+    )  # fmt: skip
+    with pytest.raises(InvalidFile, match=r"must have the shape \[32, 32, 3\]"):
+        load_recording("pictures-v0")
 
 
 def edited(folder, **changes):
@@ -173,7 +204,7 @@ def test_an_entry_point_in_the_metadata_is_never_run(recording, root):
     back = load_recording("lesson-v0")
     assert back.environment.id == "Evil-v0"
     edited(root / "lesson-v0", observation_space=None)
-    with pytest.raises(InvalidFile, match="observation_space must be Discrete"):
+    with pytest.raises(InvalidFile, match="observation_space must be one of Box, Discrete"):
         load_recording("lesson-v0")
 
 
@@ -185,7 +216,7 @@ def test_an_entry_point_in_the_metadata_is_never_run(recording, root):
         ({"total_episodes": 99}, "episode_2 is missing"),
         ({"data_format": "punch-cards"}, "data_format must be hdf5, arrow or parquet"),
         ({"didact_task": {"format": "x"}}, "format must be 'didact.task/1'"),
-        ({"observation_space": "{"}, "observation_space must be Discrete"),
+        ({"observation_space": "{"}, "observation_space must be one of Box, Discrete"),
         ({"didact_lesson": 5}, "its lesson must be an object; it is 5"),
         ({"didact_lesson": "x"}, "its lesson must be an object; it is 'x'"),
         ({"didact_lesson": []}, "its lesson must be an object; it is \\[\\]"),

@@ -40,11 +40,11 @@ def read_lists(path: Path, columns: Sequence[str], most: int) -> Iterator[tuple[
 
 
 def read_columns(path: Path, columns: Sequence[str], most: int) -> tuple[list[Any], ...]:
-    """The named columns of numbers as lists; at most so many rows."""
+    """The named columns as lists: of numbers, texts, or lists and objects of them."""
     read = _parquet_batches if path.suffix == ".parquet" else _batches
     found: tuple[list[Any], ...] = tuple([] for _ in columns)
     with _told():
-        for batch in read(path, columns, _is_number):
+        for batch in read(path, columns, _is_observed):
             if len(found[0]) + batch.num_rows > most:
                 raise InvalidFile(f"must hold at most {most} steps; it has more")
             for values, column in zip(found, columns, strict=True):
@@ -106,7 +106,7 @@ def _places(schema: Any, columns: Sequence[str], accepts: Accepts) -> list[int]:
             raise InvalidFile(f"must have the columns {' and '.join(columns)}; {column} {often}")
         kind = schema.field(found[0]).type
         if not accepts(kind):
-            what = "numbers" if accepts is _is_number else "a list for each episode"
+            what = "numbers" if accepts is _is_observed else "a list for each episode"
             raise InvalidFile(f"{column} must be {what}; it is {kind!s:.60}")
         places += found
     return places
@@ -117,7 +117,15 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_primitive(kind))
 
 
-def _is_list(kind: Any, depth: int = 2) -> bool:
+def _is_observed(kind: Any, depth: int = 8) -> bool:
+    """Whether a type is numbers or texts, or lists and objects of them."""
+    types = require_package("pyarrow.types", "imitation", "folders for imitation")
+    if types.is_struct(kind) and depth:
+        return all(_is_observed(kind.field(i).type, depth - 1) for i in range(kind.num_fields))
+    return bool(types.is_string(kind)) or _is_number(kind) or _is_list(kind, 6)
+
+
+def _is_list(kind: Any, depth: int = 6) -> bool:
     """Whether a type is lists of numbers, or of lists of them."""
     types = require_package("pyarrow.types", "imitation", "folders for imitation")
     if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):

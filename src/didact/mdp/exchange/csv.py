@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,9 +21,10 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
 from didact.files.json import write_text
 from didact.files.reading import read_lines, shown_path
-from didact.inputs import counted, shown
+from didact.inputs import counted, is_whole, shown
 from didact.mdp.demonstrations import Demonstration
-from didact.mdp.exchange.recordings import Recording, recorded, require_size
+from didact.mdp.exchange.recordings import Recording, read_pairs, recorded, require_size
+from didact.mdp.observations import Watched
 
 ALWAYS = ("episode", "step", "action")
 SEEN = ("state", "observation")
@@ -47,6 +49,19 @@ class Row:
             raise self.refusal(column, "must be a whole number from 0")
         return int(found[1])
 
+    def observed(self, column: str) -> Any:
+        """What was observed: a whole number, or any JSON, or else the text that stands there."""
+        text = self.cells[column].strip()
+        if not text:
+            raise self.refusal(column, "must say what was observed")
+        found = WHOLE.fullmatch(text)
+        if found is not None:
+            return int(found[1])
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+
     def refusal(self, column: str, rule: str, remedy: str = "") -> InvalidFile:
         """What is wrong with the cell in a column, in one line."""
         value = shown(self.cells[column]) if self.cells[column].strip() else "empty"
@@ -68,7 +83,8 @@ def read_csv(path: Path) -> Recording:
         if step in episode:
             before = f"; line {episode[step][2]} has it too, so number the steps or the episodes"
             raise row.refusal("step", "must be another one in each row of an episode", before)
-        episode[step] = (row.whole(seen), row.whole("action"), row.line)
+        what = row.whole(seen) if seen == "state" else row.observed(seen)
+        episode[step] = (what, row.whole("action"), row.line)
     shown_ones = [_demonstration(number, episode, place) for number, episode in steps.items()]
     return recorded(shown_ones, steps, None, None, place, foreign=seen == "observation")
 
@@ -134,7 +150,7 @@ def _rule() -> str:
 
 def _demonstration(
     number: int, steps: Mapping[int, tuple[Any, int, int]], place: str
-) -> Demonstration:
+) -> Demonstration | Watched:
     """An episode from its steps, which must count up by one from wherever they begin."""
     ordered = sorted(steps)
     for at, step in enumerate(ordered):
@@ -145,7 +161,8 @@ def _demonstration(
                 f"by one; {step} follows {ordered[at - 1]}. Begin another episode there"
             )
     try:
-        return Demonstration([steps[step][:2] for step in ordered])
+        pairs = [list(steps[step][:2]) for step in ordered]
+        return read_pairs(pairs) if all(is_whole(p[0]) for p in pairs) else Watched.of(pairs)
     except InvalidInput as error:
         raise InvalidFile(f"{place}: episode {number}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""HDF5 files: whole numbers, without what leads out of the file; and files made in memory.
+"""HDF5 files: numbers and texts, without what leads out of the file; and files made in memory.
 
 HDF5 may point elsewhere: by links into other files, by arrays that lie in others, and by arrays
 that are put together from others. A stranger could so have any file of this machine read.
@@ -53,7 +53,17 @@ def group_in(parent: Any, name: str) -> Any:
 def whole_numbers_in(parent: Any, name: str, most: int) -> Any:
     """The array of this name: whole numbers (n,) or (n, 1), at most so many."""
     h5py = require_package("h5py", "minari", "Minari datasets")
-    found = _member(h5py, parent, name)
+    found = _array(h5py, _member(h5py, parent, name), name, most)
+    if found.dtype.kind not in "iu":
+        raise InvalidFile(
+            f"{name} must be numbers of states or actions from 0; they have the shape "
+            f"{found.shape} and the type {found.dtype!s:.60}"
+        )
+    return found[()]
+
+
+def _array(h5py: Any, found: Any, name: str, most: int) -> Any:
+    """An array that lies in the file and is not too large."""
     if not isinstance(found, h5py.Dataset) or found.shape is None:
         raise InvalidFile(f"{name} must be an array; it is {shown(found)}")
     if found.external or found.is_virtual:
@@ -63,12 +73,36 @@ def whole_numbers_in(parent: Any, name: str, most: int) -> Any:
     at_once = math.prod(found.chunks or (1,)) * found.dtype.itemsize
     if at_once > MOST_BYTES:
         raise InvalidFile(f"{name} must be kept in smaller parts; one has {at_once} bytes")
-    if found.dtype.kind not in "iu":
-        raise InvalidFile(
-            f"{name} must be numbers of states or actions from 0; they have the shape "
-            f"{found.shape} and the type {found.dtype!s:.60}"
-        )
-    return found[()]
+    return found
+
+
+def rows_in(parent: Any, name: str, most: int, depth: int = 8) -> list[Any]:
+    """For each step what the array of this name holds; of a group, an object with its parts."""
+    h5py = require_package("h5py", "minari", "Minari datasets")
+    found = _member(h5py, parent, name)
+    if isinstance(found, h5py.Group) and depth:
+        parts = {key: rows_in(found, key, most, depth - 1) for key in found}
+        steps = {len(rows) for rows in parts.values()}
+        if len(steps) != 1:
+            raise InvalidFile(f"{name} must have parts of one length; it has {shown(steps)}")
+        return [{key: rows[i] for key, rows in parts.items()} for i in range(steps.pop())]
+    array = _array(h5py, found, name, most)
+    if array.ndim and array.dtype.kind in "biuf":
+        return list(array[()])
+    if array.ndim == 1 and h5py.check_string_dtype(array.dtype) is not None:
+        return _texts(array, name)
+    raise InvalidFile(f"{name} must hold numbers or texts; its type is {array.dtype!s:.60}")
+
+
+def _texts(array: Any, name: str) -> list[str]:
+    """Texts, one after another: what each takes is known only when it is read."""
+    found, taken = [], 0
+    for i in range(array.shape[0]):
+        found.append(bytes(array[i]).decode("utf-8", "replace"))
+        taken += len(found[-1])
+        if taken > MOST_BYTES:
+            raise InvalidFile(f"{name} must be smaller than {MOST_BYTES} bytes of texts")
+    return found
 
 
 def whole_number_beside(group: Any, name: str) -> int | None:

@@ -33,6 +33,7 @@ from didact.mdp.exchange.recordings import (
     steps_of,
 )
 from didact.mdp.files import load_task, save_task
+from didact.mdp.observations import Watched
 
 DATA, INFO, STATE = "data-00000-of-00001.arrow", "dataset_info.json", "state.json"
 TASK, LESSON = "didact-task.json", "didact-lesson.json"
@@ -51,7 +52,7 @@ def read_imitation(path: Path) -> Recording:
     place = shown_path(path)
     if not is_imitation(path):
         raise InvalidFile(f"{place}: is no folder for imitation; {INFO} or {STATE} is missing")
-    found: list[Demonstration] = []
+    found: list[Demonstration | Watched] = []
     episodes: list[int] = []
     for number, demonstration in _episodes(path, place):
         if demonstration is not None:
@@ -67,14 +68,15 @@ def read_imitation(path: Path) -> Recording:
         raise InvalidFile(f"{place}: {error}") from None
 
 
-def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | None]]:
+def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | Watched | None]]:
     number = n_pairs = 0
     for name in _data_files(path, place):
         try:
             for states, actions in read_lists(path / name, ("obs", "acts"), 2 * MOST_PAIRS):
                 n_pairs += len(actions)
                 require_size(n_pairs, place)
-                yield number, pairs_of(states, actions, f"episode {number}")
+                numbers = not any(isinstance(entry, list | float) for entry in states)
+                yield number, pairs_of(states, actions, f"episode {number}", numbers=numbers)
                 number += 1
         except InvalidInput as error:
             raise InvalidFile(f"{place}: {name}: {error}") from None

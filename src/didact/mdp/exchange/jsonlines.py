@@ -21,17 +21,20 @@ from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import (
     DEMONSTRATIONS_FORMAT,
     Recording,
+    document_of,
     header,
+    read_pairs,
     recorded,
     require_size,
 )
+from didact.mdp.observations import Watched
 
 
 def read_jsonlines(path: Path) -> Recording:
     """The demonstrations in a file of JSON lines."""
     place = shown_path(path)
     begins: dict[str, Any] = {}
-    found: list[Demonstration] = []
+    found: list[Demonstration | Watched] = []
     episodes: list[int] = []
     n_pairs = 0
     for number, value in _lines(path, place):
@@ -43,7 +46,8 @@ def read_jsonlines(path: Path) -> Recording:
         require_size(n_pairs, place)
         found.append(demonstration)
         episodes.append(episode)
-    return recorded(found, episodes, begins.get("task"), begins.get("lesson"), place)
+    task, lesson = begins.get("task"), begins.get("lesson")
+    return recorded(found, episodes, task, lesson, place, foreign=not begins)
 
 
 def _lines(path: Path, place: str) -> Iterator[tuple[int, Any]]:
@@ -73,13 +77,13 @@ def _header(value: dict[str, Any], place: str) -> dict[str, Any]:
     return value
 
 
-def _episode(value: Any, next_number: int, place: str) -> tuple[int, Demonstration]:
+def _episode(value: Any, next_number: int, place: str) -> tuple[int, Demonstration | Watched]:
     given = value if isinstance(value, dict) else {"pairs": value}
     episode = given.get("episode", next_number)
     if type(episode) is not int or episode < 0:
         raise InvalidFile(f"{place}: episode must be a whole number; it is {shown(episode)}")
     try:
-        return episode, Demonstration(given.get("pairs", ()))
+        return episode, read_pairs(given.get("pairs", ()))
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
 
@@ -88,8 +92,9 @@ def write_jsonlines(recording: Recording, path: Path, *, replace: bool = False) 
     """Write the task, then each episode on a line of its own."""
     require_free(path, replace=replace, is_such=Path.is_file)
     lesson = None if recording.lesson is None else dict(recording.lesson)
-    lines: list[Any] = [{**header(recording), "lesson": lesson}]
+    begins = header(recording)
+    lines: list[Any] = [{**begins, "lesson": lesson}] if begins else []
     for episode, demonstration in zip(recording.episodes, recording.demonstrations, strict=True):
-        lines.append({"episode": episode, "pairs": [list(pair) for pair in demonstration]})
+        lines.append({"episode": episode, "pairs": document_of(demonstration)})
     texts = (json.dumps(line, ensure_ascii=False, allow_nan=False) for line in lines)
     write_text("".join(f"{text}\n" for text in texts), path)

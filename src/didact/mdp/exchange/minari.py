@@ -1,9 +1,10 @@
 """Minari datasets, on this machine only: nothing is ever fetched.
 
-Observations are state numbers, actions action numbers, and the start state of an episode stands in
-its `options`. The task, and the lesson where there is one, stand in the dataset's metadata. Of a
-dataset that others wrote only plain JSON and arrays are read; the environment it names is taken by
-its id, never by the entry point that its metadata claim.
+In what didact writes, observations are state numbers, actions action numbers, and the start state
+of an episode stands in its `options`; the task, and the lesson where there is one, stand in the
+dataset's metadata. Others may observe anything that compares by value. Of a dataset that others
+wrote only plain JSON and arrays are read; the environment it names is taken by its id, never by the
+entry point that its metadata claim.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from didact.mdp.exchange.hdf5 import (
     group_in,
     image_of,
     open_hdf5,
+    rows_in,
     whole_number_beside,
     whole_numbers_in,
 )
@@ -39,7 +41,9 @@ from didact.mdp.exchange.recordings import (
     require_size,
     steps_of,
 )
+from didact.mdp.exchange.spaces import put_together, require_space
 from didact.mdp.files import task_document
+from didact.mdp.observations import Watched
 
 HDF5_FILE = "main_data.hdf5"
 START = "start_state"
@@ -93,8 +97,8 @@ def read_minari(path: Path) -> Recording:
     if not is_minari(path):
         raise InvalidFile(f"{place}: is no Minari dataset; it has no metadata")
     metadata = read_json(_metadata_file(path))
-    _require_numbers(metadata, place)
-    found: list[Demonstration] = []
+    _require_spaces(metadata, place)
+    found: list[Demonstration | Watched] = []
     episodes: list[int] = []
     for number, demonstration in _episodes(_metadata_file(path).parent, metadata, place):
         found.append(demonstration)
@@ -111,17 +115,17 @@ def read_minari(path: Path) -> Recording:
     )
 
 
-def _require_numbers(metadata: Any, place: str) -> None:
-    """Both spaces must be there, as state and action numbers; without them Minari runs code."""
+def _require_spaces(metadata: Any, place: str) -> None:
+    """Both spaces must be there, actions as numbers; without them Minari runs code."""
     if not isinstance(metadata, dict):
         raise InvalidFile(f"{place}: its metadata must be one JSON object")
-    for name, what in (("observation_space", "state"), ("action_space", "action")):
-        kind = _object(metadata.get(name)).get("type")
-        if kind != "Discrete":
-            raise InvalidFile(
-                f"{place}: its {name} must be Discrete, {what} numbers; it is {shown(kind)}. "
-                "Record the numbers, or convert them"
-            )
+    require_space(_object(metadata.get("observation_space")), f"{place}: its observation_space")
+    kind = _object(metadata.get("action_space")).get("type")
+    if kind != "Discrete":
+        raise InvalidFile(
+            f"{place}: its action_space must be Discrete, action numbers; it is {shown(kind)}. "
+            "Record the numbers, or convert them"
+        )
     for name in ("total_episodes", "total_steps"):
         if type(metadata.get(name)) is not int or metadata[name] < 0:
             raise InvalidFile(f"{place}: its metadata must say {name} as a whole number")
@@ -147,19 +151,23 @@ def _environment(spec: Any) -> Environment | None:
 
 def _episodes(
     data: Path, metadata: Mapping[str, Any], place: str
-) -> Iterator[tuple[int, Demonstration]]:
+) -> Iterator[tuple[int, Demonstration | Watched]]:
+    space = _object(metadata["observation_space"])
+    numbers = space["type"] == "Discrete"
     kept = metadata.get("data_format", "hdf5")
     if kept not in DATA_FORMATS:
         raise InvalidFile(f"{place}: its data_format must be hdf5, arrow or parquet; {shown(kept)}")
     read, left = DATA_FORMATS[kept], MOST_PAIRS
     number = -1
     try:
-        for number, (states, actions, start) in enumerate(read(data, metadata["total_episodes"])):
+        for number, (rows, actions, start) in enumerate(read(data, metadata["total_episodes"])):
             left -= len(actions)
             require_size(MOST_PAIRS - left, place)
-            shown_pairs = pairs_of(states, actions, f"episode {number}")
-            if shown_pairs is not None:
+            observed = rows if numbers else [put_together(row, space) for row in rows]
+            shown_pairs = pairs_of(observed, actions, f"episode {number}", numbers=numbers)
+            if isinstance(shown_pairs, Demonstration):
                 _require_start(start, shown_pairs)
+            if shown_pairs is not None:
                 yield number, shown_pairs
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
@@ -175,9 +183,9 @@ def _hdf5_episodes(data: Path, n_episodes: int) -> Iterator[Episode]:
     with open_hdf5(data / HDF5_FILE) as file:
         for number in range(n_episodes):
             group = group_in(file, f"episode_{number}")
-            states = whole_numbers_in(group, "observations", MOST_PAIRS)
+            rows = rows_in(group, "observations", MOST_PAIRS)
             actions = whole_numbers_in(group, "actions", MOST_PAIRS)
-            yield states, actions, whole_number_beside(group, f"options/{START}")
+            yield rows, actions, whole_number_beside(group, f"options/{START}")
 
 
 def _table_episodes(data: Path, n_episodes: int) -> Iterator[Episode]:

@@ -2,8 +2,8 @@
 
 Five formats: JSON (`.json`), JSON lines (`.jsonl`), tables (`.csv`), Minari datasets, and the
 folder that imitation reads. What didact writes carries its task, and the lesson where it is one, so
-that it reads back equal; only a table holds neither. What others wrote holds states by the numbers
-of their environment.
+that it reads back equal; only a table holds neither. What others wrote holds observations of their
+environment, and a task says which states they are.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.model import MDP
+from didact.mdp.observations import Watched, is_watched
 from didact.mdp.task import Task
 from didact.numerics.exact import Floats
 from didact.numerics.texts import short_repr
@@ -51,15 +52,16 @@ class Environment:
 class Recording:
     """Demonstrations, and what is known of them.
 
-    demonstrations: in the order of the file.
+    demonstrations: in the order of the file; while no task is known, observations that are no
+        numbers stay as they were watched.
     episodes: the number of each in its file; Minari's `filter_episodes` knows the same numbers.
     task: whose states and actions they are, or None.
     lesson: the `didact.lesson/1` object they are, or None.
-    foreign: whether others recorded them, so that states are numbers of their own environment.
+    foreign: whether others recorded them, so that states are observations of their environment.
     environment: which one that was, where it is known.
     """
 
-    demonstrations: tuple[Demonstration, ...]
+    demonstrations: tuple[Any, ...]
     episodes: tuple[int, ...] = ()
     task: Task | None = None
     lesson: Mapping[str, Any] | None = None
@@ -71,7 +73,7 @@ class Recording:
     def __post_init__(self) -> None:
         shown_ones = tuple(self.demonstrations)
         if self.task is not None:
-            shown_ones = as_demonstrations(shown_ones, self.task.mdp)
+            shown_ones = as_demonstrations(self.read_by(self.task), self.task)
         object.__setattr__(self, "demonstrations", shown_ones)
         numbers = tuple(self.episodes) or tuple(range(len(shown_ones)))
         if len(numbers) != len(shown_ones) or len(set(numbers)) != len(numbers):
@@ -104,11 +106,13 @@ class Recording:
     def of_task(self, task: Task, number_of: Mapping[int, int] | None = None) -> Recording:
         """The same as demonstrations of a task.
 
-        task: whose states and actions they show.
-        number_of: the task's state for each recorded number; the same numbers by default.
+        task: whose states and actions they show; it knows what observations mean.
+        number_of: the task's state for each recorded number; by default what the task says.
         """
         if number_of is None:
-            return replace(self, task=task, foreign=False, environment=None)
+            known = as_demonstrations(self.read_by(task), task)
+            bare = replace(self, foreign=False, environment=None)
+            return replace(bare, demonstrations=known, task=task)
         renumbered = []
         for episode, demonstration in zip(self.episodes, self.demonstrations, strict=True):
             for step, (state, _) in enumerate(demonstration):
@@ -127,12 +131,38 @@ class Recording:
             environment=None,
         )
 
+    def read_by(self, where: MDP | Task) -> tuple[Demonstration | Watched, ...]:
+        """The demonstrations, numbers that others recorded as what they observed.
+
+        where: the model that they are read for.
+        """
+        seen = where.observations if isinstance(where, Task) else None
+        if not self.foreign or seen is None or not seen.are_renumbered:
+            return self.demonstrations
+        return tuple(
+            d if isinstance(d, Watched) else Watched.of(d.pairs) for d in self.demonstrations
+        )
+
 
 def _is_of(lesson: Mapping[str, Any], demonstrations: Sequence[Demonstration]) -> bool:
     """Whether a lesson shows just these demonstrations, in whole numbers: 2.0 is none."""
-    listed = [[list(pair) for pair in d] for d in demonstrations]
+    listed = [document_of(demonstration) for demonstration in demonstrations]
     written = json.dumps(lesson.get("demonstrations"), default=str)
     return lesson.get("format") == LESSON_FORMAT and written == json.dumps(listed)
+
+
+def document_of(demonstration: Demonstration | Watched) -> list[list[Any]]:
+    """The pairs as a file holds them."""
+    if isinstance(demonstration, Watched):
+        return demonstration.document()
+    return [list(pair) for pair in demonstration]
+
+
+def read_pairs(given: Any) -> Demonstration | Watched:
+    """An episode in a file, of whole numbers or of what was observed."""
+    if isinstance(given, list) and is_watched(given, None):
+        return Watched.of(given)
+    return Demonstration(given)
 
 
 @dataclass(frozen=True)
@@ -196,13 +226,18 @@ def load_recording(source: str | os.PathLike[str], *, format: str | None = None)
         return known["minari"].read(local_folder(place))
     if not exists:
         raise InvalidFile(f"{place}: cannot be read: No such file or directory")
-    for known_format in known.values():
-        if known_format.is_such(path):
-            return known_format.read(path)
+    name = format_of_file(path)
+    if name is not None:
+        return known[name].read(path)
     raise InvalidFile(
         f"{place}: is neither JSON (.json), JSON lines (.jsonl), a table (.csv), a Minari dataset "
         "nor a folder that imitation reads; say which with the format"
     )
+
+
+def format_of_file(path: Path) -> str | None:
+    """The format that a file or folder looks like; None where it looks like no format."""
+    return next((name for name, known in formats().items() if known.is_such(path)), None)
 
 
 def save_recording(
@@ -258,12 +293,13 @@ def read_json_recording(path: Path) -> Recording:
             tuple(_read_episodes(given.get("episodes"))),
             task_from_document(task) if isinstance(task, dict) else None,
             plain_numbers(given) if given.get("format") == LESSON_FORMAT else None,
+            foreign="format" not in given,
         )
     except InvalidInput as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
-def _read_demonstrations(given: Any) -> list[Demonstration]:
+def _read_demonstrations(given: Any) -> list[Demonstration | Watched]:
     if not isinstance(given, list):
         raise InvalidFile(
             "must hold a list of demonstrations, each a list of [state, action] pairs, or an "
@@ -272,7 +308,7 @@ def _read_demonstrations(given: Any) -> list[Demonstration]:
     found = []
     for i, entry in enumerate(given):
         try:
-            found.append(Demonstration(entry))
+            found.append(read_pairs(entry))
         except InvalidInput as error:
             raise InvalidFile(f"demonstrations[{i}]: {error}") from None
     return found
@@ -287,7 +323,7 @@ def _read_episodes(given: Any) -> list[int]:
 
 
 def recorded(
-    demonstrations: Iterable[Demonstration],
+    demonstrations: Iterable[Demonstration | Watched],
     episodes: Iterable[int],
     task: Any,
     lesson: Any,
@@ -322,13 +358,15 @@ def write_json_recording(recording: Recording, path: Path, *, replace: bool = Fa
         write_json(dict(recording.lesson), path)
         return
     document = {**header(recording), "episodes": list(recording.episodes)}
-    document["demonstrations"] = [[list(pair) for pair in d] for d in recording.demonstrations]
+    document["demonstrations"] = [document_of(shown_one) for shown_one in recording.demonstrations]
     write_json(document, path)
 
 
 def header(recording: Recording) -> dict[str, Any]:
-    """Format and task, as JSON files and JSON lines begin."""
+    """Format and task, as JSON files and JSON lines begin; nothing before what others observed."""
     task = recording.task
+    if task is None and recording.foreign:
+        return {}
     return {
         "format": DEMONSTRATIONS_FORMAT,
         "task": None if task is None else task_document(task),
@@ -376,15 +414,24 @@ def _likeliest(mdp: MDP, state: int, action: int) -> int:
     return int(moves.successors[part][np.argmax(moves.probabilities.floats[part])])
 
 
-def pairs_of(states: Any, actions: Any, place: str) -> Demonstration | None:
-    """A demonstration from one state more than actions; None where no action was taken."""
-    observed, taken = _whole(states, f"{place}: observations"), _whole(actions, f"{place}: actions")
-    if len(observed) != len(taken) + 1:
+def pairs_of(
+    observed: Any, actions: Any, place: str, *, numbers: bool = True
+) -> Demonstration | Watched | None:
+    """A demonstration from one observation more than actions; None where no action was taken.
+
+    numbers: whether observations are whole numbers, and not lists, arrays or objects.
+    """
+    taken = _whole(actions, f"{place}: actions")
+    states = _whole(observed, f"{place}: observations") if numbers else list(observed)
+    if len(states) != len(taken) + 1:
         raise InvalidFile(
-            f"{place}: must have one observation more than actions; it has {len(observed)} and "
+            f"{place}: must have one observation more than actions; it has {len(states)} and "
             f"{len(taken)}"
         )
-    return Demonstration(zip(observed[:-1], taken, strict=True)) if taken else None
+    if not taken:
+        return None
+    pairs = list(zip(states[:-1], taken, strict=True))
+    return Demonstration(pairs) if numbers and min(states) >= 0 else Watched.of(pairs)
 
 
 def _whole(values: Any, place: str) -> list[int]:
@@ -394,7 +441,7 @@ def _whole(values: Any, place: str) -> list[int]:
         array = array[:, 0]
     if array.size == 0:
         return []
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0:
+    if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InvalidFile(
             f"{place} must be numbers of states or actions from 0; they have the shape "
             f"{array.shape} and the type {array.dtype}"

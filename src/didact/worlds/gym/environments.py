@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,19 @@ _SAME_TABLE = {
     "CliffWalking-v1": "CliffWalking-v0",
 }
 """Versions with one default table; each Gymnasium has one of the two."""
+
+HARMLESS = frozenset(
+    {
+        "HumanRendering",
+        "OrderEnforcing",
+        "PassiveEnvChecker",
+        "RecordEpisodeStatistics",
+        "RecordVideo",
+        "RenderCollection",
+        "TimeLimit",
+    }
+)
+"""Wrappers of Gymnasium that change nothing but when an episode is cut off."""
 
 _ACTION_NAMES = {
     "FrozenLakeEnv": ("left", "down", "right", "up"),
@@ -82,16 +95,57 @@ def _make(id: str, make_kwargs: Mapping[str, Any]) -> Any:
 
 
 def _refuse_changing_wrappers(env: Any) -> None:
+    for wrapper in wrappers_of(env):
+        if is_changing(wrapper):
+            raise Unsupported(
+                f"the wrapper {type(wrapper).__name__} changes what the environment's own model "
+                "says; walk through it with from_environment, or pass env.unwrapped to mean the "
+                "environment without wrappers"
+            )
+
+
+def wrappers_of(env: Any) -> list[Any]:
+    """The wrappers around an environment, from the outside in."""
     import gymnasium
 
-    changing = gymnasium.RewardWrapper, gymnasium.ActionWrapper, gymnasium.ObservationWrapper
+    found = []
     while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, changing):
-            raise Unsupported(
-                f"the wrapper {type(env).__name__} changes what the environment's P table says; "
-                "pass env.unwrapped to mean the environment without wrappers"
-            )
+        found.append(env)
         env = env.env
+    return found
+
+
+def is_changing(wrapper: Any) -> bool:
+    """Whether a wrapper may change steps or rewards; one of observations only shows them anew."""
+    import gymnasium
+
+    return not (
+        isinstance(wrapper, gymnasium.ObservationWrapper) or type(wrapper).__name__ in HARMLESS
+    )
+
+
+def look_of(env: Any) -> Callable[[Any], Any]:
+    """What the wrappers of an environment show, as a function of its own observation."""
+    import gymnasium
+
+    outside_in = [w for w in wrappers_of(env) if isinstance(w, gymnasium.ObservationWrapper)]
+
+    def look(observation: Any) -> Any:
+        for wrapper in reversed(outside_in):
+            observation = wrapper.observation(observation)
+        return observation
+
+    return look
+
+
+def walkable(env: Any) -> Any:
+    """The environment from its outermost wrapper on that changes something; else without any."""
+    import gymnasium
+
+    for wrapper in wrappers_of(env):
+        if is_changing(wrapper) or isinstance(wrapper, gymnasium.ObservationWrapper):
+            return wrapper
+    return getattr(env, "unwrapped", env)
 
 
 def require_table(env: Any) -> Any:
@@ -104,7 +158,7 @@ def require_table(env: Any) -> Any:
     table = getattr(env, "P", None)
     if table is None:
         raise Unsupported(
-            f"{_name(env)} has no table P of transition probabilities, and without one the exact "
+            f"{name_of(env)} has no table P of transition probabilities, and without one the exact "
             "model is unknown; build an MDP by hand, or give the environment a P"
         )
     if not isinstance(table, Mapping | list | tuple) or len(table) == 0:
@@ -126,7 +180,7 @@ def describe(env: Any) -> Notes:
         names = tuple(f"action {i}" for i in range(n_actions))
     in_words = kind == "TaxiEnv" and hasattr(env, "decode")
     return Notes(
-        name=_name(env),
+        name=name_of(env),
         n_states=n_states,
         action_names=names,
         state_names=tuple(_taxi_name(env, s) if in_words else str(s) for s in range(n_states)),
@@ -139,7 +193,8 @@ def _size(env: Any, space: str, otherwise: int) -> int:
     return otherwise if size is None else int(size)
 
 
-def _name(env: Any) -> str:
+def name_of(env: Any) -> str:
+    """The id of an environment, or its class's name."""
     return str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
 
 

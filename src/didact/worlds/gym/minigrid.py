@@ -16,8 +16,9 @@ import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import Task
+from didact.mdp.observations import observation_text
 from didact.numerics.exact import read_number
-from didact.worlds.gym.environments import open_environment
+from didact.worlds.gym.environments import look_of, name_of, open_environment
 from didact.worlds.gym.tabularise import (
     LIMIT,
     Step,
@@ -72,7 +73,7 @@ def from_minigrid(
     """
     require_minigrid()
     opened = open_environment(env_or_id, make_kwargs)
-    walker = GridWalker(opened)
+    walker = GridWalker(opened, look_of(env_or_id))
     try:
         walk = explore(walker, seeds=as_seeds(seed), limit=limit)
     finally:
@@ -132,15 +133,16 @@ class _Layout:
 class GridWalker:
     """A MiniGrid environment; a snapshot holds what its attributes and its objects were."""
 
-    def __init__(self, env: Any):
+    def __init__(self, env: Any, look: Callable[[Any], Any] = lambda observation: observation):
         if not (hasattr(env, "grid") and hasattr(env, "carrying") and hasattr(env, "agent_dir")):
             raise InvalidParameter(
                 f"{type(env).__name__} is no MiniGrid environment; use from_environment"
             )
-        self.name = str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
+        self.name = name_of(env)
         _, self.n_actions = require_discrete(env)
-        self._env = env
-        self._seen: dict[Hashable, int] = {}
+        self._env, self._look = env, look
+        self._layouts: dict[Hashable, int] = {}
+        self._observed: dict[Hashable, str] = {}
 
     def begin(self, seed: int) -> tuple[Any, Hashable]:
         """The state after a reset; success pays 1 from here on, and nothing is looked at."""
@@ -167,7 +169,8 @@ class GridWalker:
         env = self._env
         plain = {n: frozen(v) for n, v in vars(env).items() if n not in _NOT_REMEMBERED}
         token = tuple((name, value) for name, value in plain.items() if _is_plain(value))
-        number = self._seen.setdefault((env.grid.encode().tobytes(), token), len(self._seen))
+        place = env.grid.encode().tobytes(), token
+        number = self._layouts.setdefault(place, len(self._layouts))
         objects: list[Any] = []
         for thing in env.grid.grid:
             while thing is not None and all(thing is not known for known in objects):
@@ -212,7 +215,7 @@ class GridWalker:
         env, width, cells = self._env, self._env.grid.width, self._env.grid.grid
         things = [(i, cells[i]) for i in layout.cells if cells[i] is not None]
         held = env.carrying
-        return GridKey(
+        found = GridKey(
             position=(int(env.agent_pos[0]), int(env.agent_pos[1])),
             direction=int(env.agent_dir),
             carried=None if held is None else described(held),
@@ -224,6 +227,13 @@ class GridWalker:
                 self._remembered(layout),
             ),
         )
+        if found not in self._observed:
+            self._observed[found] = observation_text(self._look(type(env).gen_obs(env)))
+        return found
+
+    def seen(self, key: Hashable) -> str:
+        """What the agent sees, through its wrappers; places may look alike."""
+        return self._observed[key]
 
     def _remembered(self, layout: _Layout) -> Hashable:
         """Plain attributes of the environment that are no longer what they were at the reset."""

@@ -11,7 +11,7 @@ outcomes; the terminal states pay nothing more.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -22,9 +22,10 @@ from didact.errors import InvalidInput, InvalidModel, InvalidParameter
 from didact.inputs import is_whole, shown
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.distributions import SUM_TOLERANCE
+from didact.mdp.observations import Observations, observation_text
 from didact.mdp.transitions import require_index
 from didact.numerics.exact import read_number
-from didact.worlds.gym.environments import describe, open_environment, require_table
+from didact.worlds.gym.environments import describe, look_of, open_environment, require_table
 from didact.worlds.gym.numbering import Node, by_observation
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
 
@@ -101,7 +102,21 @@ def from_gymnasium(
         action_names=notes.action_names,
         feature_names=feature_names,
     )
-    return Task(mdp, weights, name=name or notes.name, layout=notes.layout_of(nodes))
+    return Task(
+        mdp,
+        weights,
+        name=name or notes.name,
+        layout=notes.layout_of(nodes),
+        observations=_observations(look_of(env_or_id), nodes),
+    )
+
+
+def _observations(look: Callable[[int], Any], nodes: Sequence[Node | None]) -> Observations | None:
+    """What recordings hold of each state; None where that is its number."""
+    seen = {node[0]: observation_text(look(node[0])) for node in nodes if node is not None}
+    texts = tuple(None if node is None else seen[node[0]] for node in nodes)
+    own = all(text in (None, str(state)) for state, text in enumerate(texts))
+    return None if own else Observations(texts)
 
 
 def gymnasium_world(id: str = "FrozenLake-v1", discount: Any = 0.95, **options: Any) -> Task:

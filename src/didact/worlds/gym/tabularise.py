@@ -21,8 +21,9 @@ import numpy as np
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.inputs import FAILURES, is_whole, reason_of, shown, whole_number
 from didact.mdp import MDP, Task, Transitions
+from didact.mdp.observations import Observations, observation_text
 from didact.numerics.exact import read_number
-from didact.worlds.gym.environments import open_environment
+from didact.worlds.gym.environments import name_of, walkable
 from didact.worlds.gym.numbering import MOST_NUMBERS, Node, Numbering, as_found, by_observation
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
 from didact.worlds.gym.tables import Model, Outcome
@@ -64,24 +65,36 @@ class Walker(Protocol):
     def step(self, snapshot: Any, action: int) -> Step:
         """What an action does in a snapshot, which stays as it is."""
 
+    def seen(self, key: Hashable) -> str | None:
+        """What recordings hold of a state: its observation, or the key where one was given."""
+
 
 @dataclass(frozen=True)
 class Walk:
     """Everything that was found: outcomes by number, nodes, the key of each number, the starts.
 
-    keep: how many numbers there are where they are the environment's own and stay; else None.
+    seen: what recordings hold of each number, as a text. keep: how many numbers there are, where
+    they are the environment's own and stay; else None.
     """
 
     model: Model
     nodes: list[Node]
     keys: Sequence[Hashable]
     starts: dict[int, Fraction]
+    seen: Sequence[str | None]
     keep: int | None = None
 
     @property
     def numbering(self) -> Numbering:
         """The state of each node."""
         return as_found(self.nodes) if self.keep is None else by_observation(self.nodes, self.keep)
+
+    def observations(self) -> Observations | None:
+        """What recordings hold of each state; None where that is its number."""
+        nodes = self.numbering.nodes
+        if self.keep == len(nodes):
+            return None
+        return Observations(tuple(None if n is None else self.seen[n[0]] for n in nodes))
 
 
 def from_environment(
@@ -111,7 +124,7 @@ def from_environment(
     start: None for the state after the reset; 'uniform' for every state that goes on.
     name: of the task; by default the environment's.
     """
-    opened = open_environment(env, {})
+    opened = walkable(env)
     walker = _CopyWalker(opened, key)
     walk = explore(walker, seeds=as_seeds(seed), limit=limit)
     space = getattr(opened, "observation_space", None) if key is None else None
@@ -151,6 +164,7 @@ def in_own_numbers(walk: Walk, space: Any = None) -> Walk:
         nodes=[(own[state], ends) for state, ends in walk.nodes],
         keys=range(size),
         starts={own[state]: share for state, share in walk.starts.items()},
+        seen=list(map(str, range(size))),
         keep=size,
     )
 
@@ -192,7 +206,7 @@ def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Walk
         if second.get(number) is not None:
             _require_same(walker, number, second[number], model[number], numbers)
             second[number] = None
-    return Walk(model, sorted(found), list(numbers), starts)
+    return Walk(model, sorted(found), list(numbers), starts, [walker.seen(k) for k in numbers])
 
 
 def _require_within(walker: Walker, n_states: int, limit: int) -> None:
@@ -264,7 +278,7 @@ def task_of(
         action_names=action_names or [f"action {i}" for i in range(n_actions)],
         feature_names=feature_names,
     )
-    return Task(mdp, weights, name=name)
+    return Task(mdp, weights, name=name, observations=walk.observations())
 
 
 def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
@@ -327,7 +341,7 @@ def require_discrete(env: Any) -> tuple[int, int]:
 
 def random_state(env: Any) -> Any:
     """The state of the environment's own generator, to see whether a step drew from it."""
-    generator = getattr(env, "_np_random", None)
+    generator = getattr(getattr(env, "unwrapped", env), "_np_random", None)
     return None if generator is None else generator.bit_generator.state
 
 
@@ -349,7 +363,8 @@ class _CopyWalker:
         self._env = env
         self._key = key
         self._first, self.n_actions = require_discrete(env)
-        self.name = str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
+        self._seen: dict[Hashable, str | None] = {}
+        self.name = name_of(env)
 
     def begin(self, seed: int) -> tuple[Any, Hashable]:
         env = self._copied(self._env)
@@ -378,12 +393,24 @@ class _CopyWalker:
     def _key_of(self, env: Any, observation: Any) -> Hashable:
         found = frozen(observation) if self._key is None else self._key(env)
         try:
-            hash(found)
+            if found not in self._seen:
+                self._seen[found] = _told(observation if self._key is None else frozen(found))
         except TypeError:
             raise InvalidParameter(
                 f"{self.name}: a key must be hashable, as a number or a tuple; it is {shown(found)}"
             ) from None
         return found
+
+    def seen(self, key: Hashable) -> str | None:
+        return self._seen[key]
+
+
+def _told(value: Any) -> str | None:
+    """The text of what was observed; None where a file cannot hold it."""
+    try:
+        return observation_text(value)
+    except InvalidModel:
+        return None
 
 
 def frozen(value: Any) -> Any:

@@ -1,0 +1,223 @@
+"""What an environment shows in each state, and what its recordings therefore mean.
+
+An observation is kept as the text of its JSON, written in one way: arrays and tuples are lists,
+truth values and whole floats are whole numbers, names are sorted. So arrays, tuples and what a file
+holds of them compare equal. Several states may look alike. Then a recorded episode is read as a
+whole: only states that its steps can have led through are left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidModel
+from didact.inputs import is_whole, shown
+from didact.mdp.model import MDP
+from didact.mdp.transitions import require_index
+
+
+def observation_text(value: Any, place: str = "observation") -> str:
+    """The text of an observation: numbers, texts, arrays, lists, and objects of them by name."""
+    try:
+        return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidModel(
+            f"{place} must be numbers or texts, or lists, arrays or objects of them; "
+            f"it is {shown(value)}"
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float | Decimal):
+        return int(value) if value == int(value) else float(value)
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(value[name]) for name in sorted(value, key=str)}
+    raise TypeError
+
+
+def observation_of(text: str) -> Any:
+    """The observation that a text stands for; lists are tuples, so that most can be compared."""
+    return _tuples(json.loads(text))
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_tuples(entry) for entry in value)
+    if isinstance(value, dict):
+        return {name: _tuples(entry) for name, entry in value.items()}
+    return value
+
+
+@dataclass(frozen=True)
+class Watched:
+    """An episode as it was watched: (observation, action) pairs, each observation as its text."""
+
+    pairs: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, pairs: Iterable[Sequence[Any]]) -> Watched:
+        """The episode of these pairs."""
+        read = []
+        for i, pair in enumerate(pairs):
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                raise InvalidModel(f"pair {i} must be [observation, action]; it is {shown(pair)}")
+            action = require_index(pair[1], 2**62, f"pair {i}: action")
+            read.append((observation_text(pair[0], f"pair {i}: observation"), action))
+        if not read:
+            raise InvalidModel("a demonstration must show at least one (observation, action) pair")
+        return cls(tuple(read))
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return iter(self.pairs)
+
+    def numbers(self) -> list[tuple[int, int]] | None:
+        """The pairs where observations are whole numbers, also alone in lists; else None."""
+        read = [(text.removeprefix("[").removesuffix("]"), action) for text, action in self.pairs]
+        return [(int(t), a) for t, a in read] if all(t.isdecimal() for t, _ in read) else None
+
+    def document(self) -> list[list[Any]]:
+        """The pairs as a file holds them."""
+        return [[json.loads(text), action] for text, action in self.pairs]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The observation of each state as a text; None for a state that shows nothing."""
+
+    texts: tuple[str | None, ...]
+
+    @classmethod
+    def read(cls, given: Iterable[Any], n_states: int) -> Observations:
+        """From one observation for each state, None where there is none."""
+        if not isinstance(given, list | tuple) or len(given) != n_states:
+            raise InvalidModel(
+                f"observations must list one for each of the {n_states} states; it is "
+                f"{shown(given)}"
+            )
+        return cls(
+            tuple(
+                None if value is None else observation_text(value, f"observations[{state}]")
+                for state, value in enumerate(given)
+            )
+        )
+
+    @cached_property
+    def states(self) -> Mapping[str, tuple[int, ...]]:
+        """The states that show each text."""
+        found: dict[str, tuple[int, ...]] = {}
+        for state, text in enumerate(self.texts):
+            if text is not None:
+                found[text] = (*found.get(text, ()), state)
+        return found
+
+    @cached_property
+    def are_renumbered(self) -> bool:
+        """Whether an observation is a whole number that is not the number of its own state."""
+        numbers = {text for text in self.states if text.lstrip("-").isdecimal()}
+        return any(int(text) not in self.states[text] for text in numbers)
+
+    def document(self) -> list[Any]:
+        """One JSON value for each state."""
+        return [None if text is None else json.loads(text) for text in self.texts]
+
+
+def read_watched(
+    observations: Observations, mdp: MDP, watched: Watched, place: str
+) -> list[tuple[int, int]]:
+    """The states and actions of an episode that was watched."""
+    alike = [
+        _looking_alike(observations, mdp, watched, step, place) for step in range(len(watched))
+    ]
+    paths = _possible(mdp, watched, alike, place)
+    if max(map(len, paths)) > 1:
+        starting = paths[0] & set(np.flatnonzero(mdp.start.floats).tolist())
+        if starting:
+            paths = _possible(mdp, watched, [starting, *paths[1:]], place)
+    for step, states in enumerate(paths):
+        if len(states) > 1:
+            raise InvalidModel(
+                f"{place}[{step}]: {len(states)} states look like this, and the episode does not "
+                "tell which it was; record episodes from the reset on, or give state numbers"
+            )
+    actions = (action for _, action in watched.pairs)
+    return [(next(iter(states)), a) for states, a in zip(paths, actions, strict=True)]
+
+
+def _looking_alike(
+    observations: Observations, mdp: MDP, watched: Watched, step: int, place: str
+) -> set[int]:
+    """The states that go on and show what was observed at a step."""
+    text, _ = watched.pairs[step]
+    alike = observations.states.get(text, ())
+    if not alike:
+        raise InvalidModel(
+            f"{place}[{step}]: no state of the task shows the observation {shown_text(text)}"
+        )
+    going = {state for state in alike if not mdp.terminal[state]}
+    if not going:
+        raise InvalidModel(
+            f"{place}[{step}]: the episode has ended where {shown_text(text)} is observed, so no "
+            "action is taken there; remove it"
+        )
+    return going
+
+
+def _possible(mdp: MDP, watched: Watched, alike: Sequence[set[int]], place: str) -> list[set[int]]:
+    """Of the states that look alike at each step those that what came before and after allow."""
+    paths = [alike[0]]
+    for step, (_, action) in enumerate(watched.pairs[:-1]):
+        require_index(action, mdp.n_actions, f"{place}[{step}]: action")
+        paths.append(alike[step + 1] & _after(mdp, paths[-1], action))
+        if not paths[-1]:
+            before, after = (shown_text(watched.pairs[step + i][0]) for i in (0, 1))
+            raise InvalidModel(
+                f"{place}[{step + 1}]: observation {after} cannot follow {before} with action "
+                f"{action}; begin another demonstration there"
+            )
+    for step in range(len(paths) - 2, -1, -1):
+        action = watched.pairs[step][1]
+        paths[step] = {s for s in paths[step] if _after(mdp, {s}, action) & paths[step + 1]}
+    return paths
+
+
+def _after(mdp: MDP, states: set[int], action: int) -> set[int]:
+    moves, found = mdp.transitions, set()
+    for state in states:
+        row = state * mdp.n_actions + action
+        found |= set(moves.successors[moves.offsets[row] : moves.offsets[row + 1]].tolist())
+    return found
+
+
+def shown_text(text: str) -> str:
+    """An observation in a message."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def is_watched(pairs: Iterable[Any], observations: Observations | None) -> bool:
+    """Whether plain pairs hold observations: not whole numbers, or others than those of states."""
+    if observations is not None and observations.are_renumbered:
+        return True
+    firsts = [pair[0] for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
+    if any(isinstance(first, list | tuple | dict) or np.ndim(first) > 0 for first in firsts):
+        return True
+    if any(is_whole(first) and first < 0 for first in firsts):
+        return True
+    return observations is not None and any(isinstance(first, str | float) for first in firsts)
