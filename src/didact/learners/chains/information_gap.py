@@ -4,8 +4,9 @@ A learner that knows it is being taught asks of each reward R: had the teacher w
 would they have shown D? The answer compares the half-spaces that D states under R's optimal policy
 with those of the first m demonstrations of SCOT's lesson for R, m being the size of D, each by its
 angular similarity to the half-spaces of R's whole class. It is a number from 0 to 1, 0 when D is as
-telling as the lesson. It depends on R only through its optimal actions, so it is kept for each set
-of optimal actions met.
+telling as the lesson. Both are read in one way, pair by pair in order of states and actions, since
+the greedy matching depends on that order. It depends on R only through its optimal actions, so it
+is kept for each set of optimal actions met.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from didact.inputs import choice
 from didact.learners.evidence import Evidence
 from didact.mdp import Task
 from didact.numerics.exact import Floats
-from didact.planning import Plan, float_successor_features, solve
+from didact.planning import Plan, SuccessorFeatures, float_successor_features, solve
 from didact.teaching.covers.candidates import as_horizon, as_starts, candidate_demonstrations
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Problem
 from didact.teaching.methods.scot import greedy_picks
 
-Mask = NDArray[np.bool_]
+Indices = NDArray[np.int64]
 
 TIE = 1e-9
 """Actions whose values differ by less than this share of the largest value are tied."""
@@ -89,29 +90,24 @@ class InformationGap:
         cone = known.cone
         whole = [facet[0] for facet in cone.facets] + list(cone.equalities)
         reference = known.rows.normals[sorted(whole)]
-        shown = _irredundant(self._shown_normals(found), task.weights)
-        best = _irredundant(self._lesson_normals(known), task.weights)
+        counts = float_successor_features(mdp, found.policy)
         told, could = (
-            angular_similarity(normals, reference, matching=self.matching)
-            for normals in (shown, best)
+            angular_similarity(
+                _irredundant(_stated_normals(counts, *pairs), task.weights),
+                reference,
+                matching=self.matching,
+            )
+            for pairs in (self._shown_pairs(), self._lesson_pairs(known))
         )
         return abs(told - could)
 
-    def _shown_normals(self, plan: Plan) -> Floats:
-        """mu(s, a) - mu(s, b) for the shown pairs, optimal under this reward or not; unit rows."""
-        counts = float_successor_features(self.evidence.mdp, plan.policy)
+    def _shown_pairs(self) -> tuple[Indices, Indices]:
+        """The states and actions shown, ascending."""
         place, actions = np.nonzero(self.evidence.counts)
-        states = self.evidence.states[place]
-        rows = counts.pairs[states, actions][:, None, :] - counts.pairs[states]
-        rows = rows.reshape(-1, counts.pairs.shape[2])
-        lengths = np.linalg.norm(rows, axis=1)
-        doubt = 8 * counts.error_bound * np.sqrt(rows.shape[1])
-        firm = lengths > max(doubt, TIE * float(lengths.max(initial=0.0)))
-        units: Floats = rows[firm] / lengths[firm, None]
-        return np.asarray(units[label_units(units)[1]])
+        return self.evidence.states[place], actions
 
-    def _lesson_normals(self, known: EquivalenceClass) -> Floats:
-        """What the first m demonstrations of SCOT's lesson state, m as many as were shown."""
+    def _lesson_pairs(self, known: EquivalenceClass) -> tuple[Indices, Indices]:
+        """What the first m demonstrations of SCOT's lesson show, m as many as were shown."""
         mdp = known.task.mdp
         assert self.horizon is not None
         first = np.zeros_like(known.plan.optimal)
@@ -127,10 +123,19 @@ class InformationGap:
         n_shown = len(self.evidence.demonstrations)
         problem = Problem(cover_elements(known), candidates, [1] * len(candidates), n_shown)
         pairs = np.unique(candidates.pairs[list(greedy_picks(problem, problem.budget))])
-        stated = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
-        stated[pairs[pairs >= 0]] = True
-        rows = known.rows.stated_by(stated.reshape(mdp.n_states, mdp.n_actions))
-        return np.asarray(known.rows.normals[rows])
+        states, actions = np.divmod(pairs[pairs >= 0], mdp.n_actions)
+        return states, actions
+
+
+def _stated_normals(counts: SuccessorFeatures, states: Indices, actions: Indices) -> Floats:
+    """mu(s, a) - mu(s, b) of pairs in their order, optimal or not; distinct unit rows."""
+    rows = counts.pairs[states, actions][:, None, :] - counts.pairs[states]
+    rows = rows.reshape(-1, counts.pairs.shape[2])
+    lengths = np.linalg.norm(rows, axis=1)
+    doubt = 8 * counts.error_bound * np.sqrt(rows.shape[1])
+    firm = lengths > max(doubt, TIE * float(lengths.max(initial=0.0)))
+    units: Floats = rows[firm] / lengths[firm, None]
+    return np.asarray(units[label_units(units)[1]])
 
 
 def _irredundant(normals: Floats, weights: Floats) -> Floats:
