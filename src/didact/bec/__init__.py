@@ -1,8 +1,9 @@
 """Behavioural equivalence classes: rows, cones, facets, proofs, volumes, similarity, words."""
 
-from didact.bec.classes import EquivalenceClass, demonstration_class, equivalence_class
+from didact.bec.classes import EquivalenceClass, demonstration_class
 from didact.bec.cone import Cone
 from didact.bec.describe import describe
+from didact.bec.families import FamilyClass, equivalence_class
 from didact.bec.proofs import Proof, prove
 from didact.bec.similarity import angular_similarity
 from didact.bec.volume import cone_volume, sample_inside
@@ -10,6 +11,7 @@ from didact.bec.volume import cone_volume, sample_inside
 __all__ = [
     "Cone",
     "EquivalenceClass",
+    "FamilyClass",
     "Proof",
     "angular_similarity",
     "cone_volume",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
 
 from didact.bec.cone import Cone, cone_of
 from didact.bec.describe import row_words
+from didact.bec.parts import Mask, Part
 from didact.bec.rows import (
     Rows,
     Scope,
@@ -83,9 +85,38 @@ class EquivalenceClass:
         return f"EquivalenceClass({shown_name(self.task.name)!r}, {self.scope}, {self.cone!r})"
 
     @property
+    def name(self) -> str:
+        """The task's name."""
+        return self.task.name
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The one task that the class is of, as a family's class has its members."""
+        return (Part(self.task, self.plan, self.counts),)
+
+    @property
+    def optimal(self) -> Mask:
+        """Which pairs (S, A) are optimal."""
+        return self.plan.optimal
+
+    @property
     def arithmetic(self) -> str:
         """'exact' or 'float'."""
         return self.rows.arithmetic
+
+    def statement_of(self, row: int) -> tuple[int, ...]:
+        """The first (state, action, other action) that states a row.
+
+        row: its number in `rows`.
+        """
+        return self.rows.statement_of(row)
+
+    def words_of(self, row: int) -> str:
+        """What a row says about the features, in plain English.
+
+        row: its number in `rows`.
+        """
+        return row_words(self.cone, self.task.mdp, row)
 
     @property
     def n_close_calls(self) -> int:

@@ -167,9 +167,12 @@ def _statements(shown: NDArray[np.bool_]) -> Indices:
     return np.asarray(statements[statements[:, 1] != statements[:, 2]])
 
 
-def feature_scales(mdp: MDP) -> Floats | None:
-    """The size of each feature as a power of two, (k,); None where all sizes are alike."""
-    sizes = feature_sizes(mdp)
+def feature_scales(*models: MDP) -> Floats | None:
+    """The size of each feature as a power of two, (k,); None where all sizes are alike.
+
+    Of several models it is the largest size that a feature has in any of them.
+    """
+    sizes = np.maximum.reduce([feature_sizes(mdp) for mdp in models])
     largest = float(sizes.max(initial=0.0))
     sizes = np.where(sizes > 0.0, sizes, largest)
     if not sizes.min(initial=largest) * MUCH < largest:

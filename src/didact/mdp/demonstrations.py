@@ -27,11 +27,13 @@ class Demonstration:
     """A tuple of (state, action) pairs in the order shown; hashable, plain ints.
 
     pairs: at least one [state, action], in the order shown.
+    member: the number of the member of a family that it is of; None for a task alone.
     """
 
     pairs: tuple[tuple[int, int], ...]
+    member: int | None = None
 
-    def __init__(self, pairs: Iterable[Iterable[Any]]):
+    def __init__(self, pairs: Iterable[Iterable[Any]], member: int | None = None):
         plain = []
         for i, pair in enumerate(_entries(pairs, "a demonstration must be [state, action] pairs")):
             entries = _entries(pair, f"pair {i} must be [state, action]")
@@ -43,11 +45,14 @@ class Demonstration:
         if not plain:
             raise InvalidModel("a demonstration must show at least one (state, action) pair")
         object.__setattr__(self, "pairs", tuple(plain))
+        number = None if member is None else require_index(member, 2**62, "member")
+        object.__setattr__(self, "member", number)
 
     def __repr__(self) -> str:
         first = ", ".join(map(str, self.pairs[:MOST_SHOWN]))
         more = f", ... {len(self)} pairs" if len(self) > MOST_SHOWN else ""
-        return f"Demonstration([{first}{more}])"
+        of = "" if self.member is None else f", member={self.member}"
+        return f"Demonstration([{first}{more}]{of})"
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(self.pairs)
@@ -88,6 +93,11 @@ def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstr
     checked, idle = [], idle_states(mdp)
     for i, entry in enumerate(_entries(given, "demonstrations must be a list")):
         demonstration = _as_demonstration(entry, mdp, observations, f"demonstrations[{i}]")
+        if demonstration.member is not None:
+            raise InvalidModel(
+                f"demonstrations[{i}] is of member {demonstration.member} of a family; a task "
+                "takes demonstrations of its own, without a member"
+            )
         for step, (state, action) in enumerate(demonstration):
             place = f"demonstrations[{i}][{step}]"
             require_index(state, mdp.n_states, f"{place}: state")
