@@ -227,3 +227,38 @@ def test_help_says_what_it_does(didact):
 def test_a_pickled_array_is_not_opened(didact, tmp_path):
     np.save(tmp_path / "evil.npy", np.array([print], dtype=object), allow_pickle=True)
     refused(didact("explain", "six-cell", "--policy", "evil.npy"), "must hold plain numbers")
+
+
+def test_people_get_plain_words_and_the_mathematics_folded(didact, tmp_path):
+    out = tmp_path / "page.html"
+    assert didact("explain", "CliffWalking-v1", "--for", "people", "-o", out).code == 0
+    page = out.read_text()
+    seen, folded = page.split("<details><summary>The mathematics behind it</summary>")
+    assert "Watch one demonstration of 13 steps." in seen
+    assert (
+        "It would rather take any number of steps that pay −1 than one step that pays −100" in seen
+    )
+    assert "half-space" not in seen.split("<body>")[1]
+    assert "all optimal actions" not in seen
+    assert "Rewards that still fit" in folded
+    assert "An independent checker accepted the proof" in folded
+    assert "Make it again" not in page
+
+
+def test_people_are_told_of_slips_and_of_what_stays_open(didact, tmp_path):
+    out = tmp_path / "page.html"
+    assert didact("explain", "FrozenLake-v1", "--for", "people", "-o", out).code == 3
+    page = out.read_text()
+    assert "It slips: of its moves 1 in 3 go where it wants" in page
+    assert "Where one may still guess wrongly" in page
+
+
+def test_a_lesson_in_python_reports_to_people_too(tmp_path):
+    from didact import make, teach
+    from didact.errors import InvalidParameter
+
+    lesson = teach(make("six-cell"))
+    lesson.report(tmp_path / "page.html", audience="people")
+    assert "It would rather take two steps on white" in (tmp_path / "page.html").read_text()
+    with pytest.raises(InvalidParameter, match="audience must be 'experts' or 'people'"):
+        lesson.report(tmp_path / "page.html", audience="cats")

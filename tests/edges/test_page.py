@@ -124,8 +124,12 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((e) => {
 }).map((e) => e.outerHTML.slice(0, 120))"""
 
 
-QUICK = [(name, SMALL) for name in ("room", "lake", "garnet", "studies")]
-EVERY = [(name, size) for size in (SMALL, DESK) for name in (*WORLDS, "room", "studies")]
+QUICK = [(name, SMALL) for name in ("room", "lake", "garnet", "studies", "lake for people")]
+EVERY = [
+    (name, size)
+    for size in (SMALL, DESK)
+    for name in (*WORLDS, "room", "studies", *(f"{world} for people" for world in WORLDS))
+]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,9 @@ EVERY = [(name, size) for size in (SMALL, DESK) for name in (*WORLDS, "room", "s
 )
 def test_nothing_is_cut_off_and_all_can_use_it(browser, folder, name, viewport):
     """On a small phone and on a desk; the rules for all are those of axe, where that is there."""
-    path = STUDIES if name == "studies" else written(folder, name)
+    world, _, people = name.partition(" for ")
+    options = {"audience": people} if people else {}
+    path = STUDIES if name == "studies" else written(folder, world, **options)
     context = browser.new_context(viewport=viewport, bypass_csp=True)
     page = context.new_page()
     page.goto(path.as_uri())

@@ -17,7 +17,7 @@ from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_text
 from didact.mdp import Task
 from didact.planning.solve import Arithmetic
-from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
+from didact.report.page.lesson import Audience, lesson_fragment, lesson_page, task_fragment
 from didact.report.page.policy import policy_story
 from didact.report.page.scene import scene_of
 from didact.teaching import Lesson, teach
@@ -72,6 +72,7 @@ def explain_source(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     pair: tuple[int, int] | None = None,
+    audience: Audience = "experts",
     command: str | None = None,
     out: str | None = None,
     **settings: Any,
@@ -79,8 +80,8 @@ def explain_source(
     """The page of a lesson for the task that `source` names, and for a policy where one is given.
 
     policy: 'optimal' for the task's own weights, else as `read_policy` takes it. settings go to
-    `teach`. arithmetic 'auto' is exact up to EXACT_UP_TO states times features. out: write the page
-    there; the place is tried before the work.
+    `teach`. arithmetic 'auto' is exact up to EXACT_UP_TO states times features. audience: for whom
+    the page is. out: write the page there; the place is tried before the work.
     """
     if out is not None:
         require_writable(out)
@@ -101,7 +102,7 @@ def explain_source(
     lesson = teach(task, known=known, **settings)
     verified = _verified(task, lesson)
     shown: dict[str, Any] = {"command": command, "story": reward.story, "pair": pair}
-    page = lesson_page(task, lesson, known=known, verified=verified, **shown)
+    page = lesson_page(task, lesson, known=known, verified=verified, audience=audience, **shown)
     if out is not None:
         write_text(page, out)
     return Explained(task, lesson, verified, reward.found, reward.nearest, reward.story, page)
@@ -150,11 +151,11 @@ def write_lesson_page(
     *,
     task: Task,
     known: EquivalenceClass | None = None,
-    command: str | None = None,
+    **shown: Any,
 ) -> None:
     """Write the page of a lesson that is at hand, its proof checked: `lesson.report(path)`."""
     verified = _verified(task, lesson)
-    write_text(lesson_page(task, lesson, known=known, verified=verified, command=command), path)
+    write_text(lesson_page(task, lesson, known=known, verified=verified, **shown), path)
 
 
 def lesson_in_notebook(lesson: Lesson, *, task: Task, known: EquivalenceClass | None = None) -> str:

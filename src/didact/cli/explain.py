@@ -35,6 +35,12 @@ from didact.errors import InvalidParameter
 @options.horizon
 @options.scope()
 @options.arithmetic("auto: exact, with a proof, up to 20,000 states times features.")
+@options.choice(
+    "--for",
+    ("experts", "people"),
+    "Who reads it: people who watch get plain words, the mathematics folded away.",
+    names=("audience",),
+)
 @click.option("--pair", metavar="I,J", help="The two features of the half-space picture.")
 @options.as_json
 def command(
@@ -107,8 +113,9 @@ _USUAL = {
     "teacher": "scot",
     "scope": "reachable",
     "arithmetic": "auto",
+    "audience": "experts",
 }
-_SHORT = {"budget": "-n", "out": "-o"}
+_SHORT = {"budget": "-n", "out": "-o", "audience": "--for"}
 
 
 def _command(world: str, settings: tuple[str, ...], given: dict[str, Any]) -> str:

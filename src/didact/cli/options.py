@@ -43,10 +43,10 @@ def seed(of: str) -> Option:
     return click.option("--seed", type=click.IntRange(0), help=f"The seed of {of}.")
 
 
-def choice(name: str, choices: Sequence[str], help: str) -> Option:
-    """An option that takes one of some words, the first by default."""
+def choice(name: str, choices: Sequence[str], help: str, names: Sequence[str] = ()) -> Option:
+    """An option that takes one of some words, the first by default; names: what else it is."""
     return click.option(
-        name, type=click.Choice(choices), default=choices[0], show_default=True, help=help
+        name, *names, type=click.Choice(choices), default=choices[0], show_default=True, help=help
     )
 
 

@@ -209,12 +209,14 @@ class Lesson:
         *,
         task: Task | None = None,
         command: str | None = None,
+        audience: str = "experts",
     ) -> None:
         """Write the lesson as a page to look at: one file that opens offline.
 
         path: of the page, such as 'lesson.html'.
         task: needed only for a lesson from a file.
         command: how to make the page again, to be shown on it.
+        audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
         """
         known = self.known
         if task is None:
@@ -223,7 +225,8 @@ class Lesson:
             task = known.task
         elif known is not None and known.task is not task:
             known = None
-        show("report", self, path, task=task, known=known, command=command)
+        given = {"command": command, "audience": audience}
+        show("report", self, path, task=task, known=known, **given)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the demonstrations on their world; a lesson from a file needs `task=`.

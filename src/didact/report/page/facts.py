@@ -40,10 +40,12 @@ MOST_TRIED = 60
 class Said:
     """A constraint that defines the behaviour, and the demonstration and step that show it first.
 
-    demonstration: None where it stays open; step: None where it follows from several steps.
+    row: its number in the class. demonstration: None where it stays open; step: None where it
+    follows from several steps.
     """
 
     words: str
+    row: int
     statement: tuple[int, int, int]
     equality: bool
     demonstration: int | None
@@ -142,6 +144,7 @@ def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> t
         found.append(
             Said(
                 words=row_in_words(known, row),
+                row=row,
                 statement=known.rows.statement_of(row),
                 equality=row in known.cone.equalities,
                 demonstration=None if number is None else number - 1,

@@ -8,17 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from didact import __version__
 from didact.bec.classes import EquivalenceClass
 from didact.files.json import write_text
-from didact.inputs import counted, shown_name
+from didact.inputs import choice, counted, shown_name
 from didact.mdp import Task
 from didact.report.page.curve import coverage_charts
 from didact.report.page.facts import Facts, gather
 from didact.report.page.halfspaces import PlanePicture, SlicePicture, half_space_picture
 from didact.report.page.left_open import gaps, wrong_reward
+from didact.report.page.people import plain_words
 from didact.report.page.player import Frame, Player, box_of, frame_of, frames, player
 from didact.report.page.scene import Scene, scene_of
 from didact.report.page.slices import likely_pairs
@@ -38,6 +39,7 @@ from didact.report.page.words import (
 from didact.report.page.world import astray_box, legend, world_box, world_picture
 from didact.teaching import Lesson
 
+Audience = Literal["experts", "people"]
 MOST_DEMONSTRATIONS, MOST_PAIRS = 30, 10
 LONGEST_CODE = 4000
 TALLEST_FRAME = 640
@@ -53,27 +55,36 @@ def lesson_page(
     command: str | None = None,
     story: Sequence[str] = (),
     pair: tuple[int, int] | None = None,
+    audience: Audience = "experts",
 ) -> str:
     """The page of a lesson for its task, as HTML.
 
     known: the task's class, when it is at hand. verified: what the independent checker said of the
     proof. command: the command line that makes the page. story: paragraphs about where the reward
     comes from. pair: the two features of the half-space picture; by default the most telling ones.
+    audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
     """
+    choice(audience, "audience", get_args(Audience))
     facts = gather(task, lesson, known)
     scene = scene_of(task, facts.known.plan)
     shown = [frames(task, each, scene) for each in lesson.demonstrations[:MOST_DEMONSTRATIONS]]
     code = python_command(lesson) if command is None else command
+    for_people = audience == "people"
+    plain = plain_words(facts, scene) if for_people else None
+    told = verdict_words(facts) if plain is None else plain.title
+    named = legend(task, scene)
     return render(
-        "lesson.html.jinja",
-        title=f"{shown_name(task.name, 80)}: {verdict_words(facts)}",
+        "people.html.jinja" if for_people else "lesson.html.jinja",
+        title=f"{shown_name(task.name, 80)}: {told}",
+        plain=plain,
+        coloured=any(letter for letter, *_ in named.entries),
         facts=facts,
         scene=scene,
         ground=None if scene is None else _ground(facts, scene, shown),
         verdict=_verdict(facts, verified),
         story=story,
-        world=None if scene is None else _world(facts, scene),
-        legend=legend(task, scene),
+        world=None if scene is None else _world(facts, scene, is_solved=not for_people),
+        legend=named,
         why=why_words(facts),
         cards=tuple(_cards(facts, scene, shown)),
         charts=coverage_charts(facts.curve, len(facts.said)),
@@ -129,8 +140,10 @@ def _ground(facts: Facts, scene: Scene, shown: Sequence[Sequence[Frame]]) -> Any
     return scene.ground(boxes)
 
 
-def _world(facts: Facts, scene: Scene) -> Any:
-    return world_picture(facts.task, facts.known.plan, scene, world_box(facts, scene))
+def _world(facts: Facts, scene: Scene, *, is_solved: bool) -> Any:
+    """The world, with its optimal actions unless people are to find out by watching."""
+    plan = facts.known.plan if is_solved else None
+    return world_picture(facts.task, plan, scene, world_box(facts, scene))
 
 
 @dataclass(frozen=True)

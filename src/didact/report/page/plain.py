@@ -1,0 +1,295 @@
+"""A reward in plain words: what it likes, what it avoids, and what it would rather do.
+
+Every sentence is decided in exact arithmetic, and true of the reward that is taught. "It would
+rather take 20 steps on white than one on grey" says that twenty steps in a row, each discounted,
+cost less than one. What a demonstration shows is said the same way, rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+
+from didact.bec.words import HalfSpaceWords, Term, half_space_words
+from didact.inputs import shown_name
+from didact.mdp import MDP, Task
+from didact.report.page.scene import Scene
+from didact.report.page.svg import amount
+
+MOST_COUNTED = 1000
+"""Steps are counted up to so many."""
+MOST_NAMED = 8
+MOST_WEIGHED = 3
+"""Comparisons of more features than this are not spelled out."""
+
+PAYS = re.compile(r"reward (-?[0-9][0-9./e+-]*)")
+SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+# The words for a feature
+
+
+def unit(mdp: MDP, feature: int, n: int = 1) -> str:
+    """'one step on grey', '20 steps that pay −1', 'two units of speed'."""
+    name, many = shown_name(mdp.feature_name(feature)), n != 1
+    number = SMALL[n] if n < len(SMALL) else f"{n:,}"
+    pays = PAYS.fullmatch(name)
+    if pays:
+        what = "nothing" if pays[1] == "0" else pays[1].replace("-", "−")
+        return f"{number} {'steps that pay' if many else 'step that pays'} {what}"
+    if mdp.has_action_features:
+        return f"{number} {'units' if many else 'unit'} of {name}"
+    return f"{number} {'steps' if many else 'step'} on {name}"
+
+
+# What the reward itself says
+
+
+def wishes(task: Task) -> list[str]:
+    """What the task's reward likes and avoids, and what it would rather do, at most ten lines."""
+    mdp, weights = task.mdp, task.true_weights.fractions()
+    ranked = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), i))
+    good = [i for i in ranked if weights[i] > 0]
+    bad = [i for i in ranked if weights[i] < 0]
+    if not good and not bad:
+        return ["It has no wishes: whatever happens is the same to it."]
+    same = [i for i in ranked if weights[i] == 0]
+    lines = [*_listed(mdp, good, "It likes"), *_listed(mdp, bad, "It avoids, the worst first:")]
+    lines += _listed(mdp, same, "It does not care about")
+    lines += [_rather(task, worse, milder) for worse, milder in _neighbours(bad)]
+    lines += [_prefers(task, better, lesser) for better, lesser in _neighbours(good)]
+    if good and bad:
+        lines.append(_bears(task, good[0], bad[-1]))
+    return lines
+
+
+def _listed(mdp: MDP, features: Sequence[int], begin: str) -> list[str]:
+    if not features:
+        return []
+    named = [unit(mdp, i).removeprefix("one ") for i in features[:MOST_NAMED]]
+    more = f" and {len(features) - MOST_NAMED} more" if len(features) > MOST_NAMED else ""
+    return [f"{begin} {', '.join('a ' + name for name in named)}{more}."]
+
+
+def _neighbours(ranked: Sequence[int]) -> list[tuple[int, int]]:
+    """The strongest and the weakest against the next one; a few are enough."""
+    pairs = list(pairwise(ranked))
+    return pairs if len(pairs) <= 3 else [*pairs[:2], pairs[-1]]
+
+
+def _rather(task: Task, worse: int, milder: int) -> str:
+    weights = task.true_weights.fractions()
+    n = steps_below(-weights[milder], -weights[worse], task.mdp.exact_discount)
+    one = unit(task.mdp, worse)
+    if n == 0:
+        return f"{_sentence(unit(task.mdp, milder))} is as bad to it as {one}."
+    return f"It would rather take {_many(task.mdp, milder, n)} than {one}."
+
+
+def _prefers(task: Task, better: int, lesser: int) -> str:
+    weights = task.true_weights.fractions()
+    n = steps_below(weights[lesser], weights[better], task.mdp.exact_discount)
+    one = unit(task.mdp, better)
+    if n == 0:
+        return f"{_sentence(unit(task.mdp, lesser))} is as good to it as {one}."
+    return f"It would rather have {one} than {_many(task.mdp, lesser, n)}."
+
+
+def _bears(task: Task, good: int, bad: int) -> str:
+    weights = task.true_weights.fractions()
+    n = steps_borne(weights[good], -weights[bad], task.mdp.exact_discount)
+    if n == 0:
+        return f"{_sentence(unit(task.mdp, good))} is not worth {unit(task.mdp, bad)} before it."
+    most = "" if n == MOST_COUNTED else "up to "
+    return f"For {unit(task.mdp, good)} it would first take {most}{_many(task.mdp, bad, n)}."
+
+
+def _many(mdp: MDP, feature: int, n: int | None) -> str:
+    if n is None:
+        return f"any number of {unit(mdp, feature, 2).removeprefix('two ')}"
+    least = "at least " if n == MOST_COUNTED else ""
+    return f"{least}{unit(mdp, feature, n)}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def steps_below(each: Fraction, whole: Fraction, discount: Fraction) -> int | None:
+    """The most steps in a row whose discounted sum stays below a whole; None: any number.
+
+    At most MOST_COUNTED are counted.
+    """
+    if each < whole * (1 - discount) or (discount and each == whole * (1 - discount)):
+        return None
+    total, now = Fraction(0), each
+    for n in range(MOST_COUNTED):
+        total += now
+        if total >= whole:
+            return n
+        now *= discount
+    return MOST_COUNTED
+
+
+def steps_borne(gain: Fraction, each: Fraction, discount: Fraction) -> int:
+    """The most steps of a cost after which a gain still outweighs them, up to MOST_COUNTED."""
+    spent, now = Fraction(0), Fraction(1)
+    for n in range(MOST_COUNTED):
+        spent += now * each
+        now *= discount
+        if now * gain <= spent:
+            return n
+    return MOST_COUNTED
+
+
+# What a demonstration shows
+
+
+def shown_words(task: Task, normal: Sequence[Any], *, equality: bool) -> str:
+    """What normal.w >= 0 (or = 0) says, in words that hold for every reward inside it."""
+    mdp = task.mdp
+    said = half_space_words(
+        normal,
+        [mdp.feature_name(i) for i in range(mdp.n_features)],
+        equality=equality,
+        weights=task.true_weights.fractions(),
+    )
+    if not said.left:
+        return "Nothing: every reward agrees."
+    if len(said.left) + len(said.right) > MOST_WEIGHED:
+        named = [shown_name(term.name) for term in (*said.left, *said.right)[:MOST_NAMED]]
+        return f"It shows how {_joined(named)} weigh against each other."
+    if not said.right:
+        return _against_nothing(mdp, said)
+    if said.as_ratio and said.relation != "exactly":
+        return _ratio(mdp, said)
+    return _sides(mdp, said)
+
+
+def _against_nothing(mdp: MDP, said: HalfSpaceWords) -> str:
+    what, single = _sentence(_side(mdp, said.left)), len(said.left) == 1
+    verb = "is" if single else "together are"
+    if said.relation == "exactly":
+        return f"{what} {verb} neither good nor bad for it."
+    return f"{what} {verb} never {'bad' if said.relation == 'at least' else 'good'} for it."
+
+
+def _ratio(mdp: MDP, said: HalfSpaceWords) -> str:
+    """One of a feature against a whole number of another, as a choice where that is one."""
+    one, ratio = unit(mdp, said.left[0].feature), said.right[0].amount
+    other = said.right[0].feature
+    if said.relation == "at most":
+        better = "no worse" if said.measure == "cost" else "no better"
+        return f"To it {one} is {better} than {unit(mdp, other, ceil(ratio))} together."
+    some = unit(mdp, other, floor(ratio))
+    if said.measure == "cost":
+        return f"It would rather take {some} than {one}."
+    return f"It would rather have {one} than {some}."
+
+
+def _sides(mdp: MDP, said: HalfSpaceWords) -> str:
+    left, right = _side(mdp, said.left), _side(mdp, said.right)
+    if said.relation == "exactly":
+        return f"To it {left} and {right} are worth exactly the same."
+    if said.measure == "cost":
+        left, right = right, left
+    return f"It likes {left} at least as well as {right}."
+
+
+def _side(mdp: MDP, terms: Sequence[Term]) -> str:
+    """'about 2.5 steps on white and one step on sand'."""
+    return _joined([_some(mdp, term) for term in terms])
+
+
+def _some(mdp: MDP, term: Term) -> str:
+    if term.amount.denominator == 1 and term.amount <= MOST_COUNTED:
+        return unit(mdp, term.feature, int(term.amount))
+    many = unit(mdp, term.feature, 2).removeprefix("two ")
+    return f"about {amount(float(term.amount))} {many}"
+
+
+# Moves that slip
+
+
+def slips(task: Task, scene: Scene | None) -> str:
+    """How moves go astray, where all moves in the open do alike; empty where they are certain."""
+    mdp = task.mdp
+    if mdp.is_deterministic():
+        return ""
+    chances = None if scene is None or scene.kind != "grid" else _chances(mdp, scene)
+    if chances is None:
+        return "Chance plays a part: the same action can lead to different places."
+    told = [f"{_of(chances[way])} {words}" for way, words in WAYS.items() if chances.get(way)]
+    return f"It slips: of its moves {_joined(told)}."
+
+
+WAYS = {
+    "ahead": "go where it wants",
+    "aside": "go to one side or the other instead",
+    "back": "go back instead",
+    "stay": "stay where it is",
+}
+
+
+def _chances(mdp: MDP, scene: Scene) -> dict[str, Fraction] | None:
+    """How often a move in the open goes ahead, aside, back or stays; None where moves differ."""
+    place = {scene.cell(state): state for state in range(mdp.n_states)}
+    found: set[frozenset[tuple[str, Fraction]]] = set()
+    for (row, column), state in place.items():
+        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+        if mdp.terminal[state] or not all(cell in place for cell in around):
+            continue
+        for action, direction in enumerate(scene.arrows):
+            chances = _outcomes(mdp, (state, action), direction, scene.cell)
+            found.add(frozenset(chances.items()))
+    if len(found) != 1:
+        return None
+    common = dict(found.pop())
+    return common if common.get("ahead") and set(common) <= set(WAYS) else None
+
+
+def _outcomes(
+    mdp: MDP,
+    pair: tuple[int, int],
+    direction: tuple[int, int] | None,
+    cell: Callable[[int], tuple[int, int]],
+) -> dict[str, Fraction]:
+    """How often an action leads which way, seen from where it points."""
+    moves, row = mdp.transitions, pair[0] * mdp.n_actions + pair[1]
+    first, last = int(moves.offsets[row]), int(moves.offsets[row + 1])
+    here, chances = cell(pair[0]), dict[str, Fraction]()
+    for successor, chance in zip(
+        moves.successors[first:last].tolist(),
+        moves.probabilities.floats[first:last].tolist(),
+        strict=True,
+    ):
+        there = cell(successor)
+        went = there[1] - here[1], there[0] - here[0]
+        way = _way(went, direction)
+        chances[way] = chances.get(way, Fraction(0)) + Fraction(chance).limit_denominator(1000)
+    return chances
+
+
+def _way(went: tuple[int, int], direction: tuple[int, int] | None) -> str:
+    if went == (0, 0):
+        return "stay"
+    if direction is None or abs(went[0]) + abs(went[1]) != 1:
+        return "elsewhere"
+    along = went[0] * direction[0] + went[1] * direction[1]
+    return {1: "ahead", 0: "aside", -1: "back"}[int(np.sign(along))]
+
+
+def _of(chance: Fraction) -> str:
+    if chance.denominator <= 20:
+        return f"{chance.numerator} in {chance.denominator}"
+    return f"{100 * float(chance):.3g}%"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
