@@ -58,9 +58,8 @@ MAY_LOOK_UP = "didact.mdp.showing"
 
 OPEN_BY_NAME = {
     "didact": "the room of a public name",
-    "didact.app.policies": "a module that a person names",
     "didact.cli": "the module of a command",
-    "didact.files.extras": "a package that may not be installed",
+    "didact.files.extras": "a package that may not be installed, a module that a person names",
     "didact.mdp.showing": "pages and pictures",
     "didact.registry": "what a room registers as text",
 }

@@ -1,10 +1,14 @@
 """What names mean: worlds, files, and environments with or without a version."""
 
+import sys
+
 import gymnasium
+import numpy as np
 import pytest
 
 from didact.errors import InvalidInput, InvalidParameter
 from didact.mdp import save_task
+from didact.mdp.files import task_document
 from didact.worlds import make, register_world
 from didact.worlds.opening import meaning_of, newest_version, open_task, takes_seed
 
@@ -34,6 +38,9 @@ def folder(tmp_path, monkeypatch):
         ("tabular/CliffWalking-v0", "environment"),
         ("mine-v0", "environment"),
         ("MiniGrid-Empty-5x5-v0", "environment"),
+        ("mine:Maze", "python"),
+        ("my.package.worlds:maze.small", "python"),
+        ("mine:Maze-v0", "environment"),
     ],
 )
 def test_a_name_means_one_thing(name, meaning):
@@ -100,3 +107,103 @@ def test_versions_are_found():
     finally:
         for id in ("didact-test/Old-v2", "didact-test/Old-v10"):
             del gymnasium.registry[id]
+
+
+OWN = """
+import gymnasium
+import numpy as np
+import didact
+
+class Hall(gymnasium.Env):
+    action_space = gymnasium.spaces.Discrete(2)
+    observation_space = gymnasium.spaces.Discrete(9)
+    def __init__(self, length=4):
+        self.length = length
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0
+        return 0, {}
+    def step(self, action):
+        self.place = max(0, self.place + (1 if action else -1))
+        return self.place, -1, self.place == self.length, False, {}
+
+hall = Hall(3)
+task = didact.Task(didact.MDP(np.ones((1, 1, 1)), [[1]], 0.5), [1], name="mine")
+
+def built(length=2):
+    return Hall(length)
+
+def nothing():
+    return 5
+"""
+
+
+@pytest.fixture
+def own(folder):
+    """A module in the current folder."""
+    (folder / "own_worlds.py").write_text(OWN)
+    yield
+    sys.modules.pop("own_worlds", None)
+    sys.path[:] = [place for place in sys.path if place != str(folder)]
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("name", "parameters", "goal"),
+    [
+        ("own_worlds:Hall", {}, 4),
+        ("own_worlds:Hall", {"length": 6, "discount": "0.9"}, 6),
+        ("own_worlds:hall", {"start": "uniform"}, 3),
+        ("own_worlds:built", {"length": 5}, 5),
+    ],
+)
+def test_python_is_a_world_as_text_and_as_itself(name, parameters, goal):
+    task = make(name, **parameters)
+    assert (task.mdp.n_states, np.flatnonzero(task.mdp.terminal).tolist()) == (9, [goal])
+    module = sys.modules["own_worlds"]
+    same = make(getattr(module, name.partition(":")[2]), **parameters)
+    assert task_document(same) == task_document(task) == task_document(open_task(name, parameters))
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("own_worlds:no", {}, "the world own_worlds:no cannot be loaded: AttributeError"),
+        ("nowhere_at_all:x", {}, "cannot be loaded: ModuleNotFoundError"),
+        (
+            "own_worlds:nothing",
+            {},
+            "own_worlds:nothing must make an environment or a Task; it made",
+        ),
+        ("own_worlds:Hall", {"width": 3}, "own_worlds:Hall failed: TypeError"),
+        ("own_worlds:hall", {"width": 3}, "'width' can only be given with an environment's id"),
+        ("own_worlds:task", {"width": 3}, "a Task takes no parameters; leave 'width' out"),
+        ("own_worlds:OWN", {}, "cannot be loaded"),
+        (5, {}, "a world must be a name, a Gymnasium id, .* it is 5"),
+    ],
+)
+def test_what_is_no_world_is_told_in_one_line(name, parameters, message):
+    with pytest.raises(InvalidInput, match=message) as refused:
+        make(name, **parameters)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.usefixtures("own")
+def test_tasks_files_and_environments_are_worlds(folder):
+    task = make("own_worlds:task")
+    assert (task.name, make(task)) == ("mine", task)
+    save_task(task, "mine.json")
+    for path in ("mine.json", folder / "mine.json"):
+        assert task_document(make(path)) == task_document(task)
+    lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    assert task_document(make(lake)) == task_document(make("FrozenLake-v1", is_slippery=False))
+    with pytest.raises(InvalidParameter, match="an MDP has no reward"):
+        make(task.mdp)
+
+
+@pytest.mark.usefixtures("own")
+def test_a_world_of_ones_own_is_taught_from_the_command_line(didact):
+    answer = didact("teach", "own_worlds:Hall", "-p", "length=3")
+    assert answer.code == 0
+    assert "Hall: 3 situations, 1 start: ONE demonstration of 3 steps is enough." in answer.out

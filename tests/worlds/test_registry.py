@@ -81,7 +81,7 @@ def test_an_unknown_world_or_parameter_is_one_line_with_the_nearest_spelling():
         make("six-cell", zzz=3)
     with pytest.raises(InvalidParameter, match="needs the parameter 'rows'"):
         make("grid")
-    with pytest.raises(InvalidParameter, match="no world is called"):
+    with pytest.raises(InvalidParameter, match="a world must be a name"):
         make(["six-cell"])
 
 

@@ -92,7 +92,7 @@ def explain_source(
         arithmetic = "float"
     reward = _Reward(task)
     if policy != "optimal":
-        given = read_policy(policy, task, source, parameters)
+        given = read_policy(policy, task)
         how: dict[str, Any] = {"scope": scope, "arithmetic": arithmetic}
         reward = _reward_of(task, policy, given, or_nearest=if_not_optimal == "nearest", **how)
     if reward.task is None:

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from didact.errors import DidactError, InvalidModel, InvalidParameter
 from didact.files.arrays import read_array
+from didact.files.extras import named_object
 from didact.files.json import read_json
 from didact.files.reading import shown_path
-from didact.inputs import FAILURES, plain_array, reason_of
+from didact.inputs import FAILURES, is_whole, plain_array, reason_of
 from didact.mdp import Task
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
 from didact.planning.policies import require_plain_numbers
-from didact.worlds import worlds
-from didact.worlds.gym.environments import describe, open_environment
-from didact.worlds.gym.policies import environment_states, in_numbers
-
-TASK_OPTIONS = frozenset({"features", "weights", "discount", "start", "name", "id"})
-"""Parameters of `from_gymnasium` that are not the environment's."""
+from didact.worlds.gym.policies import in_numbers
 
 
-def read_policy(
-    text: str, task: Task, source: str, parameters: Mapping[str, Any] | None = None
-) -> Floats:
+def read_policy(text: str, task: Task) -> Floats:
     """Action probabilities (S, A) of the task's states, from a file or from module:name.
 
-    Tables may be indexed by the task's states or, for a Gymnasium environment, by its own;
-    functions and agents are asked in the environment's own numbers.
+    Tables are indexed by the task's states or by the environment's; functions and agents are asked
+    what they do where the environment shows its own observations.
     """
     given = _load(text)
-    numbers, n_states = _numbering(task, source, parameters or {})
+    numbers, n_states = _numbering(task)
     try:
         if callable(given) or hasattr(given, "predict"):
-            return as_policy(task.mdp, in_numbers(given, numbers, n_states))
+            return as_policy(task, given)
         return _from_table(task, _as_array(given), numbers, n_states)
     except DidactError as error:
         raise InvalidModel(f"{shown_path(text)}: {error}") from None
@@ -79,35 +69,14 @@ def _load(text: str) -> Any:
         raise InvalidParameter(
             f"--policy must be 'optimal', a .npy or .json file, or module:name; it is {text!r:.60}"
         )
-    return _import(module, name)
+    return named_object(text, "--policy")
 
 
-def _import(module: str, name: str) -> Any:
-    """The named thing; modules of the current folder count, as with `python -m`."""
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except FAILURES as error:
-        raise InvalidParameter(
-            f"--policy {module}:{name} cannot be loaded: {reason_of(error)}"
-        ) from None
-    return found
-
-
-def _numbering(
-    task: Task, source: str, parameters: Mapping[str, Any]
-) -> tuple[tuple[int, ...], int]:
+def _numbering(task: Task) -> tuple[tuple[int, ...], int]:
     """For each state of the task its number in the environment, and how many there are."""
-    same = tuple(range(task.mdp.n_states)), task.mdp.n_states
-    if source == "gymnasium":
-        source = str(parameters.get("id", "FrozenLake-v1"))
-    elif source in worlds() or source.endswith(".json") or os.path.exists(source):
-        return same
-    env = open_environment(source, {k: v for k, v in parameters.items() if k not in TASK_OPTIONS})
-    if getattr(env, "P", None) is None:
-        return same
-    return environment_states(task, env), describe(env).n_states
+    mdp = task.mdp
+    seen = [task.observation(state) for state in range(mdp.n_states)]
+    if task.observations is None or any(not is_whole(n) or n < 0 for n in seen if n is not None):
+        return tuple(range(mdp.n_states)), mdp.n_states
+    numbers = tuple(state if n is None else int(n) for state, n in enumerate(seen))
+    return numbers, max(numbers) + 1

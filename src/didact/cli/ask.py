@@ -75,7 +75,8 @@ def command(
     """Learn WORLD by asking what to do in one state after another.
 
     The world's optimal policy answers, or with --person you do. WORLD is a name that `didact
-    worlds` lists, a task file (.json), or a Gymnasium environment such as Taxi-v4.
+    worlds` lists, a Gymnasium environment such as Taxi-v4, module:name of an environment of your
+    own, or a task file (.json).
     """
     from didact.app.ask import ask_task
     from didact.cli.progress import waiting

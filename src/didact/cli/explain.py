@@ -54,10 +54,10 @@ def command(
 ) -> int:
     """Explain WORLD or a policy for it by a few demonstrations, as one page.
 
-    WORLD is a name that `didact worlds` lists, a task file (.json), or a Gymnasium environment such
-    as Taxi-v4. The page opens offline: what to show, what each demonstration rules out, what stays
-    open. Exit code 0: taught; 3: something stays open, or no reward explains the policy; 4: the
-    proof failed.
+    WORLD is a name that `didact worlds` lists, a Gymnasium environment such as Taxi-v4, module:name
+    of an environment of your own, or a task file (.json). The page opens offline: what to show,
+    what each demonstration rules out, what stays open. Exit code 0: taught; 3: something stays
+    open, or no reward explains the policy; 4: the proof failed.
     """
     from didact.app.explain import explain_source
     from didact.cli.progress import waiting

@@ -25,8 +25,8 @@ def command(
 ) -> None:
     """Draw WORLD with its optimal actions.
 
-    WORLD is a name that `didact worlds` lists, a task file (.json), or a Gymnasium environment such
-    as FrozenLake-v1.
+    WORLD is a name that `didact worlds` lists, a Gymnasium environment such as FrozenLake-v1,
+    module:name of an environment of your own, or a task file (.json).
     """
     from didact.app.show import show
 

@@ -41,8 +41,9 @@ def command(
 ) -> int:
     """Find the fewest demonstrations that teach WORLD, and prove that they do.
 
-    WORLD is a name that `didact worlds` lists, a task file (.json), or a Gymnasium environment such
-    as Taxi-v4. Exit code 0: taught; 3: something stays open; 4: the proof failed.
+    WORLD is a name that `didact worlds` lists, a Gymnasium environment such as Taxi-v4, module:name
+    of an environment of your own, or a task file (.json). Exit code 0: taught; 3: something stays
+    open; 4: the proof failed.
     """
     from didact.app.teach import teach_source
     from didact.cli.progress import waiting

@@ -1,11 +1,14 @@
-"""Packages that are extras: imported when they are needed, or one line says how to get them."""
+"""Packages that are extras, and modules that a person names: one line says what is missing."""
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import Any
 
-from didact.errors import Unsupported
+from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import FAILURES, reason_of
 
 
 def require_package(module: str, extra: str, purpose: str) -> Any:
@@ -17,3 +20,18 @@ def require_package(module: str, extra: str, purpose: str) -> Any:
         raise Unsupported(
             f"{purpose} need the package {missing}; pip install 'didact[{extra}]'"
         ) from None
+
+
+def named_object(text: str, place: str) -> Any:
+    """What module:name names; modules of the current folder count, as with `python -m`."""
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    module, _, name = text.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except FAILURES as error:
+        raise InvalidParameter(f"{place} {text} cannot be loaded: {reason_of(error)}") from None
+    return found

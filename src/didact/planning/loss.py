@@ -78,7 +78,7 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
     truth = solve(mdp, task.true_weights) if plan is None else plan
     if truth.optimal.shape != (mdp.n_states, mdp.n_actions):
         raise InvalidModel("plan must be the solution of the task's own MDP; its shape differs")
-    probabilities = as_policy(mdp, policy)
+    probabilities = as_policy(task, policy)
     gaps = action_gaps(truth)
     by_state = _discounted_gaps(mdp, probabilities, gaps)
     worst = _worst_gaps(mdp, probabilities > 0, gaps)

@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 
 from didact.errors import DidactError, InvalidInput, InvalidModel
 from didact.inputs import FAILURES, in_one_line, plain_array, reason_of, shown
-from didact.mdp import MDP, as_mdp
+from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.distributions import SUM_TOLERANCE
 from didact.mdp.idle import idle_states
 from didact.numerics.exact import Floats
 from didact.planning.solve import Plan, solve
 
 
-def as_policy(mdp: MDP, given: Any) -> Floats:
+def as_policy(mdp: MDP | Task, given: Any) -> Floats:
     """Action probabilities (S, A), zero rows in terminal states, from any form of a policy.
 
     A Plan or weights (k,): all optimal actions with equal probability. Ints (S,): the action of
-    each state. Probabilities (S, A). A callable: called with each state's number. An object with
-    `predict(observation)`: called with each state's number, as Stable-Baselines3 does it, and
-    without exploration where it takes `deterministic`.
+    each state. Probabilities (S, A). A callable: called with each state's number, or with what a
+    task's environment shows there. An object with `predict(observation)`: likewise, as
+    Stable-Baselines3 does it, and without exploration where it takes `deterministic`.
     An array of S numbers is read as actions when its dtype is an integer one, else as weights.
     """
+    see = mdp.observation if isinstance(mdp, Task) else lambda state: state
     mdp = as_mdp(mdp)
     if isinstance(given, Plan):
         return given.policy
@@ -34,9 +35,9 @@ def as_policy(mdp: MDP, given: Any) -> Floats:
         return _from_table(mdp, given)
     if hasattr(given, "predict"):
         greedy = _without_exploration(given.predict)
-        return _from_actions(mdp, _ask(mdp, lambda state: given.predict(state, **greedy)))
+        return _from_actions(mdp, _ask(mdp, lambda s: given.predict(_arrays(see(s)), **greedy)))
     if callable(given):
-        return _from_answers(mdp, _ask(mdp, given))
+        return _from_answers(mdp, _ask(mdp, lambda state: given(see(state))))
     rows = [plain_array(row, "a policy") for row in given] if isinstance(given, list) else given
     try:
         array = np.asarray(rows)
@@ -64,6 +65,13 @@ def _from_table(mdp: MDP, array: NDArray[Any], given: Any = None) -> Floats:
             f"predict; the shape is {array.shape}"
         )
     return solve(mdp, array if given is None else given).policy
+
+
+def _arrays(observation: Any) -> Any:
+    """What an agent wants to see: arrays in place of tuples."""
+    if isinstance(observation, dict):
+        return {name: _arrays(part) for name, part in observation.items()}
+    return np.asarray(observation) if isinstance(observation, tuple) else observation
 
 
 def require_plain_numbers(table: NDArray[Any]) -> NDArray[Any]:

@@ -1,51 +1,144 @@
-"""What the name of a world means: a registered world, a file, or an environment of Gymnasium.
+"""What a person may mean by a world: its name, a file, an environment, or a piece of Python.
 
-A registered name comes first. What ends in .json, begins like a path or is a file is a file. Names
-with a version, a namespace or a capital letter are environments: MiniGrid's are walked through,
-others have a table. Anything else can only be a world that is not there.
+A registered name comes first. What ends in .json, begins like a path or is a file is a task file.
+module:name is an environment, a class, or a function that makes one, or a task; modules of the
+current folder count. Names with a version, a namespace or a capital letter are environments of
+Gymnasium. Anything else can only be a world that is not there. An environment's table P is read
+where it has one, MiniGrid's are walked through by what lies in the grid, others by copies.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from didact.errors import InvalidParameter
-from didact.mdp import Task, load_task
+from didact.files.extras import named_object
+from didact.inputs import own_code, shown
+from didact.mdp import MDP, Task, load_task
+from didact.worlds.gym.environments import has_table, is_changing, make_environment, wrappers_of
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
 from didact.worlds.gym.tables import from_gymnasium
-from didact.worlds.registry import make, worlds
+from didact.worlds.gym.tabularise import from_environment
+from didact.worlds.registry import make_registered, worlds
 
 _PAIR = re.compile(r"[0-9]{1,30}x[0-9]{1,30}")
+_PYTHON = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 
-Meaning = Literal["world", "file", "environment"]
+WALKING = {"key", "limit", "seed"}
+"""Parameters of a walk, which a table does not need."""
+
+Meaning = Literal["world", "file", "python", "environment"]
+
+
+def make(source: Any, /, **parameters: Any) -> Task:
+    """The task that is meant: a world by its name, an environment, or a file.
+
+    source: the name of a world that is built in, registered or installed (`didact worlds` lists
+        them); the id of a Gymnasium environment, as 'Taxi-v4'; an environment itself or its class;
+        'module:name' of one, or of a function that makes one; the path of a task file. The command
+        line takes the same texts.
+    parameters: of that world, as `didact worlds` shows them with their defaults; for an
+        environment those of `from_gymnasium`, `from_environment` or `from_minigrid`, and those with
+        which it is made.
+    """
+    return open_task(source, parameters)
 
 
 def open_task(
-    source: str, parameters: Mapping[str, Any] | None = None, *, any_version: bool = False
+    source: Any, parameters: Mapping[str, Any] | None = None, *, any_version: bool = False
 ) -> Task:
-    """The task that `source` names; parameters go to the world or the environment.
+    """The task that `source` means; parameters go to the world or the environment.
 
     any_version: an environment's id may leave out its version, and the newest one is taken.
     """
     given = dict(parameters or {})
+    if isinstance(source, os.PathLike):
+        return _from_file(os.fspath(source), given)
+    if not isinstance(source, str):
+        return _from_object(source, given)
     meaning = meaning_of(source)
     if meaning == "world":
-        return make(source, **_with_sides(source, given))
+        return make_registered(source, **_with_sides(source, given))
     if meaning == "file":
-        if given:
-            raise InvalidParameter(
-                f"{source} is a file, which takes no parameters; leave {sorted(given)[0]!r} out"
-            )
-        return load_task(source)
+        return _from_file(source, given)
+    if meaning == "python":
+        return _from_object(named_object(source, "the world"), given, name=source)
     return environment_task(newest_version(source) if any_version else source, given)
 
 
-def environment_task(id: str, parameters: Mapping[str, Any]) -> Task:
-    """The task of an environment: by its table, or by a walk where it is MiniGrid's."""
-    return (from_minigrid if is_minigrid(id) else from_gymnasium)(id, **parameters)
+def _from_file(path: str, given: Mapping[str, Any]) -> Task:
+    if given:
+        raise InvalidParameter(
+            f"{path} is a file, which takes no parameters; leave {min(given)!r} out"
+        )
+    return load_task(path)
+
+
+def _from_object(source: Any, given: dict[str, Any], name: str | None = None) -> Task:
+    """The task of an environment, its class, a function that makes one, or the task itself."""
+    if isinstance(source, Task):
+        if given:
+            raise InvalidParameter(f"a Task takes no parameters; leave {min(given)!r} out")
+        return source
+    if isinstance(source, MDP):
+        raise InvalidParameter("an MDP has no reward; make a Task(mdp, weights) of it")
+    if _is_environment(source) and not isinstance(source, type):
+        return environment_task(source, given)
+    if not callable(source):
+        raise InvalidParameter(
+            "a world must be a name, a Gymnasium id, an environment or its class, module:name, or "
+            f"a task file; it is {shown(source)}"
+        )
+    own, rest = _split(given)
+    with own_code(name or str(getattr(source, "__name__", "the world"))):
+        made = source(**rest)
+    if isinstance(made, Task):
+        return _from_object(made, own)
+    if not _is_environment(made):
+        raise InvalidParameter(
+            f"{name or shown(source)} must make an environment or a Task; it made {shown(made)}"
+        )
+    return environment_task(made, own)
+
+
+def _is_environment(source: Any) -> bool:
+    steps = callable(getattr(source, "reset", None)) and callable(getattr(source, "step", None))
+    return steps or getattr(source, "P", None) is not None
+
+
+def environment_task(env_or_id: Any, parameters: Mapping[str, Any]) -> Task:
+    """The task of an environment: by its table, by its grid if it is MiniGrid's, or by a walk."""
+    own, rest = _split(parameters)
+    env = env_or_id
+    if isinstance(env_or_id, str):
+        if is_minigrid(env_or_id):
+            require_minigrid()
+        env = make_environment(env_or_id, rest)
+    elif rest:
+        raise InvalidParameter(
+            f"{min(rest)!r} can only be given with an environment's id or class; here the "
+            "environment itself is given"
+        )
+    if not any(map(is_changing, wrappers_of(env))):
+        plain = getattr(env, "unwrapped", env)
+        if hasattr(plain, "grid") and hasattr(plain, "carrying"):
+            return from_minigrid(env, **own)
+        if has_table(env) and not WALKING & set(own):
+            return from_gymnasium(env, **own)
+    return from_environment(env, **own)
+
+
+def _split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters of the task, and those with which the environment is made."""
+    readers = (from_gymnasium, from_environment, from_minigrid)
+    known = {name for reader in readers for name in inspect.signature(reader).parameters}
+    known -= {"env", "env_or_id", "make_kwargs"}
+    own = {name: value for name, value in given.items() if name in known}
+    return own, {name: value for name, value in given.items() if name not in known}
 
 
 def meaning_of(source: str) -> Meaning:
@@ -54,6 +147,8 @@ def meaning_of(source: str) -> Meaning:
         return "world"
     if source.endswith(".json") or source.startswith((".", "/", "~")) or os.path.isfile(source):
         return "file"
+    if _PYTHON.fullmatch(source) and _version(source) < 0:
+        return "python"
     if "-v" in source or "/" in source or source[:1].isupper():
         return "environment"
     return "file" if os.path.exists(source) else "world"

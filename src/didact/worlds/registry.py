@@ -72,13 +72,8 @@ def register_world(name: str) -> Callable[[Maker], Maker]:
     return register
 
 
-def make(name: str, /, **parameters: Any) -> Task:
-    """The task that the named world makes from these parameters.
-
-    name: of a built-in world, one that was registered, or one of an installed package;
-        `didact worlds` lists them.
-    parameters: of that world, as `didact worlds` shows them with their defaults.
-    """
+def make_registered(name: str, /, **parameters: Any) -> Task:
+    """The task that the named world makes from these parameters."""
     info = _worlds.find(name, parameters)
     with _worlds.running(name):
         task = info.maker(**parameters)

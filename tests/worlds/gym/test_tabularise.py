@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.mdp.files import task_document
 from didact.mdp.idle import idle_states
 from didact.planning import solve
 from didact.worlds import from_gymnasium
@@ -114,9 +115,37 @@ def test_a_walk_finds_what_the_table_says(id, options):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("start", [None, "uniform"])
+def test_a_table_is_read_where_there_is_one(start):
+    lake = gymnasium.make("FrozenLake-v1")
+    read, walked = from_gymnasium(lake, start=start), from_environment(lake, start=start)
+    assert task_document(walked) == task_document(read)
+    going = [state for state in range(16) if state not in (5, 7, 11, 12, 15)]
+    starts = np.flatnonzero(read.mdp.start.floats).tolist()
+    assert starts == (going if start == "uniform" else [0])
+
+
 def test_steps_that_draw_from_the_generator_are_refused_even_if_one_outcome_is_certain():
     with pytest.raises(Unsupported, match="give the environment a table P"):
-        from_environment(gymnasium.make("FrozenLake-v1", is_slippery=False))
+        from_environment(gymnasium.make("FrozenLake-v1", is_slippery=False), key=lambda env: env.s)
+
+
+def test_names_may_be_given():
+    names = {"action_names": ["back", "on"], "feature_names": ["step", "prize"]}
+    task = from_environment(Corridor(), state_names=lambda place: f"place {place}", **names)
+    assert task.mdp.state_names == tuple(f"place {i}" for i in range(5))
+    assert (task.mdp.action_names, task.mdp.feature_names) == (("back", "on"), ("step", "prize"))
+    listed = from_environment(Corridor(), state_names=list("abcde"))
+    assert listed.mdp.state_names == tuple("abcde")
+    lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    named = from_gymnasium(
+        lake, state_names=[f"cell {i}" for i in range(16)], **names | {"action_names": None}
+    )
+    assert (named.mdp.state_name(7), named.mdp.action_name(0)) == ("cell 7", "left")
+    both = from_environment(Table([[(0, 1, False), (0, 2, True)]]), state_names=["here"])
+    assert both.mdp.state_names == ("here", "here (end)")
+    with pytest.raises(InvalidModel, match="state_names must have 5 entries; it has 2"):
+        from_environment(Corridor(), state_names=["a", "b"])
 
 
 def test_an_environment_of_ones_own():

@@ -68,7 +68,7 @@ class Notes:
 def open_environment(env: Any, make_kwargs: Mapping[str, Any]) -> Any:
     """The plain environment behind an id or behind harmless wrappers."""
     if isinstance(env, str):
-        return _make(env, make_kwargs)
+        return make_environment(env, make_kwargs).unwrapped
     if make_kwargs:
         raise InvalidParameter(
             f"{next(iter(make_kwargs))!r} can only be given with an environment's id; "
@@ -78,7 +78,8 @@ def open_environment(env: Any, make_kwargs: Mapping[str, Any]) -> Any:
     return getattr(env, "unwrapped", env)
 
 
-def _make(id: str, make_kwargs: Mapping[str, Any]) -> Any:
+def make_environment(id: str, make_kwargs: Mapping[str, Any]) -> Any:
+    """The environment with this id, in the wrappers that Gymnasium puts around it."""
     import gymnasium
 
     if id not in gymnasium.registry and _SAME_TABLE.get(id) in gymnasium.registry:
@@ -89,7 +90,7 @@ def _make(id: str, make_kwargs: Mapping[str, Any]) -> Any:
             + nearest_spelling(id, gymnasium.registry)
         )
     try:
-        return gymnasium.make(id, **make_kwargs).unwrapped
+        return gymnasium.make(id, **make_kwargs)
     except FAILURES as error:
         raise InvalidParameter(f"gymnasium.make({id!r}) failed: {reason_of(error, 300)}") from None
 
@@ -158,8 +159,8 @@ def require_table(env: Any) -> Any:
     table = getattr(env, "P", None)
     if table is None:
         raise Unsupported(
-            f"{name_of(env)} has no table P of transition probabilities, and without one the exact "
-            "model is unknown; build an MDP by hand, or give the environment a P"
+            f"{name_of(env)} has no table P of transition probabilities; didact.make and "
+            "from_environment walk through environments without one, if no step is left to chance"
         )
     if not isinstance(table, Mapping | list | tuple) or len(table) == 0:
         raise InvalidModel(
@@ -167,6 +168,12 @@ def require_table(env: Any) -> Any:
             f"...]; it is {type(table).__name__}"
         )
     return table
+
+
+def has_table(env: Any) -> bool:
+    """Whether a table P says what the environment does, through its wrappers."""
+    is_changed = any(map(is_changing, wrappers_of(env)))
+    return not is_changed and getattr(getattr(env, "unwrapped", env), "P", None) is not None
 
 
 def describe(env: Any) -> Notes:

@@ -56,6 +56,9 @@ def from_minigrid(
     discount: Any = 0.95,
     start: str | None = None,
     name: str | None = None,
+    state_names: Any = None,
+    action_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
     **make_kwargs: Any,
 ) -> Task:
     """The task of a MiniGrid environment, given as an id or as the environment itself.
@@ -69,6 +72,9 @@ def from_minigrid(
     discount: in [0, 1), exactly as given.
     start: None for the environment's own; 'uniform' for every state that goes on.
     name: of the task; by default the environment's.
+    state_names: a name for each state, or a function of a `GridKey`.
+    action_names: a name for each action; by default MiniGrid's.
+    feature_names: a name for each feature.
     make_kwargs: handed to `gymnasium.make` with an id.
     """
     require_minigrid()
@@ -78,6 +84,7 @@ def from_minigrid(
         walk = explore(walker, seeds=as_seeds(seed), limit=limit)
     finally:
         walker.release()
+    own_actions = [action.name for action in opened.actions][: walker.n_actions]
     return task_of(
         walk,
         n_actions=walker.n_actions,
@@ -87,7 +94,9 @@ def from_minigrid(
         start=start,
         name=name or walker.name,
         state_name=_state_names(walk.keys),
-        action_names=[action.name for action in opened.actions][: walker.n_actions],
+        state_names=state_names,
+        action_names=own_actions if action_names is None else action_names,
+        feature_names=feature_names,
     )
 
 

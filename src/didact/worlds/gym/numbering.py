@@ -8,10 +8,10 @@ Other things that environments show are numbered in the order in which they were
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from didact.worlds.gym.tables import Model
@@ -25,10 +25,14 @@ MOST_NUMBERS = 100_000
 
 @dataclass(frozen=True)
 class Numbering:
-    """What each state of the task is, None where it never comes up; and the state of each node."""
+    """What each state of the task is, None where it never comes up; and the state of each node.
+
+    n_copies: how many states at the end are those in which an episode has ended.
+    """
 
     nodes: tuple[Node | None, ...]
     number: Mapping[Node, int]
+    n_copies: int = 0
 
     @property
     def n_states(self) -> int:
@@ -39,6 +43,26 @@ class Numbering:
     def terminal(self) -> list[int]:
         """States in which the episode has ended."""
         return [state for state, node in enumerate(self.nodes) if node is not None and node[1]]
+
+    def names(self, given: Any, own: Sequence[str], keys: Sequence[Any]) -> Sequence[str]:
+        """The names of the states: what a caller gives, else their own.
+
+        given: None, a function of the key, a name for each state, or for each but the ended copies.
+        """
+        if callable(given):
+            return [
+                own[i] if node is None else f"{given(keys[node[0]])}{self._ending(node)}"
+                for i, node in enumerate(self.nodes)
+            ]
+        n = self.n_states - self.n_copies
+        if self.n_copies and isinstance(given, list | tuple) and len(given) == n:
+            copies = [node for node in self.nodes[n:] if node is not None]
+            return [*given, *(f"{given[state]} (end)" for state, _ in copies)]
+        return own if given is None else given
+
+    def _ending(self, node: Node) -> str:
+        """What tells the name of an ended state from the same one that goes on."""
+        return " (end)" if node[1] and (node[0], False) in self.number else ""
 
     def rows(self, model: Model, n_actions: int) -> Iterator[tuple[int, int, int, Fraction]]:
         """Transitions [state, action, next state, probability]; idle states stay where they are."""
@@ -62,7 +86,7 @@ def by_observation(found: Iterable[Node], n_observations: int) -> Numbering:
             nodes.append(node)
         else:
             nodes[node[0]] = node
-    return _numbered(nodes)
+    return _numbered(nodes, len(nodes) - n_observations)
 
 
 def as_found(found: Iterable[Node]) -> Numbering:
@@ -70,6 +94,7 @@ def as_found(found: Iterable[Node]) -> Numbering:
     return _numbered(sorted(found))
 
 
-def _numbered(nodes: Iterable[Node | None]) -> Numbering:
+def _numbered(nodes: Iterable[Node | None], n_copies: int = 0) -> Numbering:
     kept = tuple(nodes)
-    return Numbering(kept, {node: i for i, node in enumerate(kept) if node is not None})
+    number = {node: i for i, node in enumerate(kept) if node is not None}
+    return Numbering(kept, number, n_copies)

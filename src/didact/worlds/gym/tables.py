@@ -56,6 +56,9 @@ def from_gymnasium(
     discount: Any = 0.95,
     start: Any = None,
     name: str | None = None,
+    state_names: Any = None,
+    action_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
     **make_kwargs: Any,
 ) -> Task:
     """The task of a Gymnasium environment, given as an id or as the environment itself.
@@ -67,8 +70,12 @@ def from_gymnasium(
         are paid on being in the state, also once in the state that ends.
     weights: needed with features of your own.
     discount: in [0, 1), exactly as given.
-    start: None for the environment's own; else a state, {state: probability} or an array (S,).
+    start: None for the environment's own; 'uniform' for every state that goes on; else a state,
+        {state: probability} or an array (S,).
     name: of the task; by default the environment's.
+    state_names: a name for each state of the environment, or a function of its number.
+    action_names: a name for each action; of the environments that are known, theirs by default.
+    feature_names: a name for each feature.
     make_kwargs: handed to `gymnasium.make` with an id.
 
     State numbers are the environment's own, and name the states (Taxi: in words). One that is
@@ -79,17 +86,21 @@ def from_gymnasium(
     opened = open_environment(env_or_id, make_kwargs)
     table = require_table(opened)
     notes = describe(opened)
-    starts = _read_start(opened, start, notes.n_states)
+    is_uniform = isinstance(start, str) and start == "uniform"
+    starts = _read_start(opened, None if is_uniform else start, notes.n_states)
     model, found = _explore(table, starts, notes.n_states, notes.n_actions)
+    if is_uniform:
+        starts = dict.fromkeys(sorted(model), Fraction(1, len(model)))
     numbering = by_observation(found, notes.n_states)
     nodes = numbering.nodes
     if features is None:
-        phi, values, feature_names = reward_indicators(model, nodes)
+        phi, values, of_rewards = reward_indicators(model, nodes)
+        feature_names = of_rewards if feature_names is None else feature_names
         weights = values if weights is None else weights
     elif weights is None:
         raise InvalidParameter("weights must be given with features of your own; give one for each")
     else:
-        phi, feature_names = outcome_features(features, model, nodes, notes.n_states), None
+        phi = outcome_features(features, model, nodes, notes.n_states)
     mdp = MDP(
         Transitions.from_rows(
             numbering.rows(model, notes.n_actions), numbering.n_states, notes.n_actions
@@ -98,8 +109,8 @@ def from_gymnasium(
         discount,
         start=list(starts.items()),
         terminal=numbering.terminal,
-        state_names=notes.names_of(nodes),
-        action_names=notes.action_names,
+        state_names=numbering.names(state_names, notes.names_of(nodes), range(notes.n_states)),
+        action_names=notes.action_names if action_names is None else action_names,
         feature_names=feature_names,
     )
     return Task(

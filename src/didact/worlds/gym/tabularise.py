@@ -23,10 +23,11 @@ from didact.inputs import FAILURES, is_whole, reason_of, shown, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.observations import Observations, observation_text
 from didact.numerics.exact import read_number
-from didact.worlds.gym.environments import name_of, walkable
+from didact.worlds.gym.continuous import require_countable
+from didact.worlds.gym.environments import has_table, name_of, walkable
 from didact.worlds.gym.numbering import MOST_NUMBERS, Node, Numbering, as_found, by_observation
 from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
-from didact.worlds.gym.tables import Model, Outcome
+from didact.worlds.gym.tables import Model, Outcome, from_gymnasium
 
 LIMIT = 50_000
 """States that a walk may find before it gives up."""
@@ -109,8 +110,13 @@ def from_environment(
     discount: Any = 0.95,
     start: str | None = None,
     name: str | None = None,
+    state_names: Any = None,
+    action_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> Task:
     """The task of a small environment without chance, found by walking through all its states.
+
+    Where it has a table P and no key is given, the table is read instead, chance and all.
 
     env: anything with `reset`, `step` and a discrete `action_space`, as Gymnasium has them, that
         `copy.deepcopy` can copy.
@@ -123,19 +129,30 @@ def from_environment(
     discount: in [0, 1), exactly as given.
     start: None for the state after the reset; 'uniform' for every state that goes on.
     name: of the task; by default the environment's.
+    state_names: a name for each state, or a function of a key.
+    action_names: a name for each action.
+    feature_names: a name for each feature.
     """
+    named: dict[str, Any] = {
+        "features": features,
+        "weights": weights,
+        "discount": discount,
+        "start": start,
+        "state_names": state_names,
+        "action_names": action_names,
+        "feature_names": feature_names,
+    }
+    if key is None and has_table(env):
+        return from_gymnasium(env, name=name, **named)
     opened = walkable(env)
     walker = _CopyWalker(opened, key)
-    walk = explore(walker, seeds=as_seeds(seed), limit=limit)
+    seeds = as_seeds(seed)
+    if key is None:
+        walker.require_countable(seeds[0])
+    walk = explore(walker, seeds=seeds, limit=limit)
     space = getattr(opened, "observation_space", None) if key is None else None
     return task_of(
-        in_own_numbers(walk, space),
-        n_actions=walker.n_actions,
-        features=features,
-        weights=weights,
-        discount=discount,
-        start=start,
-        name=name or walker.name,
+        in_own_numbers(walk, space), n_actions=walker.n_actions, name=name or walker.name, **named
     )
 
 
@@ -250,13 +267,16 @@ def task_of(
     start: str | None = None,
     name: str = "environment",
     state_name: Callable[[Any], str] = str,
+    state_names: Any = None,
     action_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> Task:
     """The task that a walk has found."""
     numbering = walk.numbering
     nodes = numbering.nodes
     if features is None:
-        phi, values, feature_names = reward_indicators(walk.model, nodes)
+        phi, values, of_rewards = reward_indicators(walk.model, nodes)
+        feature_names = of_rewards if feature_names is None else feature_names
         weights = values if weights is None else weights
     elif not callable(features):
         raise InvalidParameter(
@@ -267,14 +287,14 @@ def task_of(
         raise InvalidParameter("weights must be given with features of your own; give one for each")
     else:
         by_key = _by_key(features, walk.keys)
-        phi, feature_names = outcome_features(by_key, walk.model, nodes, len(walk.keys)), None
+        phi = outcome_features(by_key, walk.model, nodes, len(walk.keys))
     mdp = MDP(
         Transitions.from_rows(numbering.rows(walk.model, n_actions), len(nodes), n_actions),
         phi,
         discount,
         start=[(numbering.number[s, False], p) for s, p in _starts(walk, start).items()],
         terminal=numbering.terminal,
-        state_names=_state_names(walk, state_name),
+        state_names=numbering.names(state_names, _state_names(walk, state_name), walk.keys),
         action_names=action_names or [f"action {i}" for i in range(n_actions)],
         feature_names=feature_names,
     )
@@ -403,6 +423,9 @@ class _CopyWalker:
 
     def seen(self, key: Hashable) -> str | None:
         return self._seen[key]
+
+    def require_countable(self, seed: int) -> None:
+        require_countable(self._env, self.name, seed, self._first, self.n_actions)
 
 
 def _told(value: Any) -> str | None:
