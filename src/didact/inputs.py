@@ -63,8 +63,8 @@ def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def in_one_line(text: object) -> str:
-    """A text, or the message of an error, with single spaces instead of breaks and tabs."""
-    return " ".join(str(text).split())
+    """A text, or an error's message: single spaces instead of breaks and what cannot be printed."""
+    return " ".join(printable(str(text)).split())
 
 
 def reason_of(error: BaseException, longest: int = 200) -> str:

@@ -1,6 +1,7 @@
 """Tasks, lessons, proofs, recordings and policies in JSON, edited in every way."""
 
 import json
+import random
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -108,6 +109,32 @@ def lines_files() -> list[Files]:
     ]
 
 
+def table_files() -> list[Files]:
+    """Tables, which are no JSON but have it in cells."""
+    rows = ["0,0,4,2", "0,1,1,2", "1,0,5,2", '"1",1,4.0,2', "7,0,1,1"]
+    return [
+        {"given.csv": "\n".join(["episode,step,state,action", *rows]).encode()},
+        {"given.csv": "\r\n".join(["\ufeffepisode,step,observation,action", *rows]).encode()},
+        {"given.csv": b'action,x,step,episode,state\n2,"a,""b\n",0,0,4\n1,[1],1,0,1\n'},
+    ]
+
+
+def edited_cells(rng: random.Random, files: Files) -> Files:
+    """One cell is something else."""
+    lines = files["given.csv"].split(b"\n")
+    at = rng.randrange(len(lines))
+    cells = lines[at].split(b",")
+    cells[rng.randrange(len(cells))] = rng.choice(CELLS).encode("utf-8", "surrogatepass")
+    lines[at] = b",".join(cells)
+    return {"given.csv": b"\n".join(lines)}
+
+
+CELLS = (
+    *("", "-1", "1e5", "3.0", "3.5", "9" * 30, "x", "\x1b[31m", '"', '"a', "nan", "state", "٣"),
+    *("[1]", '"[1, 2]"', "y" * 200_000, "step", "episode", "observation", " 1 ", "0", "1", ";"),
+)
+
+
 def policy_files() -> list[Files]:
     return [
         {FILE: text([0, 1, 2, 3, 0, 1])},
@@ -195,6 +222,14 @@ TARGETS = {
     ),
     "recording": Target(recording_files, FILE, load_recording, recording_reads_back, converted),
     "lines": Target(lines_files, "given.jsonl", load_recording, recording_reads_back, converted),
+    "table": Target(
+        table_files,
+        "given.csv",
+        load_recording,
+        recording_reads_back,
+        converted,
+        edits=(edited_cells,),
+    ),
     "policy": Target(
         policy_files,
         FILE,

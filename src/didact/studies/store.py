@@ -19,8 +19,9 @@ from typing import Any
 
 from didact import __version__
 from didact.errors import InvalidFile
+from didact.files.json import parse_json, plain_numbers
 from didact.files.reading import shown_path
-from didact.inputs import in_one_line
+from didact.inputs import in_one_line, shown_name
 from didact.studies.databases import MALFORMED, connect, in_words, locked, transaction
 from didact.studies.rows import (
     RunInfo,
@@ -94,7 +95,7 @@ class Store:
         for name, what in (("format", "format"), ("study", "study"), ("version", "didact version")):
             if found.get(name) != wanted[name]:
                 raise InvalidFile(
-                    f"{self._place}: holds trials of {what} {found.get(name)}, not "
+                    f"{self._place}: holds trials of {what} {_shortly(found.get(name))}, not "
                     f"{wanted[name]}; move it away, or give another --out"
                 )
         if found.get("settings") != wanted["settings"]:
@@ -243,8 +244,8 @@ def stored_settings(path: Path, study: Study) -> Any:
     try:
         with closing(connect(path)) as database:
             found = about_in(database)
-        return restored(study.settings, json.loads(found["settings"]))
-    except (OSError, sqlite3.Error, ValueError, KeyError, TypeError, AttributeError):
+        return restored(study.settings, plain_numbers(parse_json(found["settings"])))
+    except (OSError, sqlite3.Error, ValueError, KeyError, TypeError, AttributeError, RuntimeError):
         raise InvalidFile(
             f"{shown_path(path)}: its settings cannot be read; move it away, or give another --out"
         ) from None
@@ -265,6 +266,11 @@ def _first_difference(found: str, wanted: str) -> str:
         there, here = json.loads(found), json.loads(wanted)
         names = [name for name in here if there.get(name) != here[name]]
         names += [name for name in there if name not in here]
-        return f"{names[0]} is {there.get(names[0])} there, {here.get(names[0])} here"
-    except (ValueError, AttributeError, IndexError):
+        first = names[0]
+        return f"{_shortly(first)} is {_shortly(there.get(first))} there, {here.get(first)} here"
+    except (ValueError, AttributeError, IndexError, RecursionError):
         return "they cannot be read"
+
+
+def _shortly(value: Any) -> str:
+    return shown_name(str(value))

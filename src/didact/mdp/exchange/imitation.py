@@ -24,10 +24,10 @@ from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.arrow import read_lists
 from didact.mdp.exchange.recordings import (
-    MOST_PAIRS,
     Recording,
     Steps,
     lesson_in,
+    most_pairs,
     pairs_of,
     require_size,
     steps_of,
@@ -70,11 +70,13 @@ def read_imitation(path: Path) -> Recording:
 
 def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | Watched | None]]:
     number = n_pairs = 0
-    for name in _data_files(path, place):
+    names = _data_files(path, place)
+    most = most_pairs({path / name for name in names})
+    for name in names:
         try:
-            for states, actions in read_lists(path / name, ("obs", "acts"), 2 * MOST_PAIRS):
+            for states, actions in read_lists(path / name, ("obs", "acts"), 2 * most):
                 n_pairs += len(actions)
-                require_size(n_pairs, place)
+                require_size(n_pairs, place, most)
                 numbers = not any(isinstance(entry, list | float) for entry in states)
                 yield number, pairs_of(states, actions, f"episode {number}", numbers=numbers)
                 number += 1
@@ -86,7 +88,8 @@ def _data_files(path: Path, place: str) -> list[str]:
     """The names in state.json: plain names of files in the folder."""
     state = read_json(path / STATE)
     listed = state.get("_data_files") if isinstance(state, dict) else None
-    names = [e.get("filename") if isinstance(e, dict) else None for e in listed or [None]]
+    entries = listed if isinstance(listed, list) and listed else [None]
+    names = [entry.get("filename") if isinstance(entry, dict) else None for entry in entries]
     for name in names:
         if not isinstance(name, str) or Path(name).name != name or not os.path.isfile(path / name):
             raise InvalidFile(

@@ -32,10 +32,10 @@ from didact.mdp.exchange.hdf5 import (
     whole_numbers_in,
 )
 from didact.mdp.exchange.recordings import (
-    MOST_PAIRS,
     VERSIONED,
     Environment,
     Recording,
+    most_pairs,
     pairs_of,
     recorded,
     require_size,
@@ -155,14 +155,15 @@ def _episodes(
     space = _object(metadata["observation_space"])
     numbers = space["type"] == "Discrete"
     kept = metadata.get("data_format", "hdf5")
-    if kept not in DATA_FORMATS:
+    if not isinstance(kept, str) or kept not in DATA_FORMATS:
         raise InvalidFile(f"{place}: its data_format must be hdf5, arrow or parquet; {shown(kept)}")
-    read, left = DATA_FORMATS[kept], MOST_PAIRS
-    number = -1
+    n_pairs = 0
     try:
-        for number, (rows, actions, start) in enumerate(read(data, metadata["total_episodes"])):
-            left -= len(actions)
-            require_size(MOST_PAIRS - left, place)
+        most = most_pairs(path for path in data.rglob("*") if path.is_file())
+        read = DATA_FORMATS[kept](data, metadata["total_episodes"], most)
+        for number, (rows, actions, start) in enumerate(read):
+            n_pairs += len(actions)
+            require_size(n_pairs, place, most)
             observed = rows if numbers else [put_together(row, space) for row in rows]
             shown_pairs = pairs_of(observed, actions, f"episode {number}", numbers=numbers)
             if isinstance(shown_pairs, Demonstration):
@@ -179,16 +180,16 @@ Episode = tuple[Any, Any, int | None]
 """Observations, actions, and the start state that the options say."""
 
 
-def _hdf5_episodes(data: Path, n_episodes: int) -> Iterator[Episode]:
+def _hdf5_episodes(data: Path, n_episodes: int, most: int) -> Iterator[Episode]:
     with open_hdf5(data / HDF5_FILE) as file:
         for number in range(n_episodes):
             group = group_in(file, f"episode_{number}")
-            rows = rows_in(group, "observations", MOST_PAIRS)
-            actions = whole_numbers_in(group, "actions", MOST_PAIRS)
+            rows = rows_in(group, "observations", most)
+            actions = whole_numbers_in(group, "actions", most)
             yield rows, actions, whole_number_beside(group, f"options/{START}")
 
 
-def _table_episodes(data: Path, n_episodes: int) -> Iterator[Episode]:
+def _table_episodes(data: Path, n_episodes: int, most: int) -> Iterator[Episode]:
     """Arrow and Parquet: a folder for each episode, with one action more, which means nothing."""
     for number in range(n_episodes):
         folder = data / str(number)
@@ -196,7 +197,7 @@ def _table_episodes(data: Path, n_episodes: int) -> Iterator[Episode]:
         actions: list[Any] = []
         for name in sorted(os.listdir(folder)):
             if not name.startswith(("_", ".")) and name != "metadata.json":
-                part = read_columns(folder / name, ("observations", "actions"), MOST_PAIRS)
+                part = read_columns(folder / name, ("observations", "actions"), most)
                 states, actions = states + part[0], actions + part[1]
         about = read_json(folder / "metadata.json")
         options = about.get("options") if isinstance(about, dict) else None

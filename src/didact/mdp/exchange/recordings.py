@@ -36,6 +36,8 @@ DEMONSTRATIONS_FORMAT = "didact.demonstrations/1"
 LESSON_FORMAT = "didact.lesson/1"
 MOST_PAIRS = 50_000_000
 """A recording holds at most so many pairs."""
+ALWAYS_ALLOWED, PAIRS_PER_BYTE = 100_000, 50
+"""So many whatever its size, and so many more for each byte of a compressed one."""
 VERSIONED = re.compile(r".*-v[0-9]+")
 """How the name of a Minari dataset ends."""
 
@@ -373,10 +375,16 @@ def header(recording: Recording) -> dict[str, Any]:
     }
 
 
-def require_size(n_pairs: int, place: str) -> None:
+def require_size(n_pairs: int, place: str, most: int | None = None) -> None:
     """Refuse recordings that are too large, before memory is taken for them."""
-    if n_pairs > MOST_PAIRS:
-        raise InvalidFile(f"{place}: must hold at most {MOST_PAIRS} pairs; it has more")
+    limit = MOST_PAIRS if most is None else most
+    if n_pairs > limit:
+        raise InvalidFile(f"{place}: must hold at most {limit} pairs; it has more")
+
+
+def most_pairs(files: Iterable[Path]) -> int:
+    """How many pairs such files may hold: where more are packed so tightly, it is a trap."""
+    return min(MOST_PAIRS, ALWAYS_ALLOWED + PAIRS_PER_BYTE * sum(map(os.path.getsize, files)))
 
 
 @dataclass(frozen=True, eq=False)
