@@ -8,7 +8,14 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from didact.bec.clarkson import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, find_facets, first_met
+from didact.bec.clarkson import (
+    IS_EQUALITY,
+    IS_REDUNDANT,
+    IS_ZERO,
+    Rows,
+    find_facets,
+    first_met,
+)
 from didact.bec.directions import TOLERANCE, label_directions
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics import compiled as kernels
@@ -164,8 +171,7 @@ def test_first_met_is_the_nearest_half_space_along_the_ray():
         speed = rows @ separator
         crossing = np.where((speed > 0) & (chosen == 0), slack / speed, np.inf)
         start = int(np.argmax((speed > 0) & (chosen == 0)))
-        speeds = np.zeros(30)
-        found, clear = first_met(rows.ravel(), 30, 4, slack, chosen, start, separator, speeds)
+        found, clear = first_met(start, Rows(rows.ravel(), slack, chosen, np.zeros(30)), separator)
         assert found == crossing.argmin()
         left = np.delete(slack - crossing.min() * speed, found)
         assert (clear > 0) == (left.min() > 0)
@@ -185,7 +191,7 @@ def test_a_ray_that_meets_one_row_first_says_how_far_it_is_from_the_others():
         assert rows[start] @ separator > 0
         none = np.zeros(12, dtype=np.int64)
         found, clear = first_met(
-            rows.ravel(), 12, 3, rows @ point, none, start, separator, np.zeros(12)
+            start, Rows(rows.ravel(), rows @ point, none, np.zeros(12)), separator
         )
         _, distance = scipy.optimize.nnls(np.delete(rows, found, axis=0).T, rows[found])
         assert clear <= distance + 1e-12

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.bec.nnls import (
+    Generators,
     descend,
     nearest_in_cone,
+    new_fit,
     project_target,
     recompute_residual,
     solve_nonnegative,
-    workspace,
 )
 
 
@@ -74,17 +75,13 @@ def test_a_warm_start_changes_nothing(seed, k):
     rng = np.random.default_rng(seed)
     n = 20
     generators = random_generators(rng, n, k)
-    flat = np.ascontiguousarray(generators.T).ravel()
-    arrays = workspace(n, k)
-    residual, basis, _, coordinates, multipliers, _, support, _, _ = arrays
+    flat, fit = Generators(np.ascontiguousarray(generators.T).ravel(), n), new_fit(n, k)
     size = 0
     for _ in range(12):
         target = random_target(rng, generators)
-        project_target(target, 0, k, size, residual, basis, coordinates)
-        size, ended = descend(flat, n, n, k, size, *arrays)
-        distance, gap = recompute_residual(
-            flat, n, k, target, 0, size, residual, multipliers, support
-        )
+        project_target(target, 0, size, fit)
+        size, ended = descend(flat, n, size, fit)
+        distance, gap = recompute_residual(flat, target, 0, size, fit)
         assert ended
         assert gap <= 1e-12
         assert distance == pytest.approx(nearest_in_cone(generators, target).distance, abs=1e-11)
@@ -110,9 +107,9 @@ def test_a_tight_bundle_contains_its_combinations(angle):
         point = nearest_in_cone(generators, target)
         assert point.converged
         assert point.distance < 1e-12
-        arrays = workspace(12, 7)
-        size, _, _ = solve_nonnegative(np.ravel(generators.T), 12, 7, target, *arrays)
-        basis = arrays[1].reshape(7, 7)[:size]
+        fit = new_fit(12, 7)
+        size, _, _ = solve_nonnegative(Generators(np.ravel(generators.T), 12), target, fit)
+        basis = fit.basis.reshape(7, 7)[:size]
         np.testing.assert_allclose(basis @ basis.T, np.eye(size), atol=1e-14)
 
 
@@ -160,7 +157,7 @@ def test_plain_and_compiled_kernels_give_the_same_bits():
         flat = np.ascontiguousarray(generators.T).ravel()
         outcomes = []
         for run in (solve_nonnegative.plain, solve_nonnegative.compiled):
-            arrays = workspace(n, k)
-            size, distance, converged = run(flat, n, k, target, *arrays)
-            outcomes.append((size, distance, converged, arrays[4].tobytes(), arrays[6].tobytes()))
+            fit = new_fit(n, k)
+            found = run(Generators(flat, n), target, fit)
+            outcomes.append((*found, fit.multipliers.tobytes(), fit.support.tobytes()))
         assert outcomes[0] == outcomes[1]

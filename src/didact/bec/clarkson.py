@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,16 +29,18 @@ from didact.bec.nnls import (
     EXCLUDED,
     FREE,
     USED,
+    Fit,
+    Generators,
     NearestPoint,
     descend,
     nearest_in_cone,
+    new_fit,
     norm,
     project_target,
     recompute_residual,
-    workspace,
 )
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 from didact.random import stream
 
 Floats = NDArray[np.float64]
@@ -48,6 +50,15 @@ ROUNDING = 1e-12
 """Angle by which rounding may have turned a row: what differences of successor features bear."""
 
 INSIDE, OUTSIDE, UNKNOWN = 0, 1, 2
+
+OPEN, CHOSEN, PROVED = 0, 1, 2
+"""Of a row: not chosen, chosen as a facet, or met by a ray so early that it must be one."""
+
+N_FACETS, SIZE, N_SOLVES, N_UNDECIDED = range(4)
+"""Counters of a scan; SIZE is that of the last solve's support."""
+
+LARGEST_RESIDUAL, MARGIN = range(2)
+"""Evidence of a scan."""
 
 IS_REDUNDANT, IS_EQUALITY, IS_ZERO = -1, -2, -3
 """What `facet_of` says of a row that belongs to no facet."""
@@ -222,6 +233,30 @@ def _slack_off_ties(rows: Floats, point: Floats, inward: Floats) -> Floats:
     return moved
 
 
+class Rows(NamedTuple):
+    """Distinct unit rows (n * k,), their slack at a point inside, and what each is taken for (n,).
+
+    speeds: room for n numbers.
+    """
+
+    entries: Any
+    slack: Any
+    chosen: Any
+    speeds: Any
+
+
+class Facets(NamedTuple):
+    """The facets found so far, as generators, and their rows; with what was counted and measured.
+
+    There is room for as many as the stride of the generators.
+    """
+
+    generators: Generators
+    sources: Any
+    counters: Any
+    evidence: Any
+
+
 def _scan(rows: Floats, slack: Floats) -> _Scan:
     """The extreme rays among distinct unit rows of a pointed cone; `slack` at a point inside.
 
@@ -234,136 +269,124 @@ def _scan(rows: Floats, slack: Floats) -> _Scan:
         return _Scan(facet_of, facet_of, np.inf, 0.0, 0)
     slack = slack + _JOLT * float(slack.min()) * (rows @ _any_direction(k))
     order = np.argsort(-slack, kind="stable")
-    slack, flat, effort = slack[order], rows[order].ravel(), 40 * n * k * k
-    chosen, counters = np.zeros(n, dtype=np.int64), np.zeros(4, dtype=np.int64)
-    evidence, speeds = np.array([0.0, np.inf]), np.zeros(n)
-    room, position = min(n, _FIRST_ROOM), 0
-    generators, sources = np.zeros(k * room), np.zeros(room, dtype=np.int64)
-    arrays = workspace(room, k)
-    while True:
-        known = (generators, room, sources, counters, evidence, speeds, *arrays)
-        position = find_extreme.run(effort, flat, n, k, slack, position, chosen, *known)
-        if position == n:
-            break
-        pad = min(n, 2 * room) - room
-        generators = np.pad(generators.reshape(k, room), ((0, 0), (0, pad))).ravel()
-        sources, state = np.pad(sources, (0, pad)), np.pad(arrays[-1], (0, pad))
-        room += pad
-        arrays = (*arrays[:-2], np.zeros(room), state)
-    facets = np.sort(order[sources[: counters[0]]])
-    facet_of[facets] = np.arange(len(facets))
-    return _Scan(facets, facet_of, float(evidence[1]), float(evidence[0]), int(counters[3]))
+    ordered = Rows(rows[order].ravel(), slack[order], np.zeros(n, dtype=np.int64), np.zeros(n))
+    facets, fit = _first_room(n, k)
+    work = 40 * n * k * k
+    position = settle_rows.run(work, 0, ordered, facets, fit)
+    while position < n:
+        facets, fit = _with_more_room(n, facets, fit)
+        position = settle_rows.run(work, position, ordered, facets, fit)
+    prune_facets.run(work, ordered, facets, fit)
+    n_facets, _, _, n_undecided = facets.counters.tolist()
+    found = np.sort(order[facets.sources[:n_facets]])
+    facet_of[found] = np.arange(len(found))
+    largest_residual, margin = facets.evidence.tolist()
+    return _Scan(found, facet_of, margin, largest_residual, n_undecided)
+
+
+def _first_room(n: int, k: int) -> tuple[Facets, Fit]:
+    room = min(n, _FIRST_ROOM)
+    generators, sources = Generators(np.zeros(k * room), room), np.zeros(room, dtype=np.int64)
+    counters, evidence = np.zeros(4, dtype=np.int64), np.array([0.0, np.inf])
+    return Facets(generators, sources, counters, evidence), new_fit(room, k)
+
+
+def _with_more_room(n: int, facets: Facets, fit: Fit) -> tuple[Facets, Fit]:
+    """Room for twice as many facets."""
+    entries, room = facets.generators
+    pad = (0, min(n, 2 * room) - room)
+    padded = np.pad(entries.reshape(-1, room), ((0, 0), pad))
+    generators = Generators(padded.ravel(), padded.shape[1])
+    fit = fit._replace(slopes=np.pad(fit.slopes, pad), state=np.pad(fit.state, pad))
+    return facets._replace(generators=generators, sources=np.pad(facets.sources, pad)), fit
 
 
 @kernel
-def find_extreme(
-    rows: Any,
-    n: int,
-    k: int,
-    slack: Any,
-    position: int,
-    chosen: Any,
-    generators: Any,
-    room: int,
-    sources: Any,
-    counters: Any,
-    evidence: Any,
-    speeds: Any,
-    residual: Any,
-    basis: Any,
-    triangle: Any,
-    coordinates: Any,
-    multipliers: Any,
-    trial: Any,
-    support: Any,
-    slopes: Any,
-    state: Any,
-) -> int:
-    """Scan the rows from `position` on and prune; n, or the row at which room ran out.
-
-    Facets gather in `generators` (transposed, for up to `room` of them) and `sources` (their rows).
-    `counters` holds the number of facets, the size of the support, solves, and undecided facets;
-    `evidence` the largest residual and the margin.
-    """
+def settle_rows(position: int, rows: Rows, facets: Facets, fit: Fit) -> int:
+    """Add facets until they imply each row from `position` on; n, or the row without room."""
+    counters, evidence, chosen = facets.counters, facets.evidence, rows.chosen
+    n, k = len(chosen), len(fit.residual)
     for row in range(position, n):
-        while chosen[row] == 0:
-            # fmt: off
-            distance, verdict = measure(
-                generators, room, k, rows, row * k, counters, residual, basis, triangle,
-                coordinates, multipliers, trial, support, slopes, state,
-            )
-            # fmt: on
+        while chosen[row] == OPEN:
+            distance, verdict = measure(rows.entries, row * k, facets, fit)
             if verdict == INSIDE:
-                evidence[0] = max(evidence[0], distance)
+                evidence[LARGEST_RESIDUAL] = max(evidence[LARGEST_RESIDUAL], distance)
                 break
-            if counters[0] == room:
+            if counters[N_FACETS] == facets.generators.stride:
                 return row
             found = row
             clear = 0.0
             if verdict == OUTSIDE:
-                found, clear = first_met(rows, n, k, slack, chosen, row, residual, speeds)
-            chosen[found] = 1
+                found, clear = first_met(row, rows, fit.residual)
+            chosen[found] = CHOSEN
             if clear > CLEARLY_MET:
-                chosen[found] = 2
-                evidence[1] = min(evidence[1], clear)
-            for j in range(k):
-                generators[j * room + counters[0]] = rows[found * k + j]
-            sources[counters[0]] = found
-            counters[0] += 1
-    kept = 0
-    for facet in range(counters[0]):
-        if chosen[sources[facet]] == 2:
-            sources[kept] = sources[facet]
-            kept += 1
-            continue
-        if state[facet] == USED:
-            forget(counters, support, state)
-        state[facet] = EXCLUDED
-        # fmt: off
-        distance, verdict = measure(
-            generators, room, k, rows, sources[facet] * k, counters, residual, basis, triangle,
-            coordinates, multipliers, trial, support, slopes, state,
-        )
-        # fmt: on
-        if verdict == INSIDE:
-            evidence[0] = max(evidence[0], distance)
-            continue
-        if verdict == OUTSIDE:
-            evidence[1] = min(evidence[1], distance)
-        else:
-            counters[3] += 1
-        state[facet] = FREE
-        sources[kept] = sources[facet]
-        kept += 1
-    counters[0] = kept
+                chosen[found] = PROVED
+                evidence[MARGIN] = min(evidence[MARGIN], clear)
+            add_facet(found, rows.entries, facets)
     return n
 
 
+@inlined
+def add_facet(row: int, entries: Any, facets: Facets) -> None:
+    """Count a row among the facets."""
+    generators, counters = facets.generators, facets.counters
+    k = len(generators.entries) // generators.stride
+    for j in range(k):
+        generators.entries[j * generators.stride + counters[N_FACETS]] = entries[row * k + j]
+    facets.sources[counters[N_FACETS]] = row
+    counters[N_FACETS] += 1
+
+
 @kernel
-def first_met(
-    rows: Any, n: int, k: int, slack: Any, chosen: Any, row: int, separator: Any, speeds: Any
-) -> tuple[int, float]:
+def prune_facets(rows: Rows, facets: Facets, fit: Fit) -> None:
+    """Test every facet that is not proved against the others, and keep those they do not imply."""
+    sources, counters, evidence = facets.sources, facets.counters, facets.evidence
+    state, k = fit.state, len(fit.residual)
+    kept = 0
+    for facet in range(counters[N_FACETS]):
+        if rows.chosen[sources[facet]] != PROVED:
+            if state[facet] == USED:
+                forget(counters, fit)
+            state[facet] = EXCLUDED
+            distance, verdict = measure(rows.entries, sources[facet] * k, facets, fit)
+            if verdict == INSIDE:
+                evidence[LARGEST_RESIDUAL] = max(evidence[LARGEST_RESIDUAL], distance)
+                continue
+            if verdict == OUTSIDE:
+                evidence[MARGIN] = min(evidence[MARGIN], distance)
+            else:
+                counters[N_UNDECIDED] += 1
+            state[facet] = FREE
+        sources[kept] = sources[facet]
+        kept += 1
+    counters[N_FACETS] = kept
+
+
+@inlined
+def first_met(row: int, rows: Rows, separator: Any) -> tuple[int, float]:
     """The row whose half-space a ray along -separator leaves first; `row` is one it leaves.
 
     Where the ray leaves, at x, every other row g still has a slack of at least some d. Whatever is
     combined of the others is then at least d / (|x| + d) away from the row that was met: if that
     is clearly positive, the row is a facet and needs no other test. It is the second number.
     """
+    entries, slack, speeds = rows.entries, rows.slack, rows.speeds
+    n, k = len(slack), len(separator)
     best = row
     best_slack = slack[row]
     best_speed = 0.0
     for j in range(k):
-        best_speed += rows[row * k + j] * separator[j]
+        best_speed += entries[row * k + j] * separator[j]
     if best_speed <= 0.0:
         # What is left of a row is across its projection: but for rounding its square is the same.
-        best_speed = norm(separator, k) ** 2
+        best_speed = norm(separator) ** 2
     for i in range(n):
         at = max(i * k, 0)
         speed = 0.0
         for j in range(k):
-            speed += rows[at + j] * separator[j]
+            speed += entries[at + j] * separator[j]
         speeds[i] = speed
-        if speed * best_slack > slack[i] * best_speed and chosen[i] == 0:
+        if speed * best_slack > slack[i] * best_speed and rows.chosen[i] == OPEN:
             best = i
             best_slack = slack[i]
             best_speed = speed
@@ -372,66 +395,44 @@ def first_met(
     for i in range(n):
         if i != best:
             least = min(least, slack[i] - time * speeds[i])
-    reach = 2.0 + time * norm(separator, k)
+    reach = 2.0 + time * norm(separator)
     return best, least / (reach + least)
 
 
-@kernel
-def measure(
-    generators: Any,
-    room: int,
-    k: int,
-    rows: Any,
-    at: int,
-    counters: Any,
-    residual: Any,
-    basis: Any,
-    triangle: Any,
-    coordinates: Any,
-    multipliers: Any,
-    trial: Any,
-    support: Any,
-    slopes: Any,
-    state: Any,
-) -> tuple[float, int]:
-    """Distance of rows[at : at + k] from the cone of facets, and INSIDE, OUTSIDE or UNKNOWN.
+@inlined
+def measure(targets: Any, at: int, facets: Facets, fit: Fit) -> tuple[float, int]:
+    """Distance of targets[at : at + k] from the cone of facets, and INSIDE, OUTSIDE or UNKNOWN.
 
     Starts from the support of the last solve; from nothing now and then, so that rounding does not
     pile up, and again if the solve went astray.
     """
+    generators, counters = facets.generators, facets.counters
     distance = 0.0
-    counters[2] += 1
-    if counters[2] % _SOLVES_PER_BASIS == 0:
-        forget(counters, support, state)
+    counters[N_SOLVES] += 1
+    if counters[N_SOLVES] % _SOLVES_PER_BASIS == 0:
+        forget(counters, fit)
     for _ in range(2):
-        project_target(rows, at, k, counters[1], residual, basis, coordinates)
-        # fmt: off
-        size, ended = descend(
-            generators, room, counters[0], k, counters[1], residual, basis, triangle, coordinates,
-            multipliers, trial, support, slopes, state,
-        )
-        # fmt: on
-        counters[1] = size
-        distance, gap = recompute_residual(
-            generators, room, k, rows, at, size, residual, multipliers, support
-        )
+        project_target(targets, at, counters[SIZE], fit)
+        size, ended = descend(generators, counters[N_FACETS], counters[SIZE], fit)
+        counters[SIZE] = size
+        distance, gap = recompute_residual(generators, targets, at, size, fit)
         total = 1.0
         for c in range(size):
-            total += multipliers[c]
+            total += fit.multipliers[c]
         if distance <= min(TOLERANCE, ROUNDING * total):
             return distance, INSIDE
         if ended and gap <= DRIFT:
             return distance, OUTSIDE if distance > TOLERANCE else UNKNOWN
-        forget(counters, support, state)
+        forget(counters, fit)
     return distance, UNKNOWN
 
 
 @kernel
-def forget(counters: Any, support: Any, state: Any) -> None:
+def forget(counters: Any, fit: Fit) -> None:
     """Empty the support."""
-    for c in range(counters[1]):
-        state[support[c]] = FREE
-    counters[1] = 0
+    for c in range(counters[SIZE]):
+        fit.state[fit.support[c]] = FREE
+    counters[SIZE] = 0
 
 
 def _unit_point(inside: ArrayLike, k: int) -> Floats:

@@ -8,31 +8,19 @@ it, which is the optimality condition; then the residual separates the target fr
 Whatever the updates did, the reported residual is recomputed from the multipliers, so it is
 evidence by itself: a small one proves membership.
 
-Arrays of the kernels, for n generators in k dimensions:
-  generators    (k * stride,)  transposed, entry j of generator i at [j * stride + i]
-  residual      (k,)           target minus its projection on the span of the support
-  basis         (k * k,)       orthonormal vectors Q, one after the other
-  triangle      (k * k,)       columns of R, one after the other; generators in use = Q R
-  coordinates   (k,)           target in the basis
-  multipliers   (k,)           of the support, none negative
-  trial         (k,)           best fit on the support, of any sign; scratch space in between
-  support       (k,)           generators in use; its length is `size`
-  slopes        (n,)           generator . residual
-  state         (n,)           FREE, USED or EXCLUDED
-They pass from one solve to the next, which may start warm. Offsets go through max(at, 0): an index
-that cannot be negative lets the compiler use vector instructions.
+The arrays pass from one solve to the next, which may start warm. Offsets go through max(at, 0): an
+index that cannot be negative lets the compiler use vector instructions.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -55,8 +43,7 @@ ENOUGH_LEFT = 0.7
 FREE, USED, EXCLUDED = 0, 1, 2
 
 
-@dataclass(frozen=True)
-class NearestPoint:
+class NearestPoint(NamedTuple):
     """The nearest point of a cone, as a combination of its generators."""
 
     support: Indices
@@ -71,140 +58,130 @@ class NearestPoint:
     """Whether the point is known to be nearest; otherwise only its distance is a fact."""
 
 
+class Generators(NamedTuple):
+    """Unit generators, transposed: entry j of generator i at [j * stride + i]."""
+
+    entries: Any
+    stride: int
+
+
+class Fit(NamedTuple):
+    """The solve of one target in k dimensions, among up to n generators.
+
+    residual      (k,)     target minus its projection on the span of the support
+    basis         (k * k,) orthonormal vectors Q, one after the other
+    triangle      (k * k,) columns of R, one after the other; generators in use = Q R
+    coordinates   (k,)     target in the basis
+    multipliers   (k,)     of the support, none negative
+    trial         (k,)     best fit on the support, of any sign; scratch space in between
+    support       (k,)     generators in use; its length is the `size` that kernels are told
+    slopes        (n,)     generator . residual
+    state         (n,)     FREE, USED or EXCLUDED
+    """
+
+    residual: Any
+    basis: Any
+    triangle: Any
+    coordinates: Any
+    multipliers: Any
+    trial: Any
+    support: Any
+    slopes: Any
+    state: Any
+
+
 def nearest_in_cone(generators: Floats, target: Floats) -> NearestPoint:
     """The point of the cone of unit generators, (n, k), nearest to a target, (k,)."""
     n, k = generators.shape
-    arrays = workspace(n, k)
-    size, distance, converged = solve_nonnegative.run(
-        n * k * k * 4, np.ascontiguousarray(generators.T).ravel(), n, k, target, *arrays
-    )
-    residual, _, _, _, multipliers, _, support, _, _ = arrays
-    order = np.argsort(support[:size])
+    fit = new_fit(n, k)
+    transposed = Generators(generators.ravel(order="F"), n)
+    size, distance, converged = solve_nonnegative.run(n * k * k * 4, transposed, target, fit)
+    order = fit.support[:size].argsort()
     return NearestPoint(
-        support=support[order],
-        multipliers=multipliers[order],
-        residual=residual,
+        support=fit.support[order],
+        multipliers=fit.multipliers[order],
+        residual=fit.residual,
         distance=float(distance),
         converged=bool(converged),
     )
 
 
-def workspace(n: int, k: int) -> tuple[NDArray[Any], ...]:
-    """Fresh arrays for up to n generators: residual, basis, triangle ... state, in that order."""
+def new_fit(n: int, k: int) -> Fit:
+    """Room for a solve among up to n generators, none of them in use."""
     square = k * k
-    return (
+    return Fit(
         *(np.zeros(k), np.zeros(square), np.zeros(square), np.zeros(k), np.zeros(k), np.zeros(k)),
         *(np.zeros(k, dtype=np.int64), np.zeros(n), np.zeros(n, dtype=np.int64)),
     )
 
 
 @kernel
-def solve_nonnegative(
-    generators: Any,
-    n: int,
-    k: int,
-    target: Any,
-    residual: Any,
-    basis: Any,
-    triangle: Any,
-    coordinates: Any,
-    multipliers: Any,
-    trial: Any,
-    support: Any,
-    slopes: Any,
-    state: Any,
-) -> tuple[int, float, bool]:
+def solve_nonnegative(generators: Generators, target: Any, fit: Fit) -> tuple[int, float, bool]:
     """One cold solve: size of the support, distance, and whether it converged."""
-    for j in range(k):
-        residual[j] = target[j]
+    n = len(fit.state)
+    for j in range(len(fit.residual)):
+        fit.residual[j] = target[j]
     none = n - n  # a literal 0 would have every kernel below compiled twice
-    # fmt: off
-    size, ended = descend(
-        generators, n, n, k, none, residual, basis, triangle, coordinates, multipliers, trial,
-        support, slopes, state,
-    )
-    # fmt: on
-    distance, gap = recompute_residual(
-        generators, n, k, target, none, size, residual, multipliers, support
-    )
+    size, ended = descend(generators, n, none, fit)
+    distance, gap = recompute_residual(generators, target, none, size, fit)
     return size, distance, ended and gap <= DRIFT
 
 
-@kernel
-def project_target(
-    targets: Any, at: int, k: int, size: int, residual: Any, basis: Any, coordinates: Any
-) -> None:
+@inlined
+def project_target(targets: Any, at: int, size: int, fit: Fit) -> None:
     """Start a solve for targets[at : at + k] from the support of the last one."""
+    k = len(fit.residual)
     for j in range(k):
-        residual[j] = targets[at + j]
-    take_out(basis, size, k, residual, coordinates, k - k)
+        fit.residual[j] = targets[at + j]
+    take_out(fit.basis, size, fit.residual, fit.coordinates, k - k)
 
 
-@kernel
-def descend(
-    generators: Any,
-    stride: int,
-    n: int,
-    k: int,
-    size: int,
-    residual: Any,
-    basis: Any,
-    triangle: Any,
-    coordinates: Any,
-    multipliers: Any,
-    trial: Any,
-    support: Any,
-    slopes: Any,
-    state: Any,
-) -> tuple[int, bool]:
+@inlined
+def descend(generators: Generators, n: int, size: int, fit: Fit) -> tuple[int, bool]:
     """Fit the support, then add the steepest generator until there is none; its size, and the end.
 
     A slope that is more than rounding belongs to a generator that can be added; if not, the basis
     has drifted and the solve ends without being done.
     """
+    k = len(fit.residual)
     ended, is_fitted = False, size == 0
     for _ in range(20 * k + 100):
         if not is_fitted:
-            # fmt: off
-            size = retreat(
-                k, size, residual, basis, triangle, coordinates, multipliers, trial, support, state
-            )
-            # fmt: on
-        length = norm(residual, k)
+            size = retreat(size, fit)
+        length = norm(fit.residual)
         ended = length <= NO_RESIDUAL or size == k
         if ended:
             break
         if length <= SMALL_RESIDUAL:
-            take_out(basis, size, k, residual, trial, k - k)
+            take_out(fit.basis, size, fit.residual, fit.trial, k - k)
             for c in range(size):
-                coordinates[c] += trial[c]
-        steepest = steepest_generator(generators, stride, n, k, residual, slopes, state)
-        ended = steepest < 0 or slopes[steepest] <= NO_SLOPE * length
+                fit.coordinates[c] += fit.trial[c]
+        steepest = steepest_generator(generators, n, fit)
+        ended = steepest < 0 or fit.slopes[steepest] <= NO_SLOPE * length
         if ended:
             break
-        if not append(generators, stride, steepest, k, size, residual, basis, triangle, trial):
+        if not append(generators, steepest, size, fit):
             break
-        coordinates[size] = trial[0]
-        multipliers[size] = 0.0
-        support[size] = steepest
-        state[steepest] = USED
+        fit.coordinates[size] = fit.trial[0]
+        fit.multipliers[size] = 0.0
+        fit.support[size] = steepest
+        fit.state[steepest] = USED
         size += 1
         is_fitted = False
     return size, ended
 
 
-@kernel
-def steepest_generator(
-    generators: Any, stride: int, n: int, k: int, residual: Any, slopes: Any, state: Any
-) -> int:
+@inlined
+def steepest_generator(generators: Generators, n: int, fit: Fit) -> int:
     """The free generator with the largest positive slope, or -1."""
+    entries, residual, slopes, state = generators.entries, fit.residual, fit.slopes, fit.state
     for i in range(n):
         slopes[i] = 0.0
-    for j in range(k):
+    for j in range(len(residual)):
         weight = residual[j]
-        entry = max(j * stride, 0)
+        entry = max(j * generators.stride, 0)
         for i in range(n):
-            slopes[i] += weight * generators[entry + i]
+            slopes[i] += weight * entries[entry + i]
     best = -1
     largest = 0.0
     for i in range(n):
@@ -214,33 +191,25 @@ def steepest_generator(
     return best
 
 
-@kernel
-def append(
-    generators: Any,
-    stride: int,
-    index: int,
-    k: int,
-    size: int,
-    residual: Any,
-    basis: Any,
-    triangle: Any,
-    candidate: Any,
-) -> bool:
+@inlined
+def append(generators: Generators, index: int, size: int, fit: Fit) -> bool:
     """Extend basis and triangle by a generator, and take its direction out of the residual.
 
     False, and nothing changes, when the generator lies in the span of the support or would get no
-    positive multiplier. Otherwise candidate[0] is the target's new coordinate.
+    positive multiplier. Otherwise trial[0] is the target's new coordinate.
     """
+    residual, basis, triangle, candidate = fit.residual, fit.basis, fit.triangle, fit.trial
+    k = len(residual)
     new = max(size * k, 0)
     for j in range(k):
-        candidate[j] = generators[j * stride + index]
+        candidate[j] = generators.entries[j * generators.stride + index]
         triangle[new + j] = 0.0
     length = 0.0
     for _ in range(2):
-        take_out(basis, size, k, candidate, basis, new)
+        take_out(basis, size, candidate, basis, new)
         for c in range(size):
             triangle[new + c] += basis[new + c]
-        length = norm(candidate, k)
+        length = norm(candidate)
         if length > ENOUGH_LEFT:
             break
     if length <= NO_SLOPE:
@@ -260,22 +229,12 @@ def append(
     return True
 
 
-@kernel
-def retreat(
-    k: int,
-    size: int,
-    residual: Any,
-    basis: Any,
-    triangle: Any,
-    coordinates: Any,
-    multipliers: Any,
-    trial: Any,
-    support: Any,
-    state: Any,
-) -> int:
+@inlined
+def retreat(size: int, fit: Fit) -> int:
     """Move the multipliers to the best fit on the support; drop what reaches zero on the way."""
+    multipliers, trial, support = fit.multipliers, fit.trial, fit.support
     while True:
-        back_substitute(k, size, triangle, coordinates, trial)
+        back_substitute(size, fit.triangle, fit.coordinates, trial)
         step = 1.0
         blocking = -1
         for c in range(size):
@@ -292,17 +251,18 @@ def retreat(
             return size
         for c in range(size):
             multipliers[c] += step * (trial[c] - multipliers[c])
-        state[support[blocking]] = FREE
+        fit.state[support[blocking]] = FREE
         size -= 1
         for c in range(blocking, size):
             support[c] = support[c + 1]
             multipliers[c] = multipliers[c + 1]
-        drop(blocking, k, size, residual, basis, triangle, coordinates, trial)
+        drop(max(blocking, 0), size, fit)
 
 
-@kernel
-def back_substitute(k: int, size: int, triangle: Any, coordinates: Any, trial: Any) -> None:
+@inlined
+def back_substitute(size: int, triangle: Any, coordinates: Any, trial: Any) -> None:
     """Solve R trial = coordinates."""
+    k = len(trial)
     for c in range(size):
         trial[c] = coordinates[c]
     for c in range(size - 1, -1, -1):
@@ -313,21 +273,14 @@ def back_substitute(k: int, size: int, triangle: Any, coordinates: Any, trial: A
             trial[r] -= value * triangle[column + r]
 
 
-@kernel
-def drop(
-    position: int,
-    k: int,
-    last: int,
-    residual: Any,
-    basis: Any,
-    triangle: Any,
-    coordinates: Any,
-    leaving: Any,
-) -> None:
+@inlined
+def drop(position: int, last: int, fit: Fit) -> None:
     """Take a column out of the triangle, and give what only it explained to the residual.
 
     Rotations carry a unit vector, `leaving`, from its place to place `last` and out of the basis.
     """
+    residual, basis, triangle = fit.residual, fit.basis, fit.triangle
+    coordinates, leaving, k = fit.coordinates, fit.trial, len(fit.residual)
     for j in range(k):
         leaving[j] = basis[position * k + j]
     for c in range(position, last):
@@ -355,36 +308,30 @@ def drop(
         residual[j] += coordinates[last] * leaving[j]
 
 
-@kernel
+@inlined
 def recompute_residual(
-    generators: Any,
-    stride: int,
-    k: int,
-    targets: Any,
-    at: int,
-    size: int,
-    residual: Any,
-    multipliers: Any,
-    support: Any,
+    generators: Generators, targets: Any, at: int, size: int, fit: Fit
 ) -> tuple[float, float]:
     """The residual from the multipliers alone: its length, and how far the updated one was off."""
+    entries, stride = generators.entries, generators.stride
     gap = 0.0
-    for j in range(k):
+    for j in range(len(fit.residual)):
         value = targets[at + j]
         for c in range(size):
-            value -= multipliers[c] * generators[j * stride + support[c]]
-        gap = max(gap, abs(value - residual[j]))
-        residual[j] = value
-    return norm(residual, k), gap
+            value -= fit.multipliers[c] * entries[j * stride + fit.support[c]]
+        gap = max(gap, abs(value - fit.residual[j]))
+        fit.residual[j] = value
+    return norm(fit.residual), gap
 
 
 @kernel
-def take_out(basis: Any, size: int, k: int, vector: Any, inner: Any, at: int) -> None:
+def take_out(basis: Any, size: int, vector: Any, inner: Any, at: int) -> None:
     """Make a vector orthogonal to the first vectors of a basis; inner[at + c] is what it had of c.
 
     Inner products come first, all with the same vector, four sums at a time, so that none waits
     for another; each is added up in the same order as alone.
     """
+    k = len(vector)
     fours = size - size % 4
     for c in range(0, fours, 4):
         here = max(c * k, 0)
@@ -413,9 +360,9 @@ def take_out(basis: Any, size: int, k: int, vector: Any, inner: Any, at: int) ->
 
 
 @kernel
-def norm(values: Any, k: int) -> float:
-    """Euclidean length of the first k numbers."""
+def norm(values: Any) -> float:
+    """Euclidean length."""
     total = 0.0
-    for j in range(k):
+    for j in range(len(values)):
         total += values[j] * values[j]
     return math.sqrt(total)

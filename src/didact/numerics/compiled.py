@@ -37,8 +37,15 @@ WORTH_LOADING, WORTH_A_TWIN = 0.5, 5.0
 _seconds_run_plain = 0.0
 """Of all kernels, in this process."""
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-"""Kernels allocate nothing, so the references to arrays that they are given need not be counted."""
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+"""Kernels allocate nothing, so the references to arrays that they are given need not be counted;
+and nobody calls them from C."""
 
 
 class Kernel:
@@ -60,6 +67,8 @@ class Kernel:
     @property
     def compiled(self) -> Any:
         """The Numba twin, cached on disk; kernels that it calls are compiled with it."""
+        if self._at_hand and self._twin is not None:
+            return self._twin
         with _one_at_a_time:
             if not self.is_at_hand():
                 log.info("compiling %s, once on this machine", self.__name__)
@@ -163,7 +172,8 @@ class Kernel:
         base = {"__builtins__": __builtins__, "__name__": self.plain.__module__}
         twin = self._copied({**base, **names})
         twin.__qualname__ = f"{self.plain.__qualname__}-{self.fingerprint()}"
-        return numba.njit(**OPTIONS, forceinline=self.inline)(twin)
+        own = {"forceinline": self.inline, "no_cpython_wrapper": self.inline}
+        return numba.njit(**{**OPTIONS, **own})(twin)
 
     def _copied(self, names: dict[str, Any]) -> FunctionType:
         """The plain function over other global names."""
@@ -180,9 +190,10 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 
 def inlined(function: Callable[..., Any]) -> Kernel:
-    """Mark a plain function of a few lines as a kernel that costs no call inside of others.
+    """Mark a plain function of a few lines, or of one caller, as a kernel that costs no call there.
 
-    A call costs some nanoseconds, in the innermost loops as much as the work itself.
+    A call costs some nanoseconds, in the innermost loops as much as the work itself, and more where
+    it hands on many arrays. Compiled, it is only called by other kernels.
     """
     assert isinstance(function, FunctionType)
     return Kernel(function, inline=True)

@@ -186,7 +186,7 @@ def iterate(model: Any, rewards: Any, tolerance: float, most: int, plan: Any) ->
 
 
 @kernel
-def plan_each(model: Any, batch: Batch, most: int, plan: Any) -> int:
+def plan_each(model: Any, batch: Batch, most: int, plan: GraphPlan | SweepPlan) -> int:
     """Values of each reward by policy iteration from the last policy; -1, or who did not settle.
 
     A reward that is zero everywhere has values that are zero: nothing is left to be small against.
