@@ -15,6 +15,7 @@ import pytest
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.learners import Belief, as_evidence, load_belief, point_belief
 from didact.learners import belief_files as files
+from didact.learners.belief import Mode
 from didact.learners.certificate import Certificate, certify
 from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration
@@ -347,6 +348,48 @@ def test_settings_become_plain_values(tmp_path):
     assert found["c"] == [1, None]
     assert found["f"] is True
     assert isinstance(found["d"]["e"], str)
+
+
+def test_modes_are_kept_in_files_and_old_files_have_none(tmp_path):
+    mdp = small_mdp()
+    modes = (Mode(0.75, np.array([1.0, 0.0, 0.0])), Mode(0.25, np.array([0.0, -1.0, 0.5])))
+    belief = belief_with(mdp, modes=modes)
+    belief.save(tmp_path / "new.npz")
+    found = load_belief(tmp_path / "new.npz", mdp).modes
+    assert [mode.share for mode in found] == [0.75, 0.25]
+    assert all((a.mean == b.mean).all() for a, b in zip(found, modes, strict=True))
+    with np.load(tmp_path / "new.npz") as arrays:
+        content = dict(arrays)
+    header = json.loads(str(content["header"]))
+    del header["modes"]
+    content["header"] = np.array(json.dumps(header))
+    np.savez(tmp_path / "old.npz", **content)
+    assert load_belief(tmp_path / "old.npz", mdp).modes == ()
+
+
+def test_a_mode_that_is_none_is_refused():
+    for wrong in (Mode(1.5, np.zeros(3)), Mode(0.5, np.zeros(2)), Mode(0.5, np.full(3, np.nan))):
+        with pytest.raises(InvalidParameter, match="a mode must be a share"):
+            belief_with(modes=(wrong,))
+
+
+def test_action_probabilities_are_the_shares_of_the_draws_plans():
+    task = make("random-grid", size=3, n_features=2, seed=1)
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal((2, 5, 2))
+    draws[0, 0] = 0.0  # every action is optimal
+    belief = belief_with(task.mdp, shape=(2, 5), samples=draws)
+    plans = [solve(task.mdp, weights).policy for weights in draws.reshape(-1, 2)]
+    np.testing.assert_allclose(belief.action_probabilities, np.mean(plans, axis=0), atol=1e-12)
+
+
+def test_a_mixture_that_ran_out_of_budget_says_so_in_one_line(tmp_path):
+    mdp = small_mdp()
+    belief = belief_with(mdp, settings={"sampler": "mixture", "not_mixed": "the budget ended"})
+    assert belief.warnings == ("the budget ended",)
+    assert not belief.is_mixed
+    belief.save(tmp_path / "belief.npz")
+    assert not load_belief(tmp_path / "belief.npz", mdp).is_mixed
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):

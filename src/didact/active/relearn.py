@@ -2,9 +2,10 @@
 
 The belief after an answer is the one before it times the answer's likelihood. So chains start at
 draws of the last belief, different ones, picked with probability proportional to that likelihood.
-Whether they mixed is checked and told. Chains that only need more steps would need them from any
-start; but where one is stuck, its best density far below another's or below what a short search
-finds, the learner starts anew from its own spread starts, and the better result is kept.
+(Only walks do; chains that run until they have mixed look around anew each time.) Whether they
+mixed is checked and told. Chains that only need more steps would need them from any start; but
+where one is stuck, its best density far below another's or below what a short search finds, the
+learner starts anew from its own spread starts, and the better result is kept.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from didact.active.situation import Situation
 from didact.errors import NotMixed
 from didact.learners.belief import Belief
+from didact.learners.chains.options import is_walk
 from didact.learners.chains.starts import STUCK
 from didact.learners.learn import find_learner, learn
 from didact.mdp import MDP, Demonstration
@@ -72,9 +74,14 @@ def warm_starts(
 
 
 def _warm_chains(learner: str, options: Mapping[str, Any]) -> int | None:
-    """How many chains the learner runs; None where it takes no starts, or has its own."""
+    """How many chains the learner runs; None where it takes no starts, or has its own.
+
+    Chains that run until they have mixed look around anew each time: a start would not help them.
+    """
     parameters = inspect.signature(find_learner(learner, options)).parameters
     if "start" in options or not {"start", "n_chains"} <= set(parameters):
+        return None
+    if "sampler" in parameters and not is_walk(options):
         return None
     count = options.get("n_chains", parameters["n_chains"].default)
     return count if isinstance(count, int) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from didact.numerics.exact import Floats
 if TYPE_CHECKING:
     from didact.learners.certificate import Certificate
     from didact.learners.risk import Risk
+
+
+class Mode(NamedTuple):
+    """A hill of a posterior: the share of the draws on it, and their mean weights (k,)."""
+
+    share: float
+    mean: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +47,8 @@ class Belief:
         gives none.
     settings: what the learner was given.
     notes: what the learner has to say, one line each.
+    modes: hills that valleys part, the heaviest first, with the share of the draws on each; none
+        where the learner did not look for them.
     """
 
     mdp: MDP
@@ -55,6 +64,7 @@ class Belief:
     certificate: Certificate | None
     settings: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    modes: tuple[Mode, ...] = ()
     _derived: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
@@ -118,6 +128,16 @@ class Belief:
         """
         choice(of, "of", ("map", "mean"))
         return self._once(f"policy of {of}", lambda: _policy(self, of))
+
+    @property
+    def action_probabilities(self) -> Floats:
+        """The share of the draws for each action of each state (S, A): what the belief would do.
+
+        A draw that holds several actions optimal counts in equal parts for each of them.
+        """
+        from didact.learners.risk import action_shares
+
+        return self._once("action probabilities", lambda: action_shares(self))
 
     def risk(self, policy: Any = None, *, level: float = 0.95, delta: float = 0.05) -> Risk:
         """How much a policy may lose under this belief.

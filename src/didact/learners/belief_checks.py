@@ -46,7 +46,19 @@ def checked_fields(belief: Belief) -> dict[str, Any]:
         "demonstrations": tuple(belief.demonstrations),
         "settings": MappingProxyType(dict(belief.settings)),
         "notes": tuple(in_one_line(note) for note in belief.notes),
+        "modes": tuple(_checked_mode(mode, samples.shape[2]) for mode in belief.modes),
     }
+
+
+def _checked_mode(mode: Any, k: int) -> Any:
+    """A share from 0 to 1, and a mean (k,)."""
+    share, mean = float(mode[0]), _frozen(mode[1], "the mean of a mode")
+    if not 0.0 <= share <= 1.0 or mean.shape != (k,) or not np.isfinite(mean).all():
+        raise InvalidParameter(
+            f"a mode must be a share from 0 to 1 and a mean of {k} finite numbers; "
+            f"the share is {share}, the shape of the mean {mean.shape}"
+        )
+    return type(mode)(share, mean)
 
 
 def _shaped(belief: Belief, n_chains: int, n_draws: int, k: int) -> dict[str, Floats]:
@@ -99,19 +111,23 @@ def mixing_problems(belief: Belief) -> tuple[str, ...]:
             f"{belief.n_draws} draws are too few to tell whether the chains have mixed; "
             "at least 4 are needed. Run more steps",
         )
+    if belief.settings.get("sampler") == "mixture":
+        told = belief.settings.get("not_mixed")
+        return () if told is None else (str(told),)
     problems = []
     worst = _where(belief.r_hat, np.nanargmax)
     if worst is not None and belief.r_hat[worst] > WORST_R_HAT:
         problems.append(
             f"the chains have not mixed: R-hat {belief.r_hat[worst]:.2f} for "
-            f"{_named(belief.mdp, worst)}, at most {WORST_R_HAT} is wanted; run more steps, "
+            f"{named_feature(belief.mdp, worst)}, at most {WORST_R_HAT} is wanted; run more steps, "
             "or start the chains elsewhere"
         )
     scarce = _where(belief.ess_bulk, np.nanargmin)
     if scarce is not None and belief.ess_bulk[scarce] < FEWEST_EFFECTIVE:
         problems.append(
             f"the draws are worth only {belief.ess_bulk[scarce]:.0f} independent ones for "
-            f"{_named(belief.mdp, scarce)}, at least {FEWEST_EFFECTIVE} are wanted; run more steps"
+            f"{named_feature(belief.mdp, scarce)}, at least {FEWEST_EFFECTIVE} are wanted; "
+            "run more steps"
         )
     return tuple(problems)
 
@@ -120,7 +136,7 @@ def _where(values: Floats, find: Any) -> int | None:
     return None if np.isnan(values).all() else int(find(values))
 
 
-def _named(mdp: MDP, feature: int) -> str:
+def named_feature(mdp: MDP, feature: int) -> str:
     """'feature 3', with its name where it has one."""
     number, name = f"feature {feature}", printable(mdp.feature_name(feature))
     return number if name == number else f"{number} ({name})"

@@ -20,7 +20,7 @@ from didact.files.arrays import DAMAGED
 from didact.files.json import parse_json, plain_numbers, write_bytes
 from didact.files.reading import open_file, shown_path
 from didact.inputs import is_number, reason_of, shown
-from didact.learners.belief import Belief
+from didact.learners.belief import Belief, Mode
 from didact.learners.certificate import Certificate
 from didact.learners.summary import plain_settings
 from didact.mdp import MDP, Demonstration, as_demonstrations
@@ -46,6 +46,7 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
         "certificate": None if certificate is None else dict(vars(certificate)),
         "settings": plain_settings(belief),
         "notes": list(belief.notes),
+        "modes": [{"share": mode.share, "mean": mode.mean.tolist()} for mode in belief.modes],
     }
     pairs = [pair for demonstration in belief.demonstrations for pair in demonstration]
     arrays: dict[str, Any] = {
@@ -97,6 +98,7 @@ def _read(file: Any, mdp: MDP) -> Belief:
         certificate=_certificate(header["certificate"]),
         settings=_as_object(header["settings"]),
         notes=tuple(_as_text(note) for note in header["notes"]),
+        modes=tuple(_mode(mode) for mode in header.get("modes", [])),
     )
 
 
@@ -200,6 +202,12 @@ def _certificate(given: Any) -> Certificate | None:
         holds=holds,
         reason=_as_text(entries["reason"]),
     )
+
+
+def _mode(given: Any) -> Mode:
+    entries = _as_object(given)
+    mean = np.array([_as_number(number) for number in entries["mean"]])
+    return Mode(_as_number(entries["share"]), mean)
 
 
 def _as_object(value: Any) -> dict[str, Any]:

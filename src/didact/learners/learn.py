@@ -74,15 +74,19 @@ def learn(
     Options of birl, draws from the posterior:
 
     confidence: what values are multiplied by, from 0 (the prior) on; 100 by default.
-    n_steps: steps of each chain, burn-in included; 10000 by default.
-    step_size: of the proposals; by default adapted during burn-in, then frozen.
+    sampler: 'mixture' (the default) runs until the chains have mixed; 'walk' takes a number of
+        steps, and is the default where an option of a walk is given.
+    budget: likelihoods that a mixture may compute; 500000 by default. Where they end before the
+        chains have mixed, a warning says so.
     n_chains: how many chains; 4 by default.
-    burn_in: steps of each chain that are thrown away; a fifth of them by default.
-    thin: keep every thin-th step after burn-in; 1 by default.
+    n_steps: of a walk, steps of each chain, burn-in included; 10000 by default.
+    step_size: of a walk's proposals; by default adapted during burn-in, then frozen.
+    burn_in: steps of each walk that are thrown away; a fifth of them by default.
+    thin: keep every thin-th step of a walk after burn-in; 1 by default.
     prior: 'l2-sphere' (the default), 'l1-sphere', 'box', 'gaussian', or a log density on R^k.
-    proposal: a move that fits the prior; by default the prior's first.
+    proposal: a walk's move that fits the prior; by default the prior's first.
     log_prior: a function of weights (k,) that tilts a named prior.
-    start: weights (k,) or (n_chains, k); by default each chain looks for a start.
+    start: of a walk, weights (k,) or (n_chains, k); by default each chain looks for a start.
     threads: how many chains run at once, by default one for each processor; the draws do not
         depend on it.
     progress: True, or a function (done, total).

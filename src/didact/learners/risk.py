@@ -19,11 +19,20 @@ from didact.learners.diagnostics import bulk_ess, indicator_ess
 from didact.numerics.exact import Floats
 from didact.planning import as_policy, float_successor_features
 from didact.planning.derived import UNIT
-from didact.planning.many_rewards import as_weight_rows, require_room, value_blocks, value_reach
+from didact.planning.many_rewards import (
+    action_values_of,
+    as_weight_rows,
+    require_room,
+    value_blocks,
+    value_reach,
+)
 
 MOST_DRAWS = 4000
 """Risk is read from at most so many draws, evenly spaced along the chains."""
 
+
+BLOCK_ENTRIES = 2_000_000
+"""Values of states and actions that are held at once."""
 
 ROUNDING = 1e-12
 """A probability that misses its mark by less has reached it: level 1/2 meets delta 1/2 exactly."""
@@ -100,6 +109,20 @@ def _losses(belief: Belief, draws: Floats, policy: Any, *, by_state: bool) -> Fl
         gaps[gaps <= noise[:, None]] = 0.0
         found[rows] = gaps if by_state else gaps @ start
     return found
+
+
+def action_shares(belief: Belief, most: int = MOST_DRAWS) -> Floats:
+    """The share of the draws for each action (S, A); ties up to rounding count in equal parts."""
+    mdp = belief.mdp
+    draws = thinned(belief, max(most, belief.n_chains)).reshape(-1, mdp.n_features)
+    total = np.zeros((mdp.n_states, mdp.n_actions))
+    size = max(1, BLOCK_ENTRIES // total.size)
+    for first in range(0, len(draws), size):
+        values = action_values_of(mdp, draws[first : first + size])
+        noise = 64 * UNIT / (1.0 - mdp.discount) * value_reach(mdp, draws[first : first + size])
+        optimal = values >= values.max(axis=2, keepdims=True) - noise[:, None, None]
+        total += (optimal / optimal.sum(axis=2, keepdims=True)).sum(axis=0)
+    return total / len(draws)
 
 
 def value_at_risk(losses: Any, level: float = 0.95) -> Any:

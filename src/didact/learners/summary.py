@@ -76,6 +76,8 @@ def in_words(belief: Belief) -> str:
         lines.append(f"  ({counted(belief.mdp.n_features - MOST_LINES, 'more feature')})")
     if belief.certificate is not None:
         lines.append(str(belief.certificate))
+    if belief.settings.get("pilots"):
+        lines.append(f"Note: {belief.settings['pilots']}")
     lines += [f"Warning: {line}" for line in belief.warnings]
     return "\n".join(lines)
 
@@ -95,6 +97,7 @@ def as_document(belief: Belief) -> dict[str, Any]:
             "map_log_posterior": belief.map_log_posterior,
             "best_by_chain": belief.best_by_chain,
             "acceptance": belief.acceptance,
+            "modes": [{"share": mode.share, "mean": mode.mean} for mode in belief.modes],
             "is_mixed": belief.is_mixed,
             "warnings": belief.warnings,
             "certificate": None if certificate is None else asdict(certificate),

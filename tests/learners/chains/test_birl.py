@@ -14,9 +14,10 @@ from didact.errors import InvalidParameter
 from didact.learners import learn
 from didact.learners.chains import birl as birl_module
 from didact.learners.chains import metropolis
-from didact.learners.chains.birl import birl, sample_posterior, stuck_notes
+from didact.learners.chains.birl import birl, sample_posterior
 from didact.learners.chains.options import ChainOptions
 from didact.learners.chains.priors import PRIORS
+from didact.learners.chains.walk import stuck_notes
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.planning import solve
 from didact.teaching import teach

@@ -224,27 +224,39 @@ class Chain:
 
     def _ask(self) -> None:
         """Add what Python functions say of the proposed weights."""
-        target, numbers, proposed = self.target, self.state.numbers, self.state.proposed
-        if target.log_prior is not None:
-            tilt = _answer(target.log_prior, "log_prior", proposed)
-            numbers[kernels.NEW_PRIOR] += tilt
-            if tilt == -math.inf:
-                numbers[kernels.NEW_LIKELIHOOD] = -math.inf
-                return
-        if target.extra is not None:
-            values = self._action_values()
-            more = _answer(target.extra, "extra", proposed, values)
-            numbers[kernels.NEW_LIKELIHOOD] += more
+        if not self.target.is_stepwise:
+            return
+        numbers = self.state.numbers
+        tilt, extra = added_terms(self.target, self.problem, self.state.proposed)
+        numbers[kernels.NEW_PRIOR] += tilt
+        if tilt == -math.inf:
+            numbers[kernels.NEW_LIKELIHOOD] = -math.inf
+        else:
+            numbers[kernels.NEW_LIKELIHOOD] += extra
 
-    def _action_values(self) -> Floats:
-        """Q of the proposed weights, shape (S, A), from the values that scoring them left."""
-        mdp, scorer = self.target.evidence.mdp, self.target.scorer
-        rewards, values = self.problem.work.rewards, scorer.values(self.problem.work)
-        if rewards.size < mdp.n_states * mdp.n_actions:
-            rewards = np.repeat(rewards, mdp.n_actions)
-        found = np.zeros(mdp.n_states * mdp.n_actions)
-        self.target.function(back_up_values)(scorer.backup, rewards, values, found)
-        return found.reshape(mdp.n_states, mdp.n_actions)
+
+def added_terms(target: Target, problem: kernels.Problem, weights: Floats) -> tuple[float, float]:
+    """What log_prior and extra say of weights (k,) that were just scored; 0 where there is none.
+
+    Where log_prior is -inf, extra is not asked.
+    """
+    tilt = extra = 0.0
+    if target.log_prior is not None:
+        tilt = _answer(target.log_prior, "log_prior", weights)
+    if target.extra is not None and tilt > -math.inf:
+        extra = _answer(target.extra, "extra", weights, _action_values(target, problem))
+    return tilt, extra
+
+
+def _action_values(target: Target, problem: kernels.Problem) -> Floats:
+    """Q of the weights just scored, shape (S, A), from the values that scoring them left."""
+    mdp, scorer = target.evidence.mdp, target.scorer
+    rewards, values = problem.work.rewards, scorer.values(problem.work)
+    if rewards.size < mdp.n_states * mdp.n_actions:
+        rewards = np.repeat(rewards, mdp.n_actions)
+    found = np.zeros(mdp.n_states * mdp.n_actions)
+    target.function(back_up_values)(scorer.backup, rewards, values, found)
+    return found.reshape(mdp.n_states, mdp.n_actions)
 
 
 def _proposal(target: Target) -> kernels.Proposal:

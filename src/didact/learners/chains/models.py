@@ -12,6 +12,7 @@ from didact.errors import InvalidNumber
 from didact.learners.chains.compiled_bfgs import climb_by_resolvent, climb_on_graph
 from didact.learners.chains.dense import BY_RESOLVENT, MOST_UPDATES, DenseModel, DenseWork
 from didact.learners.chains.deterministic import ON_GRAPH, GraphModel, GraphWork, Tour, arrange
+from didact.learners.chains.moves import Mover, mover_of
 from didact.learners.chains.sparse import BY_SWEEPS, SweepModel, SweepWork
 from didact.learners.chains.steps import Sampler, Shown
 from didact.learners.evidence import Evidence
@@ -36,6 +37,7 @@ class Scorer:
 
     method: str
     sampler: Sampler
+    mover: Mover
     climb: Kernel | None
     model: Any
     workspace: Callable[[], Any]
@@ -90,6 +92,7 @@ def _on_graph(mdp: MDP) -> Scorer:
     return Scorer(
         "policy iteration on the functional graph",
         ON_GRAPH,
+        mover_of(ON_GRAPH.score),
         climb_on_graph,
         GraphModel(n, m, mdp.discount, by_action, successor, gaps, columns),
         workspace,
@@ -115,6 +118,7 @@ def _by_resolvent(mdp: MDP) -> Scorer:
     return Scorer(
         "policy iteration with a kept resolvent",
         BY_RESOLVENT,
+        mover_of(BY_RESOLVENT.score),
         climb_by_resolvent,
         DenseModel(n, mdp.n_actions, mdp.discount, model.moves, columns),
         workspace,
@@ -137,6 +141,7 @@ def _by_sweeps(mdp: MDP) -> Scorer:
     return Scorer(
         "policy iteration with BiCGSTAB",
         BY_SWEEPS,
+        mover_of(BY_SWEEPS.score),
         None,
         SweepModel(model, columns),
         workspace,

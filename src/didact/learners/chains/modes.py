@@ -48,13 +48,18 @@ class Modes:
 
     @classmethod
     def among(
-        cls, summits: Sequence[Summit], prior: Prior, density_at: Callable[[Floats], float]
+        cls,
+        summits: Sequence[Summit],
+        prior: Prior,
+        density_at: Callable[[Floats], float],
+        *,
+        near: float = NEAR,
     ) -> Modes:
-        """The modes of the summits that are nearly as high as the highest."""
+        """The modes of the summits that are at most `near` nats below the highest."""
         found = cls(prior, density_at, ())
         ordered = sorted(summits, key=lambda summit: -summit.density)[:MOST_SUMMITS]
         for summit in ordered:
-            if summit.density >= ordered[0].density - NEAR:
+            if summit.density >= ordered[0].density - near:
                 found = found.joined_by(summit)
         return found
 

@@ -21,6 +21,7 @@ from didact.learners.chains.compiled_bfgs import VALUE, climb_from, climbing_roo
 from didact.learners.chains.metropolis import Chain
 from didact.learners.chains.models import shown_in
 from didact.learners.chains.modes import NEAR, Modes, Summit
+from didact.learners.chains.priors import Prior
 from didact.learners.gradients import Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
 from didact.numerics.quasi_newton import bfgs_update
@@ -122,10 +123,7 @@ class StartSearch:
             weights: Floats = prior.draw(self.rng, 1, k)[0]
             if self.chain.place(weights) > -math.inf:
                 return weights
-        raise InvalidParameter(
-            f"the density is 0 at all of {MOST_DRAWS} draws from prior {prior.name!r}; "
-            "give start, weights at which log_prior is finite"
-        )
+        raise without_density(prior)
 
     def begin(self) -> _Climb:
         """A first climb from a draw, and how likely it makes the demonstrations."""
@@ -195,6 +193,14 @@ def _on_sphere(function: Likelihood, point: Floats, radius: float) -> tuple[floa
     unit = point / length
     value, slope = function(radius * unit)
     return value, (radius / length) * (slope - float(slope @ unit) * unit)
+
+
+def without_density(prior: Prior) -> InvalidParameter:
+    """The refusal of a log_prior that no draw from the prior finds."""
+    return InvalidParameter(
+        f"the density is 0 at all of {MOST_DRAWS} draws from prior {prior.name!r}; "
+        "give start, weights at which log_prior is finite"
+    )
 
 
 def spread_over_modes(searches: Sequence[StartSearch], scout: Chain) -> Modes:

@@ -20,20 +20,29 @@ GLANCE = 0.05
 
 
 def run_all(
-    phases: Iterable[Sequence[Run]], n_steps: int, *, threads: int, progress: Progress | None
+    phases: Iterable[Sequence[Run]],
+    n_steps: int,
+    *,
+    threads: int,
+    progress: Progress | None,
+    say: Callable[[], str] | None = None,
 ) -> None:
     """Exhaust all runs of one phase after the other; the next one is asked for when one has ended.
 
-    progress(done, total) is called from this thread, total = n_steps. An interruption, or an error
-    in one of them, stops the others at their next block.
+    progress(done, total) is called from this thread, total = n_steps; where it has a method `say`,
+    that is called with what `say` tells after each phase. An interruption, or an error in one of
+    them, stops the others at their next block.
     """
     done = 0
+    speak = getattr(progress, "say", None)
 
     def tell(taken: int) -> None:
         if progress is not None:
             progress(min(done + taken, n_steps), n_steps)
 
     for runs in phases:
+        if speak is not None and say is not None:
+            speak(say())
         if threads == 1 or len(runs) == 1:
             done += _run_in_turn(runs, tell)
         else:
@@ -85,6 +94,22 @@ def as_threads(given: Any, n_chains: int) -> int:
     return min(whole_number(given, "threads", 1), n_chains)
 
 
+class ShownBar:
+    """A task of a progress bar: told by numbers, and in words after its name."""
+
+    def __init__(self, bar: Any, what: str):
+        self.bar, self.what = bar, what
+        self.number = bar.add_task(what, total=None)
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much is done of so much."""
+        self.bar.update(self.number, completed=done, total=total)
+
+    def say(self, words: str) -> None:
+        """Write words after the name."""
+        self.bar.update(self.number, description=f"{self.what}: {words}" if words else self.what)
+
+
 @contextmanager
 def told(progress: Any, what: str) -> Iterator[Progress | None]:
     """A function (done, total): the given one, a bar on standard error for True, or none."""
@@ -95,8 +120,7 @@ def told(progress: Any, what: str) -> Iterator[Progress | None]:
         from rich.progress import Progress as Bar
 
         with Bar(console=Console(stderr=True), transient=True) as bar:
-            number = bar.add_task(what, total=None)
-            yield lambda done, total: bar.update(number, completed=done, total=total)
+            yield ShownBar(bar, what)
     elif callable(progress):
         yield progress
     else:

@@ -1,0 +1,143 @@
+"""A mixture of multivariate t distributions fitted to points, to jump by.
+
+Fitted by expectation and maximisation, as for normal mixtures with one weight more for each point,
+which keeps far points from stretching a component. Covariances are drawn towards their common mean
+as by a few more points, so that no component collapses. The t's heavy tails (NU) keep the ratio of
+the target to the mixture bounded where the fit is poor. Nothing is promised of the fit: a poor one
+makes jumps rare, never wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.learners.chains.moves import Mixture
+from didact.learners.chains.particles import covariance, factor_of
+from didact.numerics.exact import Floats
+
+NU = 5.0
+"""Degrees of freedom."""
+
+COMPONENTS = 6
+"""How many there are; with more modes than that, one for each."""
+
+ROUNDS, MORE_ROUNDS = 12, 6
+"""Rounds of fitting from nothing, and from a fit to similar points."""
+
+ALIKE = 2.0
+"""The common covariance is worth so many points, for each dimension, in every component."""
+
+FLOOR = 0.02
+"""No component has a smaller share of the jumps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A mixture as kernels read it; shares (m,), means (m, k), factors and inverses (m, k, k)."""
+
+    mixture: Mixture
+    shares: Floats
+    means: Floats
+    factors: Floats
+    inverses: Floats
+
+    def log_densities(self, points: Floats) -> Floats:
+        """log q of points (n, k)."""
+        logs, _ = self.log_terms(points)
+        highest = logs.max(axis=1)
+        return np.asarray(highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1)))
+
+    def log_terms(self, points: Floats) -> tuple[Floats, Floats]:
+        """The logarithm of each component's term of q, and squared distances to each, (n, m)."""
+        power = 0.5 * (NU + points.shape[1])
+        distances = np.empty((len(points), len(self.means)))
+        for c, (mean, inverse) in enumerate(zip(self.means, self.inverses, strict=True)):
+            scaled = (points - mean) @ inverse.T
+            distances[:, c] = np.einsum("ni,ni->n", scaled, scaled)
+        return self.mixture.heights - power * np.log1p(distances / NU), distances
+
+    def draws(self, n: int, rng: np.random.Generator) -> Floats:
+        """n points drawn from the mixture, (n, k)."""
+        stretch = np.sqrt(NU / (2.0 * rng.standard_gamma(0.5 * NU, n)))
+        return self._scattered(stretch, self.means, rng)
+
+    def shifts(self, n: int, rng: np.random.Generator) -> Floats:
+        """n normal shifts (n, k), each of the covariance of a component picked by its share."""
+        return self._scattered(np.ones(n), np.zeros_like(self.means), rng)
+
+    def improved(self, points: Floats, shares: Floats, n_rounds: int = MORE_ROUNDS) -> Fit:
+        """The fit after rounds of expectation and maximisation; shares (n,) sum to 1."""
+        fit, worth = self, 1.0 / float(shares @ shares)
+        for _ in range(n_rounds):
+            fit = fit._improved_once(points, shares, ALIKE * points.shape[1] / worth)
+        return fit
+
+    def _improved_once(self, points: Floats, shares: Floats, extra: float) -> Fit:
+        m, k = self.means.shape
+        logs, distances = self.log_terms(points)
+        belonging = np.exp(logs - logs.max(axis=1, keepdims=True))
+        belonging *= (shares / belonging.sum(axis=1))[:, None]
+        counts = belonging.sum(axis=0)
+        pull = belonging * ((NU + k) / (NU + distances))
+        means = (pull.T @ points) / (pull.sum(axis=0)[:, None] + 1e-300)
+        scatter = np.empty((m, k, k))
+        for c in range(m):
+            centred = points - means[c]
+            scatter[c] = (pull[:, c, None] * centred).T @ centred
+        pooled = scatter.sum(axis=0)
+        return _fit_of(counts, means, (scatter + extra * pooled) / (counts + extra)[:, None, None])
+
+    def _scattered(self, stretch: Floats, means: Floats, rng: np.random.Generator) -> Floats:
+        """Around means (m, k) by the components' factors, stretched (n,)."""
+        n, (m, k) = len(stretch), means.shape
+        heights = np.cumsum(self.shares)
+        component = np.minimum(np.searchsorted(heights, rng.random(n) * heights[-1]), m - 1)
+        normal = rng.standard_normal((n, k))
+        found = np.empty((n, k))
+        for c in range(m):
+            own = component == c
+            found[own] = means[c] + stretch[own, None] * (normal[own] @ self.factors[c].T)
+        return found
+
+
+def fitted(
+    points: Floats, shares: Floats, rng: np.random.Generator, n_components: int = COMPONENTS
+) -> Fit:
+    """A mixture for points (n, k) of these shares (n,), which sum to 1."""
+    m = max(1, min(n_components, len(points)))
+    means = points[_far_apart(points, shares, m, rng)]
+    halved = covariance(points, shares) / 2.0
+    return _fit_of(np.ones(m), means, np.array([halved] * m)).improved(points, shares, ROUNDS)
+
+
+def _fit_of(counts: Floats, means: Floats, covariances: Floats) -> Fit:
+    k = means.shape[1]
+    shares = np.maximum(counts / float(counts.sum()), FLOOR)
+    shares /= float(shares.sum())
+    factors = np.array([factor_of(matrix) for matrix in covariances])
+    inverses = np.tril(np.linalg.inv(factors))
+    determinants = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    normal = math.lgamma(0.5 * (NU + k)) - math.lgamma(0.5 * NU) - 0.5 * k * math.log(NU * math.pi)
+    heights = np.log(shares) + normal - determinants
+    mixture = Mixture(NU, heights, means.ravel().copy(), inverses.ravel().copy())
+    return Fit(mixture, shares, means, factors, inverses)
+
+
+def _far_apart(
+    points: Floats, shares: Floats, n: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Numbers of points far from each other, in units of the whole covariance (k-means++)."""
+    scaled = points @ np.linalg.inv(factor_of(covariance(points, shares))).T
+    nearest = np.ones(len(points))
+    chosen: list[int] = []
+    while len(chosen) < n:
+        heights = np.cumsum(nearest * shares)
+        at = int(np.searchsorted(heights, rng.random() * heights[-1]))
+        chosen.append(min(at, len(points) - 1))
+        distances = ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1)
+        nearest = distances if len(chosen) == 1 else np.minimum(nearest, distances)
+    return np.array(chosen)

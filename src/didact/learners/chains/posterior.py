@@ -1,0 +1,250 @@
+"""The posterior by pilots and rounds: draws that have mixed, or a warning that they have not.
+
+1. Each chain has a pilot of its own: climbs from draws from the prior to summits, and a tempered
+   population. Where the best densities that two of them saw lie DISAGREE nats apart, somebody has
+   missed a hill: all look again, twice as hard.
+2. The summits of all are put together. A mode, parted from others by a valley, gets a population
+   that spreads over it from its summit.
+3. A mixture is fitted to all populations, and refined by importance: draws from it are weighed by
+   the density, and it is fitted to them.
+4. Rounds of jumps and walks (see `rounds`), each twice as long and fitted to the one before, until
+   the stop rule holds (see `stopping`) or the next one would go beyond the budget.
+
+Generators are spawned by chain and by mode, so the draws do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from didact.learners.belief import Mode
+from didact.learners.chains.metropolis import Chain, Target
+from didact.learners.chains.mixture import COMPONENTS, Fit, fitted
+from didact.learners.chains.modes import Modes, Summit
+from didact.learners.chains.particles import Particles, kind_of, middle, spread_out
+from didact.learners.chains.rounds import RoundChain, steps_of_a_round
+from didact.learners.chains.starts import StartSearch
+from didact.learners.chains.stopping import Mixing, mixing_of, warning_of
+from didact.learners.chains.tempering import Population
+from didact.learners.chains.threads import Run
+from didact.numerics.exact import Floats
+
+PARTICLES = 128
+"""Of each pilot's tempered population, or 6 for each dimension."""
+
+PLANS = 2000
+"""Plans that each pilot's climbs may take."""
+
+SETTLERS = 64
+"""Particles that spread from a summit, or 4 for each dimension."""
+
+LOOKED_AT = 10.0
+"""Summits so many nats below the best one still get a population: wide hills may be heavy."""
+
+DISAGREE = 5.0
+"""Pilots whose best log densities differ by more have not seen the same hills."""
+
+MOST_DOUBLINGS = 2
+"""So often pilots look again, each time twice as hard."""
+
+REFINED, REFINED_DRAWS, FINE = 3, 1000, 0.3
+"""Rounds of refining, draws of each, and the effective share of them that is enough."""
+
+FIRST_EVERY = 4
+"""In the first round every so many steps a draw is kept; twice as many in each later one."""
+
+
+@dataclass(eq=False)
+class Course:
+    """One way through pilots and rounds: what was found, and what it took.
+
+    phases() yields groups of runs to be exhausted; then the rest can be read.
+    """
+
+    target: Target
+    rng: np.random.Generator
+    n_chains: int
+    budget: int
+    chains: list[RoundChain] = field(default_factory=list)
+    fit: Fit | None = None
+    mixing: Mixing | None = None
+    n_used: int = 0
+    n_particles: int = 0
+    n_rounds: int = 0
+    n_looks: int = 0
+    gap: float = 0.0
+
+    def phases(self) -> Iterator[Sequence[Run]]:
+        """Pilots, settlers, rounds: groups of runs, one after the other."""
+        *own, last = self.rng.spawn(self.n_chains + 1)
+        pilots: list[_Pilot] = []
+        for doubling in range(MOST_DOUBLINGS + 1):
+            pilots = [_Pilot(self.target, rng.spawn(2), i) for i, rng in enumerate(own)]
+            self.n_particles = 2**doubling * max(PARTICLES, 6 * self.target.k)
+            yield from self._counted(
+                [pilot.run(2**doubling * PLANS, self.n_particles) for pilot in pilots]
+            )
+            self.n_looks += 1
+            gap = float(np.ptp([pilot.best for pilot in pilots]))
+            self.gap = max(self.gap, gap)
+            if gap <= DISAGREE or 4 * self.n_used > self.budget:
+                break
+        self.chains = [pilot.chain_of_rounds() for pilot in pilots]
+        tops = self._tops([summit for pilot in pilots for summit in pilot.summits], last)
+        n = max(SETTLERS, 4 * self.target.k)
+        settlers = [Population(self.target, rng) for rng in last.spawn(len(tops))]
+        yield from self._counted(
+            [settler.settle(top, n) for settler, top in zip(settlers, tops, strict=True)]
+        )
+        populations = [*settlers, *(pilot.population for pilot in pilots)]
+        points = np.concatenate([population.particles.places for population in populations])
+        self.fit = self._refined(points, last, max(COMPONENTS, len(tops)))
+        yield from self._rounds(last)
+
+    def _tops(self, summits: list[Summit], rng: np.random.Generator) -> list[Floats]:
+        """The highest summit of each mode, (k,)."""
+        scout = Chain(self.target, rng)
+        modes = Modes.among(summits, self.target.prior, scout.place, near=LOOKED_AT)
+        return [mode[0].weights for mode in modes.members]
+
+    def in_short(self) -> str:
+        """Likelihoods used, R-hat and effective draws so far, for those who wait."""
+        used = f"{self.n_used:,} likelihoods"
+        return used if self.mixing is None else f"{used}, {self.mixing}"
+
+    def settings(self) -> dict[str, Any]:
+        """What a belief tells of the way that its draws came."""
+        assert self.mixing is not None
+        enough = self.mixing.is_enough
+        told = f"pilots differed by {self.gap:.0f} nats and were run again"
+        return {
+            "n_likelihoods": self.n_used,
+            "n_particles": self.n_particles,
+            "n_rounds": self.n_rounds,
+            "pilots": told if self.n_looks > 1 else None,
+            "r_hat": _or_none(self.mixing.r_hat),
+            "ess": self.mixing.ess,
+            "not_mixed": None if enough else warning_of(self.mixing, self.budget),
+        }
+
+    def shares(self) -> tuple[Mode, ...]:
+        """The modes of the draws: by the components of the last fit, joined where no valley is."""
+        assert self.fit is not None
+        samples = np.concatenate([chain.samples for chain in self.chains])
+        densities = np.concatenate([chain.densities for chain in self.chains])
+        logs, _ = self.fit.log_terms(middle(kind_of(self.target.prior), samples))
+        component = logs.argmax(axis=1)
+        scout = Chain(self.target, self.rng)
+        tops = [
+            Summit(samples[at], float(densities[at]), int(c))
+            for c in np.unique(component)
+            for at in [np.flatnonzero(component == c)[densities[component == c].argmax()]]
+        ]
+        modes = Modes.among(tops, self.target.prior, scout.place, near=math.inf)
+        found = []
+        for members in modes.members:
+            own = np.isin(component, [summit.chain for summit in members])
+            found.append(Mode(float(own.mean()), samples[own].mean(axis=0)))
+        return tuple(sorted(found, key=lambda mode: -mode.share))
+
+    def _rounds(self, rng: np.random.Generator) -> Iterator[Sequence[Run]]:
+        every = FIRST_EVERY
+        while every > 1 and self._beyond(every):
+            every //= 2
+        while self.fit is not None:
+            fit = self.fit
+            yield from self._counted([chain.run(fit, every) for chain in self.chains])
+            self.n_rounds += 1
+            samples = np.array([chain.samples for chain in self.chains])
+            densities = np.array([chain.densities for chain in self.chains])
+            best = max(self.chains, key=lambda chain: chain.best).best_weights
+            self.mixing = mixing_of(self.target, samples, densities, best)
+            every *= 2
+            if self.mixing.is_enough or self._beyond(every):
+                return
+            draws = samples.reshape(-1, self.target.k)
+            points = spread_out(kind_of(self.target.prior), draws, rng)
+            self.fit = fitted(points, _equal(len(points)), rng, len(fit.shares))
+
+    def _beyond(self, every: int) -> bool:
+        """Whether a round would go beyond the budget."""
+        return self.n_used + self.n_chains * steps_of_a_round(every) > self.budget
+
+    def _counted(self, runs: list[Run]) -> Iterator[Sequence[Run]]:
+        """The runs as one group, if there are any; what they took is added up when all ended."""
+        taken = [0] * len(runs)
+
+        def count(number: int) -> Run:
+            for steps in runs[number]:
+                taken[number] += steps
+                yield steps
+
+        if runs:
+            yield [count(number) for number in range(len(runs))]
+        self.n_used += sum(taken)
+
+    def _refined(self, points: Floats, rng: np.random.Generator, n_components: int) -> Fit:
+        """A fit to points, and then to draws from it, weighed by the density (truncated)."""
+        fits = [fitted(points, _equal(len(points)), rng, n_components)]
+        drawn, log_densities = [], []
+        for _ in range(REFINED):
+            drawn.append(fits[-1].draws(REFINED_DRAWS, rng))
+            particles = Particles(self.target, drawn[-1])
+            self.n_used += particles.n_scored
+            log_densities.append(particles.log_densities)
+            places = np.concatenate(drawn)
+            logs = np.logaddexp.reduce([fit.log_densities(places) for fit in fits], axis=0)
+            ratios = np.concatenate(log_densities) - logs
+            weights = np.exp(ratios - ratios.max())
+            worth = float(weights.sum()) ** 2 / float(weights @ weights)
+            weights = np.minimum(weights, float(weights.mean()) * math.sqrt(weights.size))
+            fits.append(fits[-1].improved(places, weights / float(weights.sum())))
+            if worth > FINE * REFINED_DRAWS:
+                break
+        return fits[-1]
+
+
+class _Pilot:
+    """One chain's own look: climbs to summits, and a tempered population."""
+
+    def __init__(self, target: Target, generators: Sequence[np.random.Generator], number: int):
+        searching, self.rng = generators
+        origin, own = searching.spawn(2)
+        self.climber = Chain(target, own)
+        self.search = StartSearch(self.climber, origin, number)
+        self.population = Population(target, self.rng)
+
+    def run(self, n_plans: int, n_particles: int) -> Run:
+        """Climb, then temper; yields likelihoods."""
+        yield from self.search.run(n_plans)
+        yield from self.population.temper(n_particles)
+
+    @property
+    def summits(self) -> list[Summit]:
+        """Where climbs ended, where there is a density."""
+        return [summit for summit in self.search.summits if summit.density > -math.inf]
+
+    @property
+    def best(self) -> float:
+        """The best log density that it saw."""
+        return max(self.climber.best, self.population.particles.best)
+
+    def chain_of_rounds(self) -> RoundChain:
+        """A chain that starts at one of the particles and knows the best weights seen so far."""
+        chain = RoundChain.after(self.population.particles, self.rng)
+        if self.climber.best > chain.best:
+            chain.best, chain.best_weights = self.climber.best, self.climber.best_weights.copy()
+        return chain
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _equal(n: int) -> Floats:
+    return np.full(n, 1.0 / n)

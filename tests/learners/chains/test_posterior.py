@@ -1,0 +1,167 @@
+"""Pilots and rounds give the posterior: quadrature, planted humps, the prior; the stop rule."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from didact.errors import InvalidParameter, NotMixed
+from didact.learners import learn
+from didact.learners.chains.birl import birl, sample_posterior
+from didact.learners.chains.options import ChainOptions
+from didact.learners.diagnostics import indicator_ess
+from didact.learners.evidence import as_evidence
+from didact.planning import solve
+from didact.worlds import make
+from tests.quadrature import Quadrature, z_scores
+
+PRIORS = ("l2-sphere", "l1-sphere", "box", "gaussian")
+
+
+def shown_by(task, n: int, seed: int, mistakes: float = 0.1) -> list:
+    """n pairs of random states, some of them mistakes, so that posteriors are not too narrow."""
+    rng = np.random.default_rng(seed)
+    optimal = solve(task.mdp, task.true_weights).optimal
+    pairs = []
+    for state in rng.choice(np.flatnonzero(~task.mdp.terminal), n).tolist():
+        best = int(optimal[state].argmax())
+        wrong = rng.random() < mistakes
+        pairs.append([(state, int(rng.integers(task.mdp.n_actions)) if wrong else best)])
+    return pairs
+
+
+def worst_z(k: int, prior: str, confidence: float, seed: int, n: int, slip=0) -> np.ndarray:
+    task = make("random-grid", size=4, n_features=k, seed=seed, slip=slip)
+    evidence = as_evidence(task.mdp, shown_by(task, 6, seed))
+    exact = Quadrature.of(evidence, prior, confidence, n)
+    options = {"prior": prior, "confidence": confidence}
+    belief = birl(evidence, np.random.default_rng(seed + 1000), **options)
+    assert belief.is_mixed
+    return z_scores(belief.samples, exact)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 10.0, 1000.0])
+@pytest.mark.parametrize("prior", PRIORS)
+def test_two_weights_have_the_moments_of_quadrature(prior, confidence):
+    n = 150 if prior in ("box", "gaussian") else 5_000
+    assert np.abs(worst_z(2, prior, confidence, 1, n)).max() < 4
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_three_weights_have_the_moments_of_quadrature(prior):
+    n = 40 if prior in ("box", "gaussian") else 100
+    assert np.abs(worst_z(3, prior, 10.0, 2, n)).max() < 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slip", [0, "1/10"])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("prior", PRIORS)
+def test_all_confidences_have_the_moments_of_quadrature(prior, k, slip):
+    in_space = prior in ("box", "gaussian")
+    n = {2: 1500 if in_space else 100_000, 3: 110 if in_space else 700}[k]
+    found = [
+        worst_z(k, prior, confidence, seed, n, slip)
+        for confidence in (0.0, 1.0, 10.0, 100.0, 1000.0)
+        for seed in (3, 4)
+    ]
+    z = np.concatenate(found)
+    assert np.abs(z).max() < 4.5
+    assert np.sqrt((z**2).mean()) < 1.5
+
+
+def sphere_humps(share: float, concentration: float):
+    """A log density on the sphere: two von Mises-Fisher humps whose shares are known exactly."""
+
+    def log_density(weights, action_values):
+        up = math.log(share) + concentration * (weights[0] - 1.0)
+        down = math.log(1.0 - share) + concentration * (-weights[0] - 1.0)
+        return float(np.logaddexp(up, down))
+
+    return log_density
+
+
+@pytest.mark.parametrize(("share", "k"), [(0.5, 8), (0.2, 3), (0.9, 8)])
+def test_two_humps_are_found_with_their_shares(share, k):
+    task = make("random-grid", size=3, n_features=k, seed=0)
+    evidence = as_evidence(task.mdp, [])
+    rng = np.random.default_rng(5)
+    extra = sphere_humps(share, 40.0)
+    belief = sample_posterior(evidence, rng, ChainOptions(), extra=extra)
+    assert belief.is_mixed
+    above = belief.samples[:, :, 0] > 0.0
+    error = math.sqrt(share * (1 - share) / indicator_ess(above))
+    assert abs(above.mean() - share) < 4 * error
+    assert [round(mode.share, 6) for mode in belief.modes] == [
+        round(max(above.mean(), 1 - above.mean()), 6),
+        round(min(above.mean(), 1 - above.mean()), 6),
+    ]
+    heavier = 1.0 if share >= 0.5 else -1.0
+    if share != 0.5:
+        assert belief.modes[0].mean[0] * heavier > 0.8
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_without_evidence_there_is_the_prior(prior):
+    task = make("random-grid", size=3, n_features=4, seed=0)
+    belief = birl(as_evidence(task.mdp, []), np.random.default_rng(0), prior=prior)
+    first = belief.samples[:, ::10, 0].ravel()
+    law = {
+        "l2-sphere": lambda x: stats.beta.cdf((x + 1) / 2, 1.5, 1.5),
+        "l1-sphere": lambda x: 0.5 + np.sign(x) * 0.5 * stats.beta.cdf(np.abs(x), 1, 3),
+        "box": stats.uniform(-1, 2).cdf,
+        "gaussian": stats.norm.cdf,
+    }[prior]
+    assert stats.kstest(first, law).pvalue > 1e-3
+
+
+def test_draws_depend_on_the_seed_and_not_on_the_threads():
+    task = make("random-grid", size=5, n_features=4, seed=1)
+    shown = shown_by(task, 6, 0)
+    one, two, four = (learn(task.mdp, shown, seed=3, threads=n) for n in (1, 2, 4))
+    assert (one.samples == two.samples).all()
+    assert (one.samples == four.samples).all()
+    assert dict(one.settings) == dict(two.settings) == dict(four.settings)
+    assert (learn(task.mdp, shown, seed=4).samples != one.samples).any()
+
+
+def test_a_density_of_ones_own_is_that_of_the_named_prior():
+    task = make("random-grid", size=3, n_features=2, seed=1)
+    evidence = as_evidence(task.mdp, shown_by(task, 4, 0))
+    own = birl(evidence, np.random.default_rng(0), prior=lambda w: -0.5 * float(w @ w))
+    named = birl(evidence, np.random.default_rng(0), prior="gaussian")
+    np.testing.assert_allclose(own.samples, named.samples, atol=1e-9)
+
+
+def test_a_budget_that_ends_warns_once_and_says_what_to_do():
+    task = make("random-grid", size=9, n_features=8, seed=0)
+    plan = solve(task.mdp, task.true_weights)
+    shown = [[(s, int(plan.optimal[s].argmax()))] for s in range(81)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        belief = learn(task.mdp, shown, budget=1000, confidence=1000)
+    assert [warning.category for warning in told] == [NotMixed]
+    assert "give a larger budget" in str(told[0].message)
+    assert belief.warnings == (str(told[0].message),)
+    assert not belief.is_mixed
+
+
+def test_options_of_a_walk_are_refused_beside_a_mixture():
+    task = make("random-grid", size=3, n_features=2, seed=1)
+    with pytest.raises(InvalidParameter, match="n_steps is an option of sampler 'walk'"):
+        learn(task.mdp, [], sampler="mixture", n_steps=100)
+    with pytest.raises(InvalidParameter, match="sampler must be 'mixture' or 'walk'"):
+        learn(task.mdp, [], sampler="gibbs")
+    with pytest.raises(InvalidParameter, match="budget must be"):
+        learn(task.mdp, [], budget=10)
+
+
+def test_given_steps_mean_a_walk():
+    task = make("random-grid", size=3, n_features=2, seed=1)
+    belief = learn(task.mdp, [], n_steps=100, n_chains=2)
+    again = learn(task.mdp, [], n_steps=100, n_chains=2, sampler="walk")
+    assert belief.settings["n_steps"] == 100
+    assert (belief.samples == again.samples).all()
+    assert learn(task.mdp, [], sampler="walk", n_chains=1).settings["n_steps"] == 10_000
