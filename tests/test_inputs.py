@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.errors import InvalidModel, InvalidParameter
+from didact.errors import InvalidFile, InvalidModel, InvalidParameter
 from didact.inputs import (
     as_float,
+    as_text,
     choice,
     counted,
     finite_number,
@@ -147,6 +148,14 @@ def test_a_choice_is_one_of_the_names():
     for value in (None, ["box"], np.array(["box"]), "Box,"):
         with pytest.raises(InvalidParameter, match=r"^region must be 'box' or 'sphere'; it is "):
             choice(value, "region", ("box", "sphere"))
+
+
+def test_a_text_is_one_or_told():
+    assert as_text("", "runs.name") == ""
+    with pytest.raises(InvalidParameter, match=r"^task must be text; it is b'six-cell'$"):
+        as_text(b"six-cell", "task")
+    with pytest.raises(InvalidFile, match=r"^task must be text; it is None$"):
+        as_text(None, "task", error=InvalidFile)
 
 
 @pytest.mark.parametrize("value", [None, True, 3, 0.5, "text"])

@@ -218,6 +218,13 @@ def _unmasked(value: Any, place: str) -> Any:
     return np.asarray(value.data)
 
 
+def as_text(value: Any, place: str, *, error: type[InvalidInput] = InvalidParameter) -> str:
+    """A text; what else was given raises `error`."""
+    if isinstance(value, str):
+        return value
+    raise error(f"{place} must be text; it is {shown(value)}")
+
+
 def flag(value: Any, place: str) -> bool:
     """True or False, of Python or NumPy."""
     if isinstance(value, bool | np.bool_):

@@ -197,7 +197,11 @@ def test_other_weights_make_the_other_policies():
     [
         ("chain", {"length": 2}, "length must be a whole number from 3"),
         ("chain", {"weights": [1, 2]}, "weights must have one entry for each of the 3"),
-        ("six-cell", {"terminal": "never"}, "terminal must be one of 'once', 'self-loop'"),
+        (
+            "six-cell",
+            {"terminal": "never"},
+            "terminal must be 'once', 'self-loop' or 'silent'",
+        ),
         ("six-cell", {"discount": 2}, "discount must be"),
         ("uvm-failure", {"discount": "x"}, "discount must be"),
     ],

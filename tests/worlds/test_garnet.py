@@ -76,7 +76,10 @@ def test_features_are_one_hot_or_small_whole_numbers():
         ({"n_states": 200, "branching": 101}, "branching must be .* 1 to 100"),
         ({"n_states": 5, "terminals": 5}, "terminals must be a whole number from 0 to 4"),
         ({"n_states": 5, "terminals": 2, "starts": 4}, "starts must be .* from 1 to 3"),
-        ({"features": "onehot"}, r"features must be one of .* \(did you mean 'one-hot'\?\)"),
+        (
+            {"features": "onehot"},
+            r"'one-hot' or 'dense'; .* \(did you mean 'one-hot'\?\)",
+        ),
         ({"n_states": 10**7, "n_actions": 5, "branching": 50}, "must be at most 200000000"),
     ],
 )

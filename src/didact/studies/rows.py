@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from didact.errors import InvalidFile
 from didact.files.json import parse_json, plain_numbers
-from didact.inputs import as_float, is_whole, shown
+from didact.inputs import as_float, as_text, is_whole, shown
 
 SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -87,14 +87,14 @@ def failure_in(number: Any, reason: Any, total: int) -> tuple[int, str]:
         raise InvalidFile(
             f"failures must be of trials from 0 to {total - 1}; one is of {shown(number)}"
         )
-    return number, _text(reason, "failures.reason")
+    return number, as_text(reason, "failures.reason", error=InvalidFile)
 
 
 def run_in(row: Sequence[Any]) -> RunInfo:
     """A run from its row."""
     run = RunInfo(*row)
     for name in ("began", "place"):
-        _text(getattr(run, name), f"runs.{name}")
+        as_text(getattr(run, name), f"runs.{name}", error=InvalidFile)
     for name in ("workers", "trials"):
         value = getattr(run, name)
         if not is_whole(value) or value < 0:
@@ -106,19 +106,13 @@ def run_in(row: Sequence[Any]) -> RunInfo:
 
 def _object(text: Any, place: str) -> dict[str, Any]:
     try:
-        value = plain_numbers(parse_json(_text(text, place)))
+        value = plain_numbers(parse_json(as_text(text, place, error=InvalidFile)))
     except InvalidFile as error:
         raise InvalidFile(f"{place}: {error}") from None
     except (ValueError, RecursionError):
         raise InvalidFile(f"{place} must be JSON; it is {shown(text)}") from None
     if not isinstance(value, dict):
         raise InvalidFile(f"{place} must be an object; it is {shown(value)}")
-    return value
-
-
-def _text(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidFile(f"{place} must be text; it is {shown(value)}")
     return value
 
 

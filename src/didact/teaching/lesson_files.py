@@ -11,7 +11,7 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import plain_numbers, read_json
 from didact.files.reading import shown_path
-from didact.inputs import finite_number, flag, is_whole, reason_of, shown, whole_number
+from didact.inputs import as_text, finite_number, flag, is_whole, reason_of, shown, whole_number
 from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import read_text
@@ -42,7 +42,7 @@ def load_lesson(path: str | os.PathLike[str]) -> Lesson:
 def _from_document(document: Mapping[str, Any]) -> Lesson:
     witness, loss, volumes = document["witness"], document["loss"], document["volumes"]
     return Lesson(
-        task_name=_as_text(document["task"], "task"),
+        task_name=as_text(document["task"], "task", error=InvalidFile),
         status=_as_status(document["status"]),
         demonstrations=tuple(Demonstration(d) for d in document["demonstrations"]),
         gains=tuple(whole_number(gain, "gains", 0) for gain in _as_list(document, "gains")),
@@ -83,12 +83,6 @@ def _as_list(document: Mapping[str, Any], name: str) -> list[Any]:
     return entries
 
 
-def _as_text(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidFile(f"{place} must be text; it is {shown(value)}")
-    return value
-
-
 def _as_finite(value: Any, place: str) -> float:
     return finite_number(plain_numbers(value), place, -math.inf)
 
@@ -110,7 +104,9 @@ def _as_missing(given: Any) -> Missing:
     state, action, other = (
         whole_number(entries[name], name, 0) for name in ("state", "action", "other")
     )
-    reason, words = (_as_text(entries[name], name) for name in ("reason", "words"))
+    reason, words = (
+        as_text(entries[name], name, error=InvalidFile) for name in ("reason", "words")
+    )
     return Missing(state, action, other, reason, words)
 
 

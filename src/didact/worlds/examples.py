@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from didact.inputs import whole_number
+from didact.inputs import choice, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.numerics.exact import Numbers
 from didact.worlds.grids import grid_layout, grid_task, gridworld, neighbours, one_hot
-from didact.worlds.parameters import as_choice
 
 TERMINAL_CONVENTIONS = ("once", "self-loop", "silent")
 
@@ -22,7 +21,7 @@ def six_cell(weights: Any = (-1, -10), discount: Any = "0.9", terminal: str = "o
     -w0 >= 0. Other conventions give other cones, so they are kept to be compared: "self-loop"
     never ends and gives w0 - w1 >= 0, "silent" ends without pay and gives 2.71 w0 - w1 >= 0.
     """
-    as_choice(terminal, "terminal", TERMINAL_CONVENTIONS)
+    choice(terminal, "terminal", TERMINAL_CONVENTIONS)
     free = np.ones((2, 3), dtype=np.bool_)
     features = one_hot(np.array([0, 1, 0, 0, 0, 0]), 2)
     if terminal == "silent":

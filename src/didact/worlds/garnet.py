@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import whole_number
+from didact.inputs import choice, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.transitions import MAX_ROWS
 from didact.numerics.exact import Numbers
 from didact.random import Seed, as_generator
 from didact.worlds.grids import one_hot
-from didact.worlds.parameters import MAX_FEATURE_ENTRIES, as_choice
+from didact.worlds.parameters import MAX_FEATURE_ENTRIES
 from didact.worlds.weights import draw_unit_weights
 
 PARTS = 100
@@ -51,7 +51,7 @@ def garnet(
         raise InvalidParameter(
             f"n_states * n_actions * branching must be at most {4 * MAX_ROWS}; make one smaller"
         )
-    as_choice(features, "features", ("one-hot", "dense"))
+    choice(features, "features", ("one-hot", "dense"))
     rng = as_generator(seed, "garnet")
     weights = draw_unit_weights(n_features, rng)
     phi = _draw_features(features, n_states, n_features, rng)

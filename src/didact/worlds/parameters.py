@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.inputs import nearest_spelling, shown, whole_number
+from didact.inputs import shown, whole_number
 from didact.numerics.exact import read_number
 
 MAX_FEATURE_ENTRIES = 500_000_000
 """How many numbers the features of a made world may have: 4 GB, refused before they are taken."""
-
-
-def as_choice(value: Any, place: str, choices: Sequence[str]) -> str:
-    """One of the named choices."""
-    if value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise InvalidParameter(
-            f"{place} must be one of {listed}; it is {shown(value)}"
-            + nearest_spelling(value, choices)
-        )
-    return str(value)
 
 
 def as_probability(value: Any, place: str) -> Fraction:
