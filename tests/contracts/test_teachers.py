@@ -344,6 +344,12 @@ def test_starts_that_are_terminal_or_out_of_scope_are_refused():
         assert teach(far, starts=[0, 2], scope="all", arithmetic=arithmetic).is_complete
 
 
+def test_a_start_that_never_comes_up_is_refused_without_the_wrong_remedy():
+    alone = MDP([[[1, 0], [1, 0]], [[0, 1], [0, 1]]], [[1, 0], [0, 1]], "0.9", start=0)
+    with pytest.raises(InvalidParameter, match=r"state 1 never comes up.* Leave it out$"):
+        teach(Task(alone, [1, 2]), starts=[1], scope="all")
+
+
 @pytest.mark.parametrize("name", ["", 3, None])
 def test_a_teachers_name_must_be_text(name):
     with pytest.raises(InvalidParameter, match="name must be text"):

@@ -165,9 +165,11 @@ def teach(
 def _require_in_scope(known: EquivalenceClass, starts: Any) -> None:
     outside = starts[~scope_states(known.task.mdp, known.scope)[starts]]
     if outside.size:
+        reason = "cannot be reached from the task's own start. Use scope='all'"
+        if known.scope == "all":
+            reason = "never comes up, and no action matters there. Leave it out"
         raise InvalidParameter(
-            f"starts must be in scope {known.scope!r}; state {outside[0]} cannot be reached from "
-            "the task's own start. Use scope='all'"
+            f"starts must be in scope {known.scope!r}; state {outside[0]} {reason}"
         )
 
 
