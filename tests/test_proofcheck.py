@@ -12,6 +12,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
@@ -818,6 +819,20 @@ def test_a_file_is_as_long_as_it_may_be_and_no_longer(grid, tmp_path, monkeypatc
     assert message_of(file, proof) is None
     file.write_bytes(file.read_bytes() + b" ")
     assert_rejected(file, proof, f"it has more than {proofcheck.MAX_BYTES} bytes")
+
+
+def test_a_pipe_is_read_if_somebody_writes_to_it(grid, tmp_path, monkeypatch):
+    task, proof = grid
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(proofcheck, "PATIENCE", 0)
+    assert_rejected(pipe, proof, "nobody writes to this pipe")
+    monkeypatch.setattr(proofcheck, "PATIENCE", 300)
+    content = json.dumps({**task, "name": "x" * 200_000}).encode()  # more than a pipe can hold
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    assert message_of(pipe, proof) is None
+    writer.join()
 
 
 def test_a_repeated_key_is_refused(grid, tmp_path):

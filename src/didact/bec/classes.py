@@ -24,6 +24,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Task, as_task, given_demonstrations
 from didact.mdp.showing import in_notebook, show
+from didact.numerics.texts import MOST_DIGITS
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -31,6 +32,7 @@ from didact.planning import (
     float_successor_features,
     solve,
 )
+from didact.planning.digits import digits_with, expected_digits, require_writable
 from didact.planning.solve import Arithmetic, is_exact_affordable
 
 EXACT_ENTRIES = 100_000
@@ -170,7 +172,7 @@ def equivalence_class(
             f"{found.n_close - found.n_settled} comparisons open. Leave plan out, or solve exactly"
         )
     shown = found.optimal & scope_states(task.mdp, scope)[:, None]
-    counts = exact_successor_features(task.mdp, found) if exact else None
+    counts = _exact_counts(task, found) if exact else None
     rows = rows_from_counts(
         counts or float_successor_features(task.mdp, found.policy), shown, feature_scales(task.mdp)
     )
@@ -182,10 +184,19 @@ def equivalence_class(
     return EquivalenceClass(task, found, rows, cone, scope, counts)
 
 
+def _exact_counts(task: Task, plan: Plan) -> ExactSuccessorFeatures:
+    """Exact successor features that a proof can hold; refused before the work where it is seen."""
+    require_writable(expected_digits(task.mdp, plan))
+    counts = exact_successor_features(task.mdp, plan)
+    require_writable(digits_with(counts))
+    return counts
+
+
 def is_affordable(task: Task, plan: Plan) -> bool:
-    """Whether exact rows are at hand soon: a proved plan and no large rational systems."""
+    """Whether exact rows are at hand soon: proved, with no large systems or long numbers."""
     small = task.mdp.n_states * task.mdp.n_features <= EXACT_ENTRIES
-    return small and plan.is_proved and is_exact_affordable(task.mdp, plan.optimal)
+    quick = small and plan.is_proved and is_exact_affordable(task.mdp, plan.optimal)
+    return quick and expected_digits(task.mdp, plan) <= MOST_DIGITS
 
 
 def demonstration_class(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Cone:

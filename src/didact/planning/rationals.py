@@ -93,14 +93,14 @@ def evaluate_exactly(
     policy[s] lists actions taken with equal probability. `payments` maps row s*A + a to its
     columns; terminal states pay those of row s*A once.
     """
-    followed = _policy_rows(model, policy)
+    followed = policy_rows(model, policy)
     solved: list[list[Any] | None] = [None] * model.n_states
     for component in components(followed, roots):
         _solve_component(model, policy, payments, followed, component, solved)
     return solved
 
 
-def _policy_rows(model: ExactModel, policy: Sequence[Sequence[int]]) -> list[Row]:
+def policy_rows(model: ExactModel, policy: Sequence[Sequence[int]]) -> list[Row]:
     """Discounted successor rows of the policy; empty for terminal states."""
     rows: list[Row] = []
     for state, actions in enumerate(policy):

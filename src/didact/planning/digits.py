@@ -1,0 +1,62 @@
+"""How long exact results will be, before the work that makes them is begun.
+
+By Cramer's rule the successor features of a dense component have its determinant below the
+fraction line, and that is about as long as the denominators of its rows together: rows that are
+equal count once, since they add no rank. Chains and small cycles are quick to solve, so that their
+results are measured instead. What is longer than `MOST_DIGITS` could not be written into a proof.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from didact.errors import Unsupported
+from didact.numerics.texts import MOST_DIGITS
+
+if TYPE_CHECKING:
+    from didact.mdp import MDP
+    from didact.planning.solve import Plan
+    from didact.planning.successor import ExactSuccessorFeatures
+
+DIGITS_PER_BIT = math.log10(2)
+PROOF_PER_COUNT = 2
+"""A proof's multipliers divide rows by rows, and are twice as long as the counts behind them."""
+
+
+def expected_digits(mdp: MDP, plan: Plan) -> int:
+    """About how many digits a proof about the policy needs, by its largest dense component."""
+    from didact.planning.rationals import components, exact_model, policy_rows
+
+    followed = policy_rows(exact_model(mdp), [plan.optimal_actions(s) for s in range(mdp.n_states)])
+    longest = 0
+    for component in components(followed, range(mdp.n_states)):
+        inside = set(component)
+        own = [[(t, w) for t, w in followed[s] if t in inside] for s in component]
+        if len(component) > 1 and not all(len(row) == 1 for row in own):
+            rows = {tuple((t, int(w.p), int(w.q)) for t, w in sorted(r, key=_state)) for r in own}
+            longest = max(longest, sum(_denominator_bits(row) for row in rows))
+    return int(longest * DIGITS_PER_BIT * PROOF_PER_COUNT)
+
+
+def _state(entry: tuple[int, Any]) -> int:
+    return entry[0]
+
+
+def _denominator_bits(row: tuple[tuple[int, int, int], ...]) -> int:
+    return math.lcm(*(below for _, _, below in row)).bit_length() - 1
+
+
+def require_writable(n_digits: int) -> None:
+    """Refuse exact work whose results could not be written down."""
+    if n_digits > MOST_DIGITS:
+        raise Unsupported(
+            f"exact numbers must have at most {MOST_DIGITS:,} digits; here they would have about "
+            f"{n_digits:,}. Round the task's numbers, or use arithmetic='float'"
+        )
+
+
+def digits_with(counts: ExactSuccessorFeatures) -> int:
+    """About how many digits a proof needs that holds these counts."""
+    longest = max((count.q.bit_length() for count in counts.states.flat), default=0)
+    return int(longest * DIGITS_PER_BIT * PROOF_PER_COUNT)

@@ -1,0 +1,91 @@
+"""Exact numbers are measured before they are made, and what no proof could hold is refused."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+import didact
+from didact.errors import Unsupported
+from didact.numerics import texts
+from didact.planning import digits, exact_successor_features
+from didact.planning.digits import digits_with, expected_digits
+
+
+def dense(n_states: int, n_digits: int, seed: int, *, same: bool = False) -> didact.Task:
+    """Every state leads on to three others; `same`: by the same row."""
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(n_states):
+        parts = [rng.randrange(1, 10**n_digits) for _ in range(3)]
+        row = [Fraction(0)] * n_states
+        for target, part in zip(rng.sample(range(n_states), 3), parts, strict=True):
+            row[target] = Fraction(part, sum(parts))
+        rows.append([rows[0][0] if same and rows else row])
+    features = [[rng.randrange(5), 1] for _ in range(n_states)]
+    return didact.Task(didact.MDP(rows, features, "0.9"), [1, -1])
+
+
+@pytest.mark.parametrize(("n_states", "n_digits"), [(6, 50), (20, 20), (40, 3)])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_expected_is_about_what_comes(n_states, n_digits, seed):
+    task = dense(n_states, n_digits, seed)
+    plan = didact.solve(task)
+    measured = digits_with(exact_successor_features(task.mdp, plan))
+    assert 0.6 * measured < expected_digits(task.mdp, plan) < 1.6 * measured
+
+
+def test_equal_rows_count_once():
+    """Where every state leads on alike, numbers stay short however many states there are."""
+    task = dense(60, 30, 1, same=True)
+    plan = didact.solve(task)
+    assert expected_digits(task.mdp, plan) < 200
+    assert digits_with(exact_successor_features(task.mdp, plan)) < 300
+
+
+def test_a_chain_expects_nothing_and_is_measured():
+    rows = [[[0] * 3], [[Fraction(1, 3), 0, Fraction(2, 3)]], [[1, 0, 0]]]
+    task = didact.Task(didact.MDP(rows, [[0], [1], [2]], "0.9", terminal=[0]), [1])
+    plan = didact.solve(task)
+    assert expected_digits(task.mdp, plan) == 0
+    assert digits_with(exact_successor_features(task.mdp, plan)) > 0
+
+
+def test_long_numbers_are_refused_before_they_are_made(monkeypatch):
+    def never(*_):
+        raise AssertionError("the work was begun")
+
+    task = dense(6, 50, 0)
+    monkeypatch.setattr(digits, "MOST_DIGITS", 300)
+    monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
+    with pytest.raises(
+        Unsupported, match=r"at most 300 digits; here they would have about [0-9]+\."
+    ):
+        didact.equivalence_class(task, arithmetic="exact")
+
+
+def test_long_numbers_of_a_chain_are_refused_before_the_cone(monkeypatch):
+    def never(*_):
+        raise AssertionError("the work was begun")
+
+    n, rng = 12, random.Random(0)
+    rows = [[[Fraction(0)] * n]]
+    for state in range(1, n):
+        share = Fraction(rng.randrange(1, 10**40), 10**40)
+        row = [Fraction(0)] * n
+        row[state - 1] += share
+        row[max(state - 2, 0)] += 1 - share
+        rows.append([row])
+    task = didact.Task(didact.MDP(rows, [[i % 3] for i in range(n)], "0.9", terminal=[0]), [1])
+    monkeypatch.setattr(digits, "MOST_DIGITS", 300)
+    monkeypatch.setattr("didact.bec.classes.rows_from_counts", never)
+    with pytest.raises(Unsupported, match="Round the task's numbers, or use arithmetic='float'"):
+        didact.equivalence_class(task, arithmetic="exact")
+
+
+def test_auto_takes_floats_where_numbers_would_be_long(monkeypatch):
+    task = dense(6, 50, 0)
+    assert didact.equivalence_class(task).counts is not None
+    monkeypatch.setattr("didact.bec.classes.MOST_DIGITS", 300)
+    assert didact.equivalence_class(task).counts is None
+    assert texts.MOST_DIGITS == 200_000
