@@ -39,7 +39,7 @@ FLOORS = {
     "mdp": ({REST}, {"exchange"}),
     "worlds": ({REST}, {"gym"}, {"registry"}, {"opening"}),
     "teaching": ({REST}, {"covers"}, {"closure", "witness"}, {"evidence", "gaps"}, {"methods"},
-                 {"bounds", "check", "teach"}, {"contradictions"}, {"rank", "select"}),
+                 {"bounds", "check", "teach"}, {"contradictions", "way_out"}, {"rank", "select"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
     "studies": ({REST}, {"paper"}, {"registry"}),
     "report": ({REST}, {"terminal", "page"}, {"studies"}),

@@ -10,6 +10,7 @@ from didact.app.verify import verify
 from didact.files.json import require_writable
 from didact.mdp import Task
 from didact.teaching import Lesson, teach
+from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.opening import open_task
 
 
@@ -20,6 +21,12 @@ class Taught:
     task: Task
     lesson: Lesson
     verified: str | None
+
+    def way_out(self) -> WayOut | None:
+        """Starts from which the lesson is complete; None where it is, or where none do it."""
+        if self.lesson.status != "partial":
+            return None
+        return way_out(self.task, self.lesson)
 
 
 def teach_source(

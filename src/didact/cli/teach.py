@@ -19,7 +19,7 @@ from didact.cli.settings import read_numbers, read_options, world_settings
 @options.horizon
 @options.cost()
 @click.option("--budget", type=click.IntRange(1), help="At most so many demonstrations.")
-@click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's.")
+@click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's; or all.")
 @click.option("--rollouts", type=click.IntRange(1), help="Sample so many from each start.")
 @options.scope()
 @options.arithmetic()
@@ -55,7 +55,7 @@ def command(
         taught = teach_source(
             world,
             parameters,
-            starts=read_numbers(starts, "--starts"),
+            starts="all" if starts == "all" else read_numbers(starts, "--starts"),
             seed=0 if seed is None else seed,
             out=out,
             **choices,
@@ -69,6 +69,13 @@ def command(
     printing.print_drawing(
         lambda width: draw_lesson(taught.task, taught.lesson, taught.verified, width=width)
     )
+    if taught.lesson.status == "partial":
+        from didact.report.verdicts import way_out_lines
+
+        with waiting("looking for a way out"):
+            found = taught.way_out()
+        for line in way_out_lines(taught.task, taught.lesson, found):
+            printing.print_line(f"  {line}")
     if out is not None:
         printing.print_line(f"  saved as {out}")
     return exit_code(taught.lesson.is_complete)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from didact.bec.rows import scope_states
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
 from didact.mdp.idle import idle_states
 from didact.teaching import Lesson, Verdict
 from didact.teaching.check import WrongPair
+from didact.teaching.way_out import AIMING, WayOut
+
+MOST_NAMED = 3
+"""States that a line names."""
 
 
 def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
@@ -31,6 +36,38 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     what = "no demonstration helps:" if n == 0 else f"{n} {_kind(lesson)} {_left(n)}"
     left = f"{len(lesson.uncovered)} of {counted(total, 'constraint')}"
     return f"{where}: NOT taught: {what} {left} open.{end}"
+
+
+def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[str]:
+    """How a lesson that is not complete becomes so: where else to begin, as checked."""
+    if found is None:
+        yield "way out: none; no further starts complete it"
+        return
+    n = len(found.lesson.demonstrations)
+    size = f"{counted(n, 'demonstration')} {'teaches' if n == 1 else 'teach'} it, checked"
+    if not found.added:
+        limits = [name for name in ("budget", "rollouts") if lesson.settings.get(name) is not None]
+        own = lesson.settings.get("teacher")
+        limits += [] if own in AIMING else [f"teacher {own}"]
+        yield f"way out: without --{' and --'.join(limits) or 'sampling'}, {size}"
+        return
+    scope = scope_states(task.mdp, lesson.settings.get("scope", "reachable"))
+    every = len(found.starts) == int(scope.sum())
+    where = "; ".join(state_words(task, state) for state in found.added[:MOST_NAMED])
+    more = len(found.added) - MOST_NAMED
+    rest = f" and {counted(more, 'other state')}" if more > 0 else ""
+    yield f"way out: begin also in {where}{rest}"
+    yield f"  --starts {'all' if every else ','.join(map(str, found.starts))}: {size}"
+
+
+def state_words(task: Task, state: int) -> str:
+    """A state as people find it: its name, or where it lies on the grid."""
+    name = shown_name(task.mdp.state_name(state))
+    if task.layout is None or not name.isdecimal():
+        return name if not name.isdecimal() else f"state {name}"
+    cells = task.layout.get("cells")
+    row, column = divmod(state if cells is None else cells[state], int(task.layout["columns"]))
+    return f"row {row + 1}, column {column + 1}"
 
 
 def n_starts(task: Task, lesson: Lesson) -> int:

@@ -81,7 +81,7 @@ def teach(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     rollouts: int | None = None,
-    starts: Iterable[int] | None = None,
+    starts: Iterable[int] | str | None = None,
     budget: int | None = None,
     closed: bool = False,
     seed: Seed = 0,
@@ -99,7 +99,8 @@ def teach(
     scope: 'reachable', to teach what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     rollouts: sample so many trajectories from each start, instead of listing all there are.
-    starts: the states where demonstrations may begin; by default those of the task.
+    starts: the states where demonstrations may begin, or 'all' that count; by default those of the
+        task.
     budget: at most so many demonstrations.
     closed: extend the lesson so that learners who plan for themselves learn it too.
     seed: of sampling and of teachers that draw: None, a whole number, or a generator.
@@ -128,10 +129,13 @@ def teach(
         instance(known, EquivalenceClass, "known", "the result of equivalence_class")
     method = _teachers.find(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)
-    steps, begin = as_horizon(task.mdp, horizon), as_starts(task.mdp, starts)
+    steps = as_horizon(task.mdp, horizon)
+    begin = None if starts == "all" else as_starts(task.mdp, starts)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    if starts is not None:
+    if begin is None:
+        begin = np.flatnonzero(scope_states(task.mdp, known.scope))
+    elif starts is not None:
         _require_in_scope(known, begin)
     elements = cover_elements(known, redundant=teacher == "scot-redundant")
     candidates = candidate_demonstrations(

@@ -8,7 +8,7 @@ adds those that no sample has.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,7 @@ class Candidates:
         return Candidates(np.concatenate(both), self.n_actions, self.horizon, self.sampled)
 
 
-def as_starts(mdp: MDP, starts: Iterable[int] | None) -> Indices:
+def as_starts(mdp: MDP, starts: Any) -> Indices:
     """Start states, ascending: those given, or all of the task's that are not terminal."""
     if starts is None:
         return np.flatnonzero((mdp.start.floats > 0) & ~mdp.terminal)

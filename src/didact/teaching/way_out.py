@@ -1,0 +1,142 @@
+"""A way out of a lesson that leaves something open: where else demonstrations would have to begin.
+
+What stays open is stated by some pair of a state and an action, so a demonstration that begins in
+that state shows it. A start is worth all that demonstrations from it can show. Starts are taken
+greedily, those that turn out to be needless are dropped again, and the lesson from them is made and
+checked before it is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.rows import scope_states
+from didact.mdp import Task, as_task
+from didact.planning import reachable_pairs
+from didact.teaching.check import check
+from didact.teaching.covers.candidates import as_horizon, as_starts
+from didact.teaching.covers.elements import Elements, cover_elements
+from didact.teaching.lesson import Lesson
+from didact.teaching.teach import teach
+
+MOST_TRIED = 400
+"""Starts that are weighed, those first that state the most."""
+
+MOST_STARTS = 20
+"""Nobody lists more; all states are advised instead."""
+
+AIMING = ("scot", "scot-redundant", "exact")
+"""Teachers that cover whatever can be covered."""
+
+
+@dataclass(frozen=True, eq=False)
+class WayOut:
+    """Starts from which a lesson is complete, and that lesson, which `check` has confirmed.
+
+    starts: all of them; every state that counts where a list would be long.
+    added: those that the task or the caller did not have; none where the starts were enough, and
+        the budget, the teacher or the number of rollouts left something open.
+    """
+
+    starts: tuple[int, ...]
+    added: tuple[int, ...]
+    lesson: Lesson
+
+
+def way_out(task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None) -> WayOut | None:
+    """How a lesson that leaves something open becomes complete; None where no starts do it.
+
+    task: what the lesson is for.
+    lesson: one of `teach` that is not complete.
+    known: the task's class, when it is at hand.
+    """
+    settings = lesson.settings
+    if known is None:
+        how = {name: settings.get(name) for name in ("scope", "arithmetic") if settings.get(name)}
+        known = lesson.known or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
+    own = as_starts(task.mdp, settings.get("starts")).tolist()
+    added = _added_starts(known, own, settings.get("horizon"))
+    if added is None:
+        return None
+    starts = sorted({*own, *added})
+    if added and len(starts) > MOST_STARTS:
+        starts = np.flatnonzero(scope_states(task.mdp, known.scope)).tolist()
+    again = teach(task, known=known, **_settings(settings, starts))
+    if not (again.is_complete and check(task, again.demonstrations, known=known).teaches):
+        return None
+    return WayOut(tuple(starts), tuple(added), again)
+
+
+def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
+    """How the lesson was made, without what limits it: no budget, no chance."""
+    teacher = settings.get("teacher")
+    return {
+        "teacher": teacher if teacher in AIMING else "scot",
+        "horizon": settings.get("horizon"),
+        "cost": "pairs" if settings.get("cost") == "pairs" else "demonstrations",
+        "closed": bool(settings.get("closed")),
+        "seed": settings.get("seed") or 0,
+        "starts": list(starts),
+    }
+
+
+def _added_starts(
+    known: EquivalenceClass, own: Sequence[int], horizon: int | None
+) -> list[int] | None:
+    """Few states to begin in besides; None where what stays open cannot be shown at all."""
+    elements = cover_elements(known)
+    steps = as_horizon(known.task.mdp, horizon)
+    offered = _shown_from(elements, own, steps)
+    missing = elements.everything & ~elements.closure(offered)
+    if not missing:
+        return []
+    n_actions = known.task.mdp.n_actions
+    states = [pair // n_actions for pair in elements.pairs_for(missing)]
+    ranked = sorted(set(states), key=lambda s: (-states.count(s), s))[:MOST_TRIED]
+    worth = {state: _shown_from(elements, [state], steps) for state in ranked}
+    added = _greedy(elements, offered, worth)
+    return None if added is None else _needed(elements, offered, worth, added)
+
+
+def _shown_from(elements: Elements, starts: Iterable[int], horizon: int) -> int:
+    """What demonstrations from these states can state, as the bits of an integer."""
+    mdp, plan = elements.known.task.mdp, elements.known.plan
+    begin = np.zeros(mdp.n_states, dtype=np.bool_)
+    begin[list(starts)] = True
+    visited = reachable_pairs(mdp, plan.optimal, horizon=horizon, starts=begin).ravel()
+    pairs, bits = elements.stating_pairs
+    stated = 0
+    for bit in set(bits[visited[pairs]].tolist()):
+        stated |= 1 << bit
+    return stated
+
+
+def _greedy(elements: Elements, offered: int, worth: dict[int, int]) -> list[int] | None:
+    """States until everything is covered, each the one that covers most of what is left."""
+    added: list[int] = []
+    while elements.closure(offered) != elements.everything:
+        best = max(worth, key=lambda s: ((offered | worth[s]).bit_count(), -s), default=None)
+        if best is None or not worth[best] & ~offered:
+            return None
+        added.append(best)
+        offered |= worth[best]
+    return added
+
+
+def _needed(
+    elements: Elements, offered: int, worth: dict[int, int], added: Sequence[int]
+) -> list[int]:
+    """The added states without those whose part the others show as well."""
+    kept = list(added)
+    for state in added:
+        rest = offered
+        for other in kept:
+            rest |= 0 if other == state else worth[other]
+        if elements.closure(rest) == elements.everything:
+            kept.remove(state)
+    return sorted(kept)
