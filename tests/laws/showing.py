@@ -61,7 +61,11 @@ def pairs_within(drawn: Drawn, oracle: Oracle, starts: Iterable[int], horizon: i
     return found
 
 
-def episodes(drawn: Drawn, oracle: Oracle, start: int, horizon: int) -> set[frozenset[Pair]]:
+MOST_WALKS = 500
+"""Of more walks the sets that they show are not followed."""
+
+
+def episodes(drawn: Drawn, oracle: Oracle, start: int, horizon: int) -> set[frozenset[Pair]] | None:
     """The sets of pairs that demonstrations from a start can show; those within others left out."""
     frontier, seen = {(start, frozenset[Pair]())}, set()
     for _ in range(horizon):
@@ -71,6 +75,8 @@ def episodes(drawn: Drawn, oracle: Oracle, start: int, horizon: int) -> set[froz
                 wider = shown | {(s, a)}
                 following |= {(t, wider) for t in drawn.moves[s][a]}
         seen |= following
+        if len(seen) > MOST_WALKS:
+            return None
         if following <= frontier:
             break
         frontier = following

@@ -99,8 +99,10 @@ def check_episodes(drawn: Drawn, oracle: Oracle, task, row: didact.Difficulty, e
         return
     assert implied.all(shown)
     assert not row.loss
-    sets = {e for s in drawn.starts for e in episodes(drawn, oracle, s, min(horizon, 40))}
-    sets = [e for e in sets if implied.rows(e)]
+    found = [episodes(drawn, oracle, s, min(horizon, 40)) for s in drawn.starts]
+    if None in found:
+        return
+    sets = [e for e in frozenset().union(*found) if implied.rows(e)]
     if len(sets) <= MOST_EPISODES:
         smallest = fewest(sets, implied)
         assert row.fewest_demonstrations <= smallest <= row.n_demonstrations
@@ -135,11 +137,11 @@ def test_six_hundred_rows(chunk):
 
 
 def test_rows_are_sorted_by_what_was_found():
-    rows = didact.rank({f"model {n}": draw(n)[0].task() for n in range(20)})
+    rows = didact.rank({f"model {n}": draw(n)[0].task() for n in range(8)})
     keys = [
         (row.status == "complete", -row.n_pairs, -row.n_demonstrations, -row.n_facets,
          -row.n_states, row.name)
         for row in rows
     ]  # fmt: skip
     assert keys == sorted(keys)
-    assert len({row.name for row in rows}) == 20
+    assert len({row.name for row in rows}) == 8

@@ -56,7 +56,12 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
         "lengths": np.array([len(d) for d in belief.demonstrations], dtype=np.int64),
     }
     content = io.BytesIO()
-    np.savez(content, **arrays)  # NumPy before 2.2 takes allow_pickle for one more array
+    try:
+        np.savez(content, **arrays)  # NumPy before 2.2 takes allow_pickle for one more array
+    except ValueError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # the archive was open when it came
+            raise KeyboardInterrupt from None
+        raise
     write_bytes(content.getvalue(), path)
 
 
