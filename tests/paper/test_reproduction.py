@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from didact.plots.studies import pictures
+from didact.report.studies.page import index_page
 from didact.report.studies.reports import StudyReport, report_csv, report_markdown, report_records
 from didact.studies import find_study
 from didact.studies.attempts import attempt
@@ -51,6 +52,17 @@ def test_figures_show_the_records(name):
         for one, other in zip(ours, theirs, strict=True):
             assert one == pytest.approx(other, abs=1.0)
         assert (FOLDER / f"{figure.name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_is_laid_out_by_the_template():
+    """Every line but those on seconds, which records do not have, and those of the pictures."""
+    there = (FOLDER / "index.html").read_text(encoding="utf-8").splitlines()
+    made = index_page([kept(name) for name in BUILT_IN], {}, {}).splitlines()
+    missing = [line for line in made if line not in set(there)]
+    counts = [line for line in missing if " of " in line and line.endswith(" claims hold</li>")]
+    runs = [line for line in missing if line.endswith(" trials. No run was finished.</p>")]
+    assert missing == [*counts, *runs]
+    assert len(counts) <= len(BUILT_IN) == len(runs)
 
 
 def texts_in(svg):
