@@ -6,7 +6,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from didact.mdp.exchange.recordings import Recording, save_recording
+from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.planning import rollout
 from didact.teaching import teach
 from didact.worlds import make
 from tests.command_line import refused
@@ -32,10 +33,11 @@ def test_the_dataset_alone_says_it_all(didact, dataset):
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert lines[0] == (
-        f"random-grid 6x6, seed 2: {dataset + 5} episodes: {dataset} of them are enough."
+        f"random-grid 6x6, seed 2: {dataset + 5} episodes, 3 with wrong steps: {dataset} of them "
+        "are enough."
     )
     assert "  episode 0: " in answer.out
-    assert "  contradicting (" in answer.out
+    assert "  wrong steps (3), left out:" in answer.out
     assert " is not optimal, " in answer.out
     assert "still missing" not in answer.out
 
@@ -75,6 +77,27 @@ def test_chosen_episodes_can_be_a_dataset_again(didact, dataset):
     assert (again["teaches"], again["redundant"], again["contradicting"]) == (True, [], [])
 
 
+def test_parts_of_one_long_episode_are_written_as_demonstrations(didact, tmp_path):
+    """Somebody wanders for 200 steps: what is right of it is chosen, in several parts."""
+    task = make("random-grid", size=6, n_features=5, seed=2)
+    anything = np.full((36, 4), 0.25)
+    walk = rollout(task.mdp, anything, horizon=200, rng=np.random.default_rng(1))
+    save_recording(Recording((walk,), task=task), tmp_path / "walk.jsonl")
+    answer = didact("select", "walk.jsonl", "--out", "right.csv", "--json")
+    document = json.loads(answer.out)
+    assert set(document["chosen"]) == {0}
+    assert len(document["chosen"]) > 1
+    written = load_recording(tmp_path / "right.csv")
+    assert written.episodes == tuple(range(len(document["chosen"])))
+    parts = [(p["step"], p["step"] + p["n_steps"]) for p in document["segments"]]
+    assert [d.pairs for d in written.demonstrations] == [walk.pairs[a:b] for a, b in parts]
+    lines = didact("select", "walk.jsonl").out.splitlines()
+    assert lines[0].startswith("random-grid 6x6, seed 2: 1 episode, 1 with wrong steps: ")
+    assert f"{len(parts)} of their right segments" in lines[0]
+    assert f"  episode 0, step{'s' if parts[0][1] - parts[0][0] > 1 else ''} " in lines[1]
+    assert any(line.strip().endswith("more wrong steps)") for line in lines)
+
+
 def test_other_formats_and_methods(didact, dataset):
     for name in ("folder", "grid.jsonl"):
         assert didact("select", "grid-v0", "--out", name).code == 0
@@ -103,7 +126,8 @@ def test_a_dataset_that_others_recorded(didact):
     assert document["n_episodes"] == 3
     assert [c["episode"] for c in document["contradicting"]] == [2]
     assert document["contradicting"][0]["step"] == 0
-    assert sorted(document["chosen"] + document["redundant"]) == [0, 1]
+    assert [w["episode"] for w in document["wrong"]] == [2]
+    assert sorted(document["chosen"] + document["redundant"]) == [0, 1, 2]
     slippery = didact("select", "lake-v0", "--task", "FrozenLake-v1", "--json")
     assert len(json.loads(slippery.out)["contradicting"]) == 3
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from fractions import Fraction
 
 import gymnasium
 import pytest
@@ -257,13 +258,26 @@ def test_a_suboptimal_action_is_named_with_what_contradicts_it(didact, tmp_path)
     answer = didact("check", "six-cell", path, "--proof")
     assert (answer.code, answer.err) == (3, "")
     assert answer.out.splitlines() == [
-        "six-cell: 2 demonstrations do NOT teach it.",
+        "six-cell: 2 demonstrations, 1 wrong step of 5: the right steps alone teach it. "
+        "Proof verified.",
         "demonstration 2, step 1: down in 1 is not optimal, left is better by 1.54",
         "    it contradicts what is shown elsewhere: down in 2",
+        "closed: learners that plan for themselves learn it too",
     ]
     told = json.loads(didact("check", "six-cell", path, "--json").out)
     assert told["teaches"] is False
     assert told["wrong"][0]["contradicted_by"] == [[2, 1]]
+    assert (told["right_teaches"], told["n_steps"]) == (True, 5)
+    assert told["wrong"][0]["gap"] == pytest.approx(float(Fraction(told["wrong"][0]["exact_gap"])))
+    assert told["segments"] == [{"demonstration": 0, "step": 0, "n_steps": 4}]
+    path.write_text(json.dumps([[[2, 2], [1, 2]]]))
+    answer = didact("check", "six-cell", path, "--proof")
+    assert (answer.code, answer.verdict) == (
+        3,
+        "six-cell: 1 demonstration, 1 wrong step of 2: the right steps alone do NOT teach it. "
+        "Proof verified.",
+    )
+    assert "weights that fit the right steps and are wrong" in answer.out
 
 
 def test_check_as_json(didact, lesson):

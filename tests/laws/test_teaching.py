@@ -194,7 +194,8 @@ def assert_check(task: Task, oracle: Oracle, known: EquivalenceClass, lesson: Le
     state, action = worse[len(lesson.demonstrations) % len(worse)]
     spoiled = check(task, [*lesson.demonstrations, [(state, action)]], known=known)
     assert not spoiled.teaches
-    assert spoiled.proof is None
+    assert spoiled.proof == verdict.proof
+    assert spoiled.right_teaches == verdict.teaches
     (wrong,) = spoiled.wrong
     assert (wrong.demonstration, wrong.step) == (len(lesson.demonstrations), 0)
     assert (wrong.state, wrong.action, wrong.better) == (state, action, oracle.optimal[state][0])

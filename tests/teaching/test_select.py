@@ -12,6 +12,7 @@ from didact.errors import InvalidModel, InvalidParameter
 from didact.mdp import MDP, Demonstration, Task
 from didact.planning import rollout, solve
 from didact.teaching import check, teach
+from didact.teaching.segments import right_segments
 from didact.teaching.select import select
 from didact.worlds import gridworld, make
 from tests.models import tasks
@@ -40,16 +41,24 @@ def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, 
     shown = recorded(task, seed, n)
     known = equivalence_class(task)
     found = select(task, shown, budget=budget, method=method, known=known)
-    lists = [*found.chosen, *found.left_out, *found.redundant]
-    lists += [c.episode for c in found.contradicting]
-    assert sorted(lists) == list(range(n))
+    segments = right_segments(known, shown)
+    wrong = {c.episode for c in found.contradicting}
+    used = {*found.chosen, *found.left_out}
+    assert used.isdisjoint(found.redundant)
+    assert used.union(found.redundant) == {segment.demonstration for segment in segments}
+    assert used.union(found.redundant, wrong) == set(range(n))
+    assert set(found.chosen) & set(found.left_out) <= wrong
+    assert len(set(found.segments)) == len(found.segments)
+    assert set(found.segments) <= set(segments)
+    assert found.chosen == tuple(segment.demonstration for segment in found.segments)
     assert budget is None or len(found.chosen) <= budget
-    verdict = check(task, [shown[i] for i in found.chosen], known=known)
+    verdict = check(task, found.demonstrations, known=known)
     assert not verdict.wrong
     assert (found.teaches, verdict.n_open) == (verdict.teaches, found.n_elements - found.n_covered)
     assert len(found.missing) == verdict.n_open
     assert sum(found.gains) == found.n_covered
-    assert found.demonstrations == tuple(shown[i] for i in found.chosen)
+    assert found.demonstrations == tuple(segment.shown for segment in found.segments)
+    assert found.wrong == check(task, shown, known=known).wrong
 
 
 @settings(max_examples=100, deadline=None)
@@ -59,21 +68,27 @@ def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget)
     shown = recorded(task, seed, n)
     known = equivalence_class(task)
     found = select(task, shown, budget=budget, known=known)
-    chosen = [shown[i] for i in found.chosen]
+    chosen, segments = list(found.demonstrations), right_segments(known, shown)
     alone = demonstration_class(known, chosen)
+
+    def with_all_of(number):
+        right = [segment.shown for segment in segments if segment.demonstration == number]
+        return demonstration_class(known, [*chosen, *right])
+
     for number in found.redundant:
-        assert demonstration_class(known, [*chosen, shown[number]]).equals(alone)
+        assert with_all_of(number).equals(alone)
     for number in found.left_out:
-        assert not demonstration_class(known, [*chosen, shown[number]]).equals(alone)
+        assert not with_all_of(number).equals(alone)
     if budget is None:
         assert found.left_out == ()
-        usable = [i for i in range(n) if i not in {c.episode for c in found.contradicting}]
-        assert demonstration_class(known, [shown[i] for i in usable]).equals(alone)
+        everything = [segment.shown for segment in segments]
+        assert demonstration_class(known, everything).equals(alone)
 
 
 def assert_cheapest(task, shown, cost):
-    """No subset that implies all that was recorded costs less than the chosen."""
+    """No set of right segments that implies all that was recorded costs less than the chosen."""
     known = equivalence_class(task)
+    recorded_ones, shown = shown, [segment.shown for segment in right_segments(known, shown)]
     price = len if cost == "pairs" else lambda episode: 1
     everything = demonstration_class(known, shown)
     implying = [
@@ -82,7 +97,7 @@ def assert_cheapest(task, shown, cost):
         for part in itertools.combinations(range(len(shown)), size)
         if demonstration_class(known, [shown[i] for i in part]).equals(everything)
     ]
-    found = select(task, shown, method="exact", cost=cost, known=known)
+    found = select(task, recorded_ones, method="exact", cost=cost, known=known)
     assert demonstration_class(known, found.demonstrations).equals(everything)
     assert sum(map(price, found.demonstrations)) == min(implying)
     assert found.left_out == ()
@@ -93,7 +108,7 @@ def assert_cheapest(task, shown, cost):
 @given(recordings, st.sampled_from(["demonstrations", "pairs"]))
 def test_the_exact_method_takes_as_few_as_brute_force(given_case, cost):
     task, seed, n = given_case
-    assert_cheapest(task, recorded(task, seed, n, astray=0.0), cost)
+    assert_cheapest(task, recorded(task, seed, min(n, 4), astray=0.3), cost)
 
 
 @pytest.mark.slow
@@ -109,7 +124,7 @@ def test_the_exact_method_takes_as_few_as_brute_force_on_hundreds_of_recordings(
             branching=2,
             seed=seed,
         )
-        shown = recorded(task, seed, int(rng.integers(1, 7)), astray=0.0)
+        shown = recorded(task, seed, int(rng.integers(1, 7)), astray=0.2 * (seed % 2))
         found = assert_cheapest(task, shown, ("demonstrations", "pairs")[seed % 2])
         n_open += not found.teaches
     assert n_open > 100
@@ -188,6 +203,22 @@ def test_who_contradicts_whom():
     assert set(contradiction.against) <= {0, 1, 2}
 
 
+def test_one_wrong_step_discards_no_episode():
+    """Up from the corner is a detour; what comes after it teaches the six cells all the same."""
+    task = make("six-cell")
+    detour = [(5, 0), (2, 1), (5, 2), (4, 2), (3, 0)]
+    found = select(task, [detour, [(2, 2)]], episodes=[3, 5])
+    assert (found.teaches, found.chosen, found.redundant) == (True, (3,), ())
+    assert [(s.demonstration, s.step, len(s.shown)) for s in found.segments] == [(3, 1, 4)]
+    assert [(w.demonstration, w.step) for w in found.wrong] == [(3, 0), (5, 0)]
+    assert [(row["verdict"], row["n_wrong"]) for row in found.to_records()] == [
+        ("chosen", 1), ("contradicting", 1),
+    ]  # fmt: skip
+    told = found.to_dict()
+    assert told["segments"] == [{"episode": 3, "step": 1, "n_steps": 4}]
+    assert [(w["episode"], w["step"]) for w in told["wrong"]] == [(3, 0), (5, 0)]
+
+
 def test_a_budget_leaves_out_and_says_so():
     task = make("random-grid", size=6, n_features=5, seed=2)
     shown = teach(task, horizon=1).demonstrations
@@ -232,6 +263,7 @@ def test_numbers_are_the_callers():
     long = teach(task).demonstrations[0]
     found = select(task, [[(1, 1)], long], episodes=[40, 7])
     assert (found.chosen, found.redundant) == ((7,), ())
+    assert [(w.demonstration, w.step) for w in found.wrong] == [(40, 0)]
     assert [c.episode for c in found.contradicting] == [40]
     document = found.document()
     assert (document["chosen"], document["teaches"]) == ([7], True)

@@ -31,8 +31,11 @@ class Checked:
         return {
             "task": self.task.name,
             "teaches": verdict.teaches,
+            "right_teaches": verdict.right_teaches,
             "n_demonstrations": self.n_demonstrations,
-            "wrong": [vars(pair) for pair in verdict.wrong],
+            "n_steps": verdict.n_steps,
+            "wrong": verdict.to_records(),
+            "segments": [segment.to_dict() for segment in verdict.segments],
             "witness": number_texts(verdict.witness),
             "loss": verdict.loss,
             "missing": None if verdict.missing is None else list(verdict.missing),
@@ -59,7 +62,8 @@ def check_source(
 ) -> Checked:
     """Whether the demonstrations in a file teach the task that `source` names.
 
-    proof: also run the independent checker on the proof in a lesson file, or on a fresh one.
+    proof: also run the independent checker on the proof in a lesson file, or on a fresh one, which
+    is about the right steps alone where some are wrong.
     scope: by default that of a lesson file, else 'reachable'.
     """
     task = open_task(source, parameters)
@@ -74,7 +78,7 @@ def check_source(
         verified = verify(task, lesson)
     if proof and verdict.proof is not None and (own is None or own["scope"] != asked):
         verified = verify(task, verdict.proof)  # a proof about other states does not answer
-    elif proof and own is None and not verdict.wrong:
+    elif proof and own is None:
         raise ProofFailed("there is no proof to check: floats prove nothing")
     return Checked(task, verdict, len(shown), verified)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from didact.app.convert import Converted, open_recording, require_task, write_recording
@@ -46,5 +46,16 @@ def select_source(
     selection = select(task, recording.demonstrations, episodes=recording.episodes, **settings)
     written = None
     if target is not None:
-        written = write_recording(recording.part(selection.chosen), target, None, force)
+        written = write_recording(_kept(recording, selection), target, None, force)
     return Selected(task, recording, selection, written)
+
+
+def _kept(recording: Recording, selection: Selection) -> Recording:
+    """The chosen ones by the numbers of their episodes; anew where two are of the same episode."""
+    numbers = selection.chosen
+    are_whole = len(set(numbers)) == len(numbers)
+    return replace(
+        recording,
+        demonstrations=selection.demonstrations,
+        episodes=numbers if are_whole else tuple(range(len(numbers))),
+    )

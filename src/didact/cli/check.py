@@ -34,8 +34,10 @@ def command(
 ) -> int:
     """Say whether the DEMONSTRATIONS in a file teach WORLD.
 
-    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Exit
-    code 0: they teach it; 3: they do not; 4: the proof failed.
+    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Where
+    steps are wrong, they are listed with what they cost, and the verdict is about the right steps
+    alone. Exit code 0: all steps are right and they teach it; 3: they do not, or some steps are
+    wrong; 4: the proof failed.
     """
     from didact.app.check import check_source
     from didact.cli.progress import waiting

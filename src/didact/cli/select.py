@@ -15,7 +15,9 @@ from didact.cli.settings import read_settings
 @click.argument("dataset")
 @click.option("--task", "world", metavar="WORLD", help="The task, where DATASET does not say it.")
 @options.parameters
-@click.option("--budget", type=click.IntRange(1), help="At most so many episodes.")
+@click.option(
+    "--budget", type=click.IntRange(1), help="At most so many episodes, or parts of them."
+)
 @options.choice(
     "--method", ("greedy", "exact"), "exact: the fewest that show all that was recorded."
 )
@@ -29,8 +31,9 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.
 
     DATASET is a Minari dataset on this machine, a folder that imitation reads, or a file in JSON,
-    JSON lines or CSV. Minari's filter_episodes takes the numbers. Exit code 0: the chosen episodes
-    teach the task; 3: something stays open.
+    JSON lines or CSV. Minari's filter_episodes takes the numbers. Where an episode has wrong
+    steps, these are listed with what they cost, and the right ones before and after them are used
+    alone. Exit code 0: what is chosen teaches the task; 3: something stays open.
     """
     from didact.app.select import select_source
     from didact.cli.progress import waiting

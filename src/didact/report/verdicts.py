@@ -10,11 +10,13 @@ from didact.inputs import counted, shown_name
 from didact.mdp import Task
 from didact.mdp.idle import idle_states
 from didact.teaching import Lesson, Verdict
-from didact.teaching.check import WrongPair
+from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
 
 MOST_NAMED = 3
 """States that a line names."""
+MOST_WRONG = 12
+"""Wrong steps that are told one by one."""
 
 
 def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
@@ -114,18 +116,26 @@ def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) ->
     if verdict.teaches:
         lines = [f"{name} {'teaches' if n == 1 else 'teach'} it.{end}"]
         return [*lines, closed_words(verdict.closed)]
-    if verdict.n_close_calls and not verdict.wrong and verdict.missing is None:
-        up_to = close_calls(verdict.n_close_calls)
-        return [f"{name} {'teaches' if n == 1 else 'teach'} it {up_to}.{end}"]
-    lines = [f"{name} {'does' if n == 1 else 'do'} NOT teach it.{end}"]
-    for pair in verdict.wrong:
+    if verdict.wrong:
+        name += f", {counted(len(verdict.wrong), 'wrong step')} of {verdict.n_steps}: the right"
+        name, n = f"{name} steps alone", 2
+    up_to = f" {close_calls(verdict.n_close_calls)}" if verdict.n_close_calls else ""
+    if verdict.missing is None:
+        lines = [f"{name} {'teaches' if n == 1 else 'teach'} it{up_to}.{end}"]
+    else:
+        lines = [f"{name} {'does' if n == 1 else 'do'} NOT teach it.{end}"]
+    for pair in verdict.wrong[:MOST_WRONG]:
         lines += _wrong_lines(task, pair)
+    if len(verdict.wrong) > MOST_WRONG:
+        lines.append(f"({counted(len(verdict.wrong) - MOST_WRONG, 'more wrong step')})")
+    if verdict.right_teaches:
+        lines.append(closed_words(verdict.closed))
     if verdict.missing is not None and verdict.witness is not None:
         lines.append(
             f"open: {statement_words(task, *verdict.missing)}: {verdict.missing_words} "
             f"({verdict.n_open} of {verdict.n_facets + verdict.n_equalities} constraints)"
         )
-        lines.append(witness_line(task, verdict.witness, verdict.loss))
+        lines.append(witness_line(task, verdict.witness, verdict.loss, bool(verdict.wrong)))
     return lines
 
 
@@ -161,10 +171,13 @@ def statement_words(task: Task, state: int, action: int, other: int) -> str:
     return f"{shown_name(task.mdp.action_name(action))} against {against} in {where}"
 
 
-def witness_line(task: Task, witness: Sequence[Any], loss: float | None) -> str:
-    """Weights that fit what was shown and are wrong, with the loss."""
+def witness_line(
+    task: Task, witness: Sequence[Any], loss: float | None, only_right: bool = False
+) -> str:
+    """Weights that fit what was shown, or the right steps of it, and are wrong; with the loss."""
     named = ", ".join(
         f"{shown_name(task.mdp.feature_name(i))} {float(w):.3g}" for i, w in enumerate(witness)
     )
     cost = "" if loss is None else f"; a learner that believes them loses up to {loss:.3g}"
-    return f"weights that fit all of it and are wrong: {named}{cost}"
+    fit = "the right steps" if only_right else "all of it"
+    return f"weights that fit {fit} and are wrong: {named}{cost}"

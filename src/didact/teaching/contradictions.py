@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from didact.bec.classes import EquivalenceClass
 from didact.mdp import Demonstration
-from didact.teaching.check import WrongPair, check
+from didact.teaching.segments import WrongPair
 
 
 @dataclass(frozen=True)
@@ -31,37 +30,29 @@ class Contradiction:
 
 
 def contradictions(
-    known: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
+    wrong: Sequence[WrongPair], recorded: Sequence[Demonstration], numbers: Sequence[int]
 ) -> tuple[Contradiction, ...]:
-    """One for each episode that shows an action which is not optimal."""
-    optimal = known.plan.optimal
-    if all(optimal[state, action] for d in recorded for state, action in d):
-        return ()
-    judged = _judged(known, recorded)
+    """One for each episode that shows an action which is not optimal.
+
+    wrong: all such steps, by the numbers of their episodes.
+    """
+    by_episode: dict[int, list[WrongPair]] = {}
+    for step in wrong:
+        by_episode.setdefault(step.demonstration, []).append(step)
     first_with: dict[tuple[int, int], int] = {}
-    for number, demonstration in zip(numbers, recorded, strict=True):
-        for pair in demonstration:
-            first_with.setdefault(pair, number)
-    found = []
-    for number, demonstration in zip(numbers, recorded, strict=True):
-        wrong = [(step, pair) for step, pair in enumerate(demonstration) if pair in judged]
-        if wrong:
-            step, pair = wrong[0]
-            pairs = [p for _, shown_pair in wrong for p in judged[shown_pair].contradicted_by]
-            against = sorted({first_with[p] for p in pairs} - {number})
-            about = judged[pair]
-            found.append(
-                Contradiction(
-                    number, step, *pair, about.better, about.gap, len(wrong), tuple(against)
-                )
-            )
-    return tuple(found)
+    if wrong:
+        for number, demonstration in zip(numbers, recorded, strict=True):
+            for pair in demonstration:
+                first_with.setdefault(pair, number)
+    return tuple(_contradiction(steps, first_with) for steps in by_episode.values())
 
 
-def _judged(
-    known: EquivalenceClass, recorded: Sequence[Demonstration]
-) -> Mapping[tuple[int, int], WrongPair]:
-    """What `check` says of each distinct pair that is not optimal."""
-    distinct = sorted({pair for demonstration in recorded for pair in demonstration})
-    verdict = check(known.task, [Demonstration([pair]) for pair in distinct], known=known)
-    return {(w.state, w.action): w for w in verdict.wrong}
+def _contradiction(
+    steps: Sequence[WrongPair], first_with: Mapping[tuple[int, int], int]
+) -> Contradiction:
+    """What is wrong with an episode, from its wrong steps and who first shows other pairs."""
+    first = steps[0]
+    speaking = {first_with[pair] for step in steps for pair in step.contradicted_by}
+    against = tuple(sorted(speaking - {first.demonstration}))
+    about = (first.state, first.action, first.better, first.gap)
+    return Contradiction(first.demonstration, first.step, *about, len(steps), against)

@@ -1,7 +1,8 @@
 """Which recorded episodes teach a task: the best few, the redundant, the contradicting, the gaps.
 
 Episodes are the candidates of a set cover of the facets, as in SCOT; nothing is demonstrated anew.
-An episode that shows an action which is not optimal contradicts the task and is never chosen.
+A step that is not optimal contradicts the task and is never chosen; the right steps before and
+after it are candidates of their own (see `segments`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
 from didact.teaching.methods.exact import exact_minimum
 from didact.teaching.methods.scot import greedy_picks
+from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 
 METHODS = ("greedy", "exact")
 
@@ -44,20 +46,24 @@ METHODS = ("greedy", "exact")
 class Selection:
     """Which episodes teach a task; all lists hold episode numbers.
 
+    Where an episode has wrong steps, the right ones before and after them are chosen alone.
+
     task_name: of the task.
     n_episodes: how many there were to choose from.
-    chosen: in the order to show them.
+    chosen: in the order to show them; an episode stands once for each of its `segments`.
     gains: how many facets and equalities each newly covers, 0 where it only narrows what stays
         open.
-    left_out: would add something, but the budget is spent.
-    redundant: all that they say follows from the chosen.
-    contradicting: show an action that is not optimal.
+    left_out: some of their right steps would add something, but the budget is spent.
+    redundant: all that their right steps say follows from the chosen.
+    contradicting: show an action that is not optimal; their right steps are used all the same.
     missing: what the chosen leave open, with the reason 'budget' (a left-out episode shows it) or
         'not recorded'.
     n_covered: how many facets and equalities the chosen cover.
     n_elements: how many there are.
     verdict: what `check` says of the chosen.
     demonstrations: the chosen ones themselves.
+    segments: where each chosen one stands in its episode (`step`); whole where nothing is wrong.
+    wrong: every recorded step that is not optimal, with what it costs, by episode number.
     """
 
     task_name: str
@@ -72,23 +78,34 @@ class Selection:
     n_elements: int
     verdict: Verdict
     demonstrations: tuple[Demonstration, ...] = field(repr=False)
+    segments: tuple[Segment, ...] = field(repr=False)
+    wrong: tuple[WrongPair, ...] = field(repr=False)
 
     _repr_html_ = in_notebook("selection")
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each episode: its number, what becomes of it, what it newly covers.
 
-        verdict: 'chosen', 'redundant', 'contradicting' or 'left out'.
+        verdict: 'chosen' where some of it is, else 'left out', 'redundant', or 'contradicting'
+        where no step is right. n_wrong: how many steps are not optimal.
         """
-        gains = dict(zip(self.chosen, self.gains, strict=True))
+        gains = dict.fromkeys(self.chosen, 0)
+        for number, gain in zip(self.chosen, self.gains, strict=True):
+            gains[number] += gain
+        n_wrong = {c.episode: c.n_wrong for c in self.contradicting}
         verdicts = {
-            **dict.fromkeys(self.left_out, "left out"),
+            **dict.fromkeys(n_wrong, "contradicting"),
             **dict.fromkeys(self.redundant, "redundant"),
-            **{c.episode: "contradicting" for c in self.contradicting},
+            **dict.fromkeys(self.left_out, "left out"),
             **dict.fromkeys(self.chosen, "chosen"),
         }
         return [
-            {"episode": number, "verdict": verdict, "new_constraints": gains.get(number, 0)}
+            {
+                "episode": number,
+                "verdict": verdict,
+                "new_constraints": gains.get(number, 0),
+                "n_wrong": n_wrong.get(number, 0),
+            }
             for number, verdict in sorted(verdicts.items())
         ]
 
@@ -111,12 +128,17 @@ class Selection:
             "teaches": self.teaches,
             "n_episodes": self.n_episodes,
             "chosen": list(self.chosen),
+            "segments": [
+                {"episode": s.demonstration, "step": s.step, "n_steps": len(s.shown)}
+                for s in self.segments
+            ],
             "gains": list(self.gains),
             "n_covered": self.n_covered,
             "n_elements": self.n_elements,
             "left_out": list(self.left_out),
             "redundant": list(self.redundant),
             "contradicting": [{**vars(c), "against": list(c.against)} for c in self.contradicting],
+            "wrong": [_by_episode(wrong.to_dict()) for wrong in self.wrong],
             "missing": [vars(missing) for missing in self.missing],
             "witness": number_texts(verdict.witness),
             "loss": verdict.loss,
@@ -135,6 +157,11 @@ class Selection:
         return show("plot of a selection", self, ax, **style)
 
 
+def _by_episode(record: dict[str, Any]) -> dict[str, Any]:
+    """A record whose demonstration is an episode, and called so."""
+    return {"episode" if name == "demonstration" else name: v for name, v in record.items()}
+
+
 def select(
     task: Task,
     demonstrations: Any,
@@ -151,7 +178,8 @@ def select(
 
     task: what they should teach.
     demonstrations: lists of (state, action) or (observation, action) pairs, a recording, or the
-        path of a file; those outside the scope are refused.
+        path of a file; those outside the scope are refused. Wrong steps are named with what they
+        cost, and the right ones before and after them are used alone.
     budget: choose at most so many.
     method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
         or shortest, from which all that was recorded follows).
@@ -169,27 +197,30 @@ def select(
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     _require_in_scope(known, recorded, numbers)
-    contradicting = contradictions(known, recorded, numbers)
-    bad = {contradiction.episode for contradiction in contradicting}
-    usable = [i for i, number in enumerate(numbers) if number not in bad]
-    problem = _problem(known, [recorded[i] for i in usable], cost, most)
-    picked, adding = _picked(problem, [recorded[i] for i in usable], method)
+    segments = right_segments(known, recorded, numbers)
+    usable = [segment.shown for segment in segments]
+    problem = _problem(known, usable, cost, most)
+    picked, adding = _picked(problem, usable, method)
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
-    names = [numbers[i] for i in usable]
-    shown_ones = tuple(recorded[usable[place]] for place in picked)
+    names = [segment.demonstration for segment in segments]
+    used = {names[place] for place in (*picked, *adding)}
+    shown_ones = tuple(usable[place] for place in picked)
+    wrong = wrong_steps(known, recorded, numbers)
     return Selection(
         task_name=task.name,
         n_episodes=len(recorded),
         chosen=tuple(names[place] for place in picked),
         gains=coverage.gains,
-        left_out=tuple(names[place] for place in adding),
-        redundant=tuple(name for i, name in enumerate(names) if i not in {*picked, *adding}),
-        contradicting=contradicting,
+        left_out=tuple(dict.fromkeys(names[place] for place in adding)),
+        redundant=tuple(dict.fromkeys(name for name in names if name not in used)),
+        contradicting=contradictions(wrong, recorded, numbers),
         missing=_missing(problem, coverage.covered),
         n_covered=coverage.covered.bit_count(),
         n_elements=problem.n_elements,
         verdict=check(task, shown_ones, known=known),
         demonstrations=shown_ones,
+        segments=tuple(segments[place] for place in picked),
+        wrong=wrong,
     )
 
 

@@ -103,7 +103,8 @@ def lesson_table(lesson: Lesson) -> str:
 
 def verdict_fragment(verdict: Verdict) -> str:
     """Whether demonstrations teach, and what is wrong with them."""
-    title = "They teach it." if verdict.teaches else "They do NOT teach it."
+    them = "The right steps alone" if verdict.wrong else "They"
+    title = f"{them} teach it." if verdict.right_teaches else f"{them} do NOT teach it."
     lines = [f"{verdict.arithmetic}{', with a proof' if verdict.proof is not None else ''}"]
     if verdict.missing_words is not None:
         lines.append(f"open: {verdict.missing_words}")
@@ -119,7 +120,7 @@ def selection_fragment(found: Selection) -> str:
     title = f"{shown_name(found.task_name)}: keep {chosen}"
     teaches = "They teach it." if found.teaches else "They do NOT teach it."
     covered = f"{found.n_covered} of {counted(found.n_elements, 'constraint')} covered."
-    columns = ("episode", "verdict", "new_constraints")
+    columns = ("episode", "verdict", "new_constraints", "n_wrong")
     return result_fragment(title, [f"{teaches} {covered}"], found.to_records(), columns)
 
 

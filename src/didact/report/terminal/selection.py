@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.teaching.contradictions import Contradiction
+from didact.teaching.segments import Segment
 from didact.teaching.select import Selection
 
 MOST_LISTED, MOST_NUMBERS = 12, 20
@@ -19,32 +19,44 @@ def selection_lines(task: Task, selection: Selection) -> list[str]:
         *_chosen(selection),
         *_others("left out by the budget", selection.left_out),
         *_others("redundant", selection.redundant),
-        *_contradicting(task, selection.contradicting),
+        *_wrong(task, selection),
         *_missing(task, selection),
     ]
 
 
 def _verdict(selection: Selection) -> str:
     where = f"{shown_name(selection.task_name)}: {counted(selection.n_episodes, 'episode')}"
+    if selection.wrong:
+        where += f", {len(selection.contradicting)} with wrong steps"
     n, of = len(selection.chosen), counted(selection.n_elements, "constraint")
     proof = "" if selection.verdict.arithmetic == "exact" else " Numerical, not proved."
     if selection.teaches and n == 0:
         return f"{where}: nothing needs to be shown.{proof}"
+    is_whole = not set(selection.chosen) & {c.episode for c in selection.contradicting}
+    them = "of them" if is_whole else f"of their right {'segment' if n == 1 else 'segments'}"
     if selection.teaches:
-        enough = "ONE of them is enough" if n == 1 else f"{n} of them are enough"
+        enough = f"ONE {them} is enough" if n == 1 else f"{n} {them} are enough"
         return f"{where}: {enough}.{proof}"
     if n == 0:
         return f"{where}: NOT taught: none of them helps; {of} open.{proof}"
-    verb = "shows" if n == 1 else "show"
-    return f"{where}: NOT taught: the best {n} {verb} {selection.n_covered} of {of}.{proof}"
+    verb, best = "shows" if n == 1 else "show", "" if is_whole else f" {them}"
+    return f"{where}: NOT taught: the best {n}{best} {verb} {selection.n_covered} of {of}.{proof}"
 
 
 def _chosen(selection: Selection) -> Iterator[str]:
-    for number, gain, shown in zip(
-        selection.chosen, selection.gains, selection.demonstrations, strict=True
-    ):
+    cut = {c.episode for c in selection.contradicting}
+    for segment, gain in zip(selection.segments, selection.gains, strict=True):
         what = counted(gain, "new constraint") if gain else "narrows what stays open"
-        yield f"  episode {number}: {what}, {counted(len(shown), 'step')}"
+        where = f"episode {segment.demonstration}"
+        if segment.demonstration in cut:
+            where += f", {_steps(segment)}"
+        yield f"  {where}: {what}, {counted(len(segment.shown), 'step')}"
+
+
+def _steps(segment: Segment) -> str:
+    """'step 3', 'steps 3 to 5'; people count from 1."""
+    first, n = segment.step + 1, len(segment.shown)
+    return f"step {first}" if n == 1 else f"steps {first} to {first + n - 1}"
 
 
 def _others(what: str, numbers: Sequence[int]) -> Iterator[str]:
@@ -54,24 +66,24 @@ def _others(what: str, numbers: Sequence[int]) -> Iterator[str]:
         yield f"  {what} ({len(numbers)}): {listed}{cut}"
 
 
-def _contradicting(task: Task, found: Sequence[Contradiction]) -> Iterator[str]:
-    mdp = task.mdp
-    if found:
-        yield f"  contradicting ({len(found)}):"
-    for wrong in found[:MOST_LISTED]:
-        taken, better = (shown_name(mdp.action_name(a)) for a in (wrong.action, wrong.better))
+def _wrong(task: Task, selection: Selection) -> Iterator[str]:
+    mdp, wrong = task.mdp, selection.wrong
+    against = {c.episode: c for c in selection.contradicting}
+    if wrong:
+        yield f"  wrong steps ({len(wrong)}), left out:"
+    for step in wrong[:MOST_LISTED]:
+        taken, better = (shown_name(mdp.action_name(a)) for a in (step.action, step.better))
         line = (
-            f"    episode {wrong.episode}, step {wrong.step}: {taken} in "
-            f"{shown_name(mdp.state_name(wrong.state))} is not optimal, {better} is worth "
-            f"{wrong.gap:.4g} more"
+            f"    episode {step.demonstration}, step {step.step + 1}: {taken} in "
+            f"{shown_name(mdp.state_name(step.state))} is not optimal, {better} is better by "
+            f"{step.gap:.4g}"
         )
-        if wrong.n_wrong > 1:
-            line += f" ({wrong.n_wrong} such steps)"
-        if wrong.against:
-            line += f"; {_who(wrong.against)} so too"
+        about = against[step.demonstration]
+        if about.step == step.step and about.against:
+            line += f"; {_who(about.against)} so too"
         yield line
-    if len(found) > MOST_LISTED:
-        yield f"    ({counted(len(found) - MOST_LISTED, 'more episode')})"
+    if len(wrong) > MOST_LISTED:
+        yield f"    ({counted(len(wrong) - MOST_LISTED, 'more wrong step')})"
 
 
 def _who(numbers: Sequence[int]) -> str:
