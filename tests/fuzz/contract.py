@@ -84,7 +84,7 @@ def keeps_contract(name: str, target: Target, n_inputs: int, folder: Path) -> Co
         for number in range(n_inputs):
             tell(f"at {number}")
             files = input_of(name, target, corpus, number)
-            tell(_outcome(target, files, folder / str(number), number))
+            tell(_outcome(target, files, folder / "input", number))
 
     told: Counter[str] = Counter()
     last = "nothing"
@@ -117,9 +117,6 @@ def _outcome(target: Target, files: Files, folder: Path, number: int) -> str:
             outcome = _commanded(target.command(place / target.main), outcome)
         if changed := _changes(files, place, target.changes):
             return f"the command changed {changed}"
-        for path in sorted(place.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-        place.rmdir()
     return outcome
 
 
@@ -180,6 +177,10 @@ def _quiet() -> Iterator[None]:
 
 
 def _written(files: Files, folder: Path) -> Path:
+    """The folder with these files; what lay there before is gone, and empty folders may stay."""
+    for path in folder.rglob("*"):
+        if not path.is_dir() and path.relative_to(folder).as_posix() not in files:
+            path.unlink()
     for path, content in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)

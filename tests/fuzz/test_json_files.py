@@ -188,7 +188,7 @@ def checked_by_proofcheck(path: Path) -> str:
 
 
 def read_six_cell_policy(path: Path) -> object:
-    return read_policy(str(path), tasks()[0], "six-cell")
+    return read_policy(str(path), tasks()[0])
 
 
 def are_probabilities(policy: np.ndarray, folder: Path) -> None:
