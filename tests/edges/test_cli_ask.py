@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import shlex
 import signal
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from didact.app.ask import action_keys
 from didact.learners import register_learner
 from didact.mdp import load_demonstrations
+from didact.report.page.plain import wishes
 from didact.worlds import gridworld, make
 from tests.active.weighing import NAME, weighing
 from tests.command_line import Terminal, refused
@@ -103,8 +105,7 @@ def test_options_reach_strategy_learner_and_loop(didact):
 def test_bad_input_is_one_line(didact, monkeypatch, tmp_path, arguments, message):
     monkeypatch.chdir(tmp_path)
     given = ("--learner", NAME, *arguments) if "--learner" not in arguments else arguments
-    said = "Every answer is kept in nowhere/run.json. q stops.\n" if "--person" in arguments else ""
-    refused(didact("ask", *SMALL, *given), message, out=said)
+    refused(didact("ask", *SMALL, *given), message)
     assert not list(tmp_path.iterdir())
 
 
@@ -120,7 +121,8 @@ def test_lines_of_text_answer_and_a_wrong_one_asks_again(didact, tmp_path):
     out = tmp_path / "mine.json"
     answer = person(didact, out, "jump\n\nUP\nr\n2\n")
     assert (answer.code, answer.err) == (0, "")
-    assert "'jump' is no action here: u up ↑, d down ↓, l left ←, r right →; q stops" in answer.out
+    keys = "u up ↑, d down ↓, l left ←, r right →; z undoes, q stops"
+    assert f"'jump' is no action here: {keys}" in answer.out
     assert answer.out.count("question 1 of 3: what to do in ") == 1
     assert "(row " in answer.out
     assert re.search(r"after 1 answer: sure of \d+ of 16 states; ", answer.out)
@@ -157,13 +159,50 @@ def test_a_session_goes_on_from_its_file_and_never_overwrites_another(didact, tm
     person(didact, out, "d\nr\nq\n")
     before = out.read_bytes()
     refused = person(didact, out, "d\n")
-    assert refused.code == 2
+    assert (refused.code, refused.out) == (2, "")
     assert f"exists already; go on with --from {out}, or choose another --out" in refused.err
     assert out.read_bytes() == before
     answer = person(didact, out, "l\nq\n", "--from", out)
     assert answer.code == 0
     shown = json.loads(out.read_text())["demonstrations"]
     assert [d[0][1] for d in shown] == [1, 3, 2]
+    assert len({d[0][0] for d in shown}) == 3
+    assert "after 2 from before" in answer.out
+    assert "question 3 of 5: what to do in " in answer.out
+
+
+def test_a_session_says_what_to_aim_for_and_how_to_learn_from_it(didact, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = person(didact, "mine.json", "d\nr\nq\n")
+    task = make("random-grid", size=4, n_features=3, seed=3)
+    assert answer.out.startswith("Say what is best in each place.")
+    assert all(f"  {line}\n" in answer.out for line in wishes(task))
+    command = answer.out.splitlines()[-1].partition("learn from all answers: ")[2]
+    assert command == "didact learn random-grid mine.json -p size=4 -p n_features=3 --seed 3"
+    learned = didact(*shlex.split(command)[1:], "--learner", NAME)
+    assert learned.code == 0
+    assert "after 2 pairs" in learned.out
+
+
+def test_undo_takes_back_a_step_and_then_an_answer(didact, tmp_path):
+    out = tmp_path / "mine.json"
+    answer = person(didact, out, "z\nr\nz\nl\nu\nundo\nd\nq\n", "--horizon", "2")
+    assert (answer.code, answer.err) == (0, "")
+    assert "there is nothing to take back" in answer.out
+    assert answer.out.count("taken back") == 2
+    (shown,) = json.loads(out.read_text())["demonstrations"]
+    assert [action for _, action in shown] == [1]
+
+
+def test_undo_of_a_whole_answer_asks_the_same_question_again(didact, tmp_path):
+    out = tmp_path / "mine.json"
+    answer = person(didact, out, "d\nr\nz\nl\nu\n")
+    shown = json.loads(out.read_text())["demonstrations"]
+    assert [d[0][1] for d in shown] == [1, 2, 0]
+    assert len({d[0][0] for d in shown}) == 3
+    asked = re.findall(r"question (\d) of 3: what to do in (\d+)", answer.out)
+    assert [int(number) for number, _ in asked] == [1, 2, 3, 2, 3]
+    assert [int(state) for _, state in asked[1::2]] == [shown[1][0][0]] * 2
 
 
 def test_machines_get_only_the_document_on_standard_output(didact, tmp_path):
@@ -204,6 +243,8 @@ def test_worlds_that_are_no_grid_are_told_in_words(didact, tmp_path):
 
 def test_keys_are_initials_numbers_names_and_arrows():
     keys = action_keys(make("six-cell").mdp)
+    assert all(keys.is_undo(typed) for typed in ("z", "Z", "undo", "\x7f"))
+    assert not keys.is_undo("u")
     for typed in ("u", "U", "up", " Up ", "0"):
         assert keys.action(typed) == 0
     assert [keys.action(d) for d in ("up", "down", "left", "right")] == [0, 1, 2, 3]
@@ -308,6 +349,20 @@ def test_an_interrupted_session_loses_nothing(tmp_path, how):
     (shown,) = json.loads((tmp_path / "answers.json").read_text())["demonstrations"]
     assert [action for _, action in shown] == [1, 1]
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_words_are_not_broken_at_a_terminal(tmp_path):
+    terminal = asking(tmp_path, "--queries", "1", "--sure", "1", *QUICK)
+    terminal.until("question 1 of 1")
+    terminal.press("d")
+    assert terminal.end() == 0
+    begin = terminal.text.replace("\r", "").partition("question 1")[0]
+    lines = [line.strip() for line in begin.splitlines()]
+    assert max(map(len, lines)) <= 100
+    words = " ".join(lines).split()
+    assert "rather" in words
+    for sentence in wishes(make("six-cell")):
+        assert sentence in " ".join(words)
 
 
 def test_ctrl_d_and_q_stop_at_a_terminal(tmp_path):

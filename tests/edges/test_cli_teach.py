@@ -52,6 +52,8 @@ def test_a_lesson_is_drawn_and_told_in_words(didact):
         "  w ◎  g    w ↓",
         "  w ↑  w ←  w ←",
         "",
+        "  reward by feature:   w  white: -1   g  grey: -10",
+        "",
         "  cost 1; no lesson of such demonstrations costs less",
         "  closed: learners that plan for themselves learn it too",
         "",

@@ -70,7 +70,7 @@ def test_arrows_are_all_optimal_actions_of_every_cell(slip):
     for state, (letter, mark, signs) in enumerate(shown):
         expected = "".join("↑↓←→"[action] for action in plan.optimal_actions(state))
         assert signs == ("◎" if state == 15 else expected)
-        assert letter == "".join(rows).lower()[state]
+        assert letter == "".join(rows)[state]
         assert mark == " "
 
 
@@ -108,10 +108,10 @@ def test_walls_ends_and_starts_have_their_signs():
         "way",
         "  4 states, 4 actions, 3 features, discount 0.95, deterministic",
         "",
-        "  a•→  b ↓  █████",
-        "  █████b →  c ◎",
+        "  S•→  . ↓  █████",
+        "  █████. →  G ◎",
         "",
-        "  reward by feature:   a  S: -1   b  .: -1   c  G: 10",
+        "  reward by feature:   S  -1   .  -1   G  10",
         "  arrows: all optimal actions; ◎ ends; █ is no state; • 1 start",
     ]
 

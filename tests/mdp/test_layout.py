@@ -38,6 +38,10 @@ def test_a_cell_shows_the_one_feature_that_is_on():
         on = np.flatnonzero(task.mdp.features.floats[state])
         assert ([] if feature is None else [feature]) == on.tolist()[: len(on) == 1]
     assert feature_letters(task.mdp) == ["w", "g"]
+    drawn = gridworld(["..#", "S.G"], {".": -1, "S": -1, "G": 10}, terminal="G")
+    assert feature_letters(drawn.mdp) == [".", "S", "G"]
+    wide = gridworld([".界"], {".": -1, "界": 1})
+    assert feature_letters(wide.mdp) == ["a", "b"]
 
 
 def test_starts_are_marked_where_they_say_something():

@@ -18,9 +18,9 @@ from didact.active.situation import Situation, draws_for_tables
 from didact.active.strategies import Query, find_strategy, next_query
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
-from didact.inputs import flag, is_number, is_whole, plain, shown, whole_number
+from didact.inputs import entries, flag, is_number, is_whole, plain, shown, whole_number
 from didact.learners.learn import find_learner
-from didact.mdp import Demonstration, Task, as_task, given_demonstrations
+from didact.mdp import MDP, Demonstration, Task, as_task, given_demonstrations
 from didact.planning import reachable_states, solve
 from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -39,6 +39,7 @@ def ask(
     answer: Answer | None = None,
     demonstrations: Iterable[Any] = (),
     states: Iterable[int] | None = None,
+    asked: Iterable[int] = (),
     repeat: bool = False,
     loss_below: float | None = None,
     sure: float | None = None,
@@ -63,6 +64,7 @@ def ask(
         stop; by default the task's optimal policy answers.
     demonstrations: known before the first question.
     states: where to ask; by default wherever the start can lead, never in terminal states.
+    asked: states that were asked before; questions are numbered on, and none is asked again.
     repeat: ask a state again; by default each is asked once.
     loss_below: stop when the bound on the 0.95 value at risk is below it.
     sure: stop when in every state at least this share of the draws holds the learned policy's
@@ -112,6 +114,7 @@ def ask(
         learner_options=learner_options,
         on_step=on_step,
         shown=list(given_demonstrations(demonstrations, task)),
+        asked=_as_asked(asked, task.mdp),
     )
     if flag(truth, "truth"):
         loop.know(equivalence_class(task) if known is None else known)
@@ -139,6 +142,11 @@ def askable_states(task: Task, states: Iterable[int] | None = None) -> NDArray[n
     return chosen
 
 
+def _as_asked(states: Iterable[int], mdp: MDP) -> list[int]:
+    given = entries(states, "asked", "states")
+    return [whole_number(s, f"asked[{i}]", 0, mdp.n_states - 1) for i, s in enumerate(given)]
+
+
 @dataclass
 class _Loop:
     """What one run of questions needs, and what it has come to."""
@@ -162,6 +170,7 @@ class _Loop:
     shown: list[Demonstration]
     truth: Truth | None = None
     asked: list[int] = field(default_factory=list)
+    n_before: int = 0
     steps: list[Step] = field(default_factory=list)
     memory: dict[str, Any] = field(default_factory=dict)
 
@@ -172,6 +181,7 @@ class _Loop:
 
     def run(self, seed: int | None, horizon: int | None) -> Run:
         """Ask until one of the ends."""
+        self.n_before = len(self.asked)
         situation = self._learned(None, None, None)
         oracle = self._oracle() if self.answer is None else self.answer
         ended = self._ending()
@@ -258,7 +268,7 @@ class _Loop:
             return "enough"
         if step.is_telling and self.sure is not None and step.sure >= self.sure:
             return "settled"
-        return "queries" if len(self.asked) >= self.n_queries else None
+        return "queries" if len(self.asked) - self.n_before >= self.n_queries else None
 
     def _oracle(self) -> Answer:
         plan = None if self.truth is None else self.truth.known.plan

@@ -19,10 +19,14 @@ from didact.planning.rollouts import draw
 from didact.worlds.opening import open_task
 
 ANSWERS_FORMAT = "didact.answers/1"
+MOST_QUERIES = 10
 PERSON_SURE = 0.95
 """With a person, questions end when in every state so many of the draws agree."""
 
 STOP = ("q", "quit")
+BACK = ("z", "undo", "\x7f", "\b")
+UNDO = -1
+"""What a person chooses to take back the last step, instead of an action."""
 COMPASS = ("up", "down", "left", "right")
 ARROWS = {name: ARROW_OF[name] for name in COMPASS}
 DIRECTIONS = {
@@ -77,6 +81,10 @@ class ActionKeys:
         """Whether a key or a word ends the session."""
         return typed.strip().lower() in STOP and self.action(typed) is None
 
+    def is_undo(self, typed: str) -> bool:
+        """Whether a key or a word takes back the last step."""
+        return typed.strip(" ").lower() in BACK and self.action(typed) is None
+
     @property
     def by_single_keys(self) -> bool:
         """Whether every action has a key of its own, so that no Enter is needed."""
@@ -120,7 +128,18 @@ class Recorder:
     def __init__(self, task: Task, path: str | None, before: Sequence[Demonstration] = ()):
         self.task, self.path = task, path
         self.answers = list(before)
+        self.takes_back = False
         self.write(())
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+        self.takes_back = False
+        del self.answers[-1:]
+        self.write(())
+
+    def asked(self) -> list[int]:
+        """The states that the answers are about."""
+        return [answer[0][0] for answer in self.answers]
 
     def write(self, path: Sequence[tuple[int, int]]) -> None:
         """Write all answers and the part of the one that is being given."""
@@ -139,7 +158,8 @@ def person_answers(
     """An answering function that has a person choose step after step.
 
     choose: called with the question, the steps so far and the state to act in; returns an action,
-    or None to stop; the steps so far still count. Every step is recorded before the next is asked.
+    None to stop, the steps so far still count, or UNDO to take back the last step: where this
+    answer has none, the answer before it. Every step is recorded before the next is asked.
     """
     mdp = recorder.task.mdp
     stopped = False
@@ -150,9 +170,18 @@ def person_answers(
         path: list[tuple[int, int]] = []
         while not stopped and len(path) < question.horizon and not mdp.terminal[state]:
             action = choose(question, tuple(path), state)
+            if action == UNDO and (path or recorder.answers):
+                if not path:
+                    recorder.takes_back = True
+                    return None
+                state, _ = path.pop()
+                recorder.write(path)
+                continue
             if action is None:
                 stopped = True
                 break
+            if action == UNDO:
+                continue
             path.append((state, action))
             recorder.write(path)
             state = next_state(mdp, state, action, question.rng)
@@ -179,12 +208,14 @@ def ask_person(
     *,
     out: str,
     first: str | None = None,
+    begin: Callable[[int], None] | None = None,
     **settings: Any,
 ) -> Asked:
     """Ask a person, and keep every answer in `out` as it comes; the run replaces them at the end.
 
-    An existing file is only continued (first is the same file), never overwritten. The person's
-    wishes are the truth, so nothing is measured against the task's own weights.
+    An existing file is only continued (first is the same file), never overwritten; begin is called
+    with the number of earlier answers once the file is there to be written. The person's wishes are
+    the truth, so nothing is measured against the task's own weights.
     """
     shown = () if first is None else load_demonstrations(first, task)
     same = first is not None and os.path.realpath(first) == os.path.realpath(out)
@@ -194,8 +225,20 @@ def ask_person(
             "or choose another --out"
         )
     recorder = Recorder(task, out, shown)
+    if begin is not None:
+        begin(len(shown))
     answer = person_answers(recorder, choose)
     given = {"sure": PERSON_SURE, **settings}
-    run = ask(task, demonstrations=shown, answer=answer, truth=False, **given)
+    total = len(shown) + given.pop("n_queries", MOST_QUERIES)
+    while True:
+        known: dict[str, Any] = {
+            "demonstrations": tuple(recorder.answers),
+            "asked": recorder.asked(),
+        }
+        left = max(total - len(recorder.answers), 1)
+        run = ask(task, answer=answer, truth=False, n_queries=left, **known, **given)
+        if not recorder.takes_back:
+            break
+        recorder.take_back()
     run.save(out)
     return Asked(task, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -86,7 +87,11 @@ def command(
     choices = _choices(given)
     choices |= {"n_queries": queries, "states": read_numbers(states, "--states"), "seed": seed or 0}
     if person:
-        return _with_person(task, choices, out or ANSWERS, as_json)
+        out = out or ANSWERS
+        given_world = [world, *(part for text in settings for part in ("-p", text))]
+        again = given_world + ([] if seed is None else ["--seed", str(seed)])
+        learn = shlex.join(["didact", "learn", *again[:1], out, *again[1:]])
+        return _with_person(task, choices, out, as_json, learn)
     with waiting(f"asking about {world}"):
         asked = ask_task(task, out=out, **choices)
     _report(task, asked.run, out, as_json)
@@ -125,46 +130,71 @@ def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:
 # A person at the terminal
 
 
-def _with_person(task: Task, choices: dict[str, Any], out: str, as_json: bool) -> int:
+def _with_person(task: Task, choices: dict[str, Any], out: str, as_json: bool, learn: str) -> int:
     from didact.app.ask import action_keys, ask_person
 
-    session = _Session(task, action_keys(task.mdp), choices["n_queries"])
+    session = _Session(task, action_keys(task.mdp), choices["n_queries"], out)
     choices = {"horizon": 1, **choices}
+    told: dict[str, Any] = {"begin": session.begin, "on_step": session.learned}
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
-        printing.print_line(f"Every answer is kept in {out}. q stops.")
-        run = ask_person(task, session.choose, out=out, on_step=session.learned, **choices).run
+        run = ask_person(task, session.choose, out=out, **told, **choices).run
     _report(task, run, out, as_json)
+    if run.demonstrations and not as_json:
+        printing.print_line(f"  learn from all answers: {learn}")
     return 0
 
 
 class _Session:
     """Shows what is believed, asks, and reads keys or lines until one means an action."""
 
-    def __init__(self, task: Task, keys: Any, n_queries: int):
-        self.task, self.keys, self.n_queries = task, keys, n_queries
+    def __init__(self, task: Task, keys: Any, n_queries: int, out: str):
+        self.task, self.keys, self.out = task, keys, out
+        self.total, self.n_answers = n_queries, 0
+
+    def begin(self, n_before: int) -> None:
+        """Say what to aim for, and what keys do."""
+        from didact.report.page.plain import wishes
+
+        self.total += n_before
+        printing.print_words("Say what is best in each place. Aim for what this world rewards:")
+        for line in wishes(self.task):
+            printing.print_words(f"  {line}")
+        printing.print_words("Or aim for what you want: the answers alone count.")
+        before = f" after {n_before} from before" if n_before else ""
+        printing.print_words(f"Every answer is kept in {self.out}{before}. z undoes, q stops.")
 
     def learned(self, step: Step, situation: Situation) -> None:
         """Tell what is believed after an answer."""
         from didact.report.terminal.asking import SURE, belief_line
 
-        printing.print_line(belief_line(step, situation))
+        self.n_answers = len(situation.demonstrations)
+        printing.print_words(belief_line(step, situation))
         if step.is_telling and step.sure >= SURE:
-            printing.print_line("I am sure now what to do in every state.")
+            printing.print_words("I am sure now what to do in every state.")
 
     def choose(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> int | None:
-        """The action that the person chooses in a state; None to stop."""
+        """The action that the person chooses in a state; None to stop, UNDO to take one back."""
+        from didact.app.ask import UNDO
+
         self._show(question, path, state)
         while True:
             typed = self._typed()
             if typed is None or self.keys.is_stop(typed):
                 return None
+            if self.keys.is_undo(typed):
+                if path or self.n_answers:
+                    printing.print_words("  taken back")
+                    return UNDO
+                printing.print_words("  there is nothing to take back")
+                continue
             action: int | None = self.keys.action(typed)
             if action is not None:
                 printing.print_line(f"  {self.keys.names[action]}")
                 return action
             if typed.strip():
-                printing.print_line(
-                    f"  {typed.strip()[:20]!r} is no action here: {self.keys.words}; q stops"
+                printing.print_words(
+                    f"  {typed.strip()[:20]!r} is no action here: {self.keys.words}; "
+                    "z undoes, q stops"
                 )
 
     def _show(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> None:
@@ -179,8 +209,8 @@ class _Session:
         )
         step = f", step {len(path) + 1} of {question.horizon}" if question.horizon > 1 else ""
         where = place_words(self.task, state)
-        printing.print_line(
-            f"question {question.number} of {self.n_queries}{step}: "
+        printing.print_words(
+            f"question {question.number} of {self.total}{step}: "
             f"what to do in {where}?  {self.keys.words}"
         )
 

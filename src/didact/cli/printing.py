@@ -37,6 +37,15 @@ def print_line(text: str) -> None:
     click.echo(_carried(printable(" ".join(text.splitlines()))))
 
 
+def print_words(text: str) -> None:
+    """A sentence on standard output; on a terminal no word is broken at the end of a line."""
+    if not sys.stdout.isatty():
+        return print_line(text)
+    from rich.text import Text
+
+    print_drawing(lambda width: Text(text))
+
+
 def print_lines(text: str) -> None:
     """Lines on standard output, as they stand."""
     click.echo(_carried("\n".join(map(printable, text.split("\n")))))

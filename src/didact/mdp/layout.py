@@ -62,9 +62,20 @@ def active_feature(mdp: MDP, state: int) -> int | None:
 
 
 def feature_letters(mdp: MDP) -> list[str]:
-    """A letter for each feature: initials when they differ, else a, b, c ...; then '+'."""
-    initials = [mdp.feature_name(i)[:1].lower() for i in range(mdp.n_features)]
-    plain = all(letter.isalnum() and east_asian_width(letter) not in "WF" for letter in initials)
+    """A letter for each feature: those of a drawing, initials when they differ, else a, b, c ...
+
+    From the 53rd feature on it is '+'.
+    """
+    names = [mdp.feature_name(i) for i in range(mdp.n_features)]
+    if all(len(n) == 1 and _is_narrow(n) for n in names) and len(set(names)) == len(names):
+        return names
+    initials = [name[:1].lower() for name in names]
+    plain = all(letter.isalnum() and _is_narrow(letter) for letter in initials)
     if plain and len(set(initials)) == len(initials):
         return initials
     return [*string.ascii_letters[: mdp.n_features], *"+" * (mdp.n_features - 52)]
+
+
+def _is_narrow(letter: str) -> bool:
+    """Whether a sign can be seen and takes one place in a terminal."""
+    return letter.isprintable() and letter != " " and east_asian_width(letter) not in "WF"

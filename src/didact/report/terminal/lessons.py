@@ -11,7 +11,7 @@ from rich.text import Text
 from didact.bec.rows import demonstrated_pairs
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Task
-from didact.report.terminal.worlds import action_arrows, draw_grid, indented
+from didact.report.terminal.worlds import action_arrows, draw_grid, indented, letter_legend
 from didact.report.verdicts import closed_words, lesson_line, statement_words, witness_line
 from didact.teaching import Lesson
 
@@ -29,6 +29,7 @@ def draw_lesson(
     sections: list[list[RenderableType]] = [
         [Text(line, style="bold", no_wrap=True, overflow="ignore")],
         *_demonstrations(task, lesson, width),
+        letter_legend(task, width) if lesson.demonstrations else [],
         [indented(line) for line in _size(lesson)],
         _words(lesson),
         _open(task, lesson),

@@ -183,10 +183,18 @@ def _rewards(task: Task, *, is_grid: bool, width: int) -> list[Text]:
     for i, weight in enumerate(task.weights[:MOST_FEATURES]):
         named = f"{shown_name(mdp.feature_name(i))}: {weight:.4g}"
         letter = (f" {letters[i]} ", f"black on {COLOURS[i % len(COLOURS)]}")
-        entries.append(Text.assemble(letter, f" {named}") if lettered else Text(named))
+        told = f"{weight:.4g}" if letters[i] == mdp.feature_name(i) else named
+        entries.append(Text.assemble(letter, f" {told}") if lettered else Text(named))
     if mdp.n_features > MOST_FEATURES:
         entries.append(Text(f"({counted(mdp.n_features - MOST_FEATURES, 'more feature')})"))
     return _flowing(entries, width)
+
+
+def letter_legend(task: Task, width: int) -> list[RenderableType]:
+    """What the letters of a drawn grid mean, with their weights; nothing where there are none."""
+    if task.layout is None or action_arrows(task.mdp) is None or task.mdp.has_action_features:
+        return []
+    return list(_rewards(task, is_grid=True, width=width))
 
 
 def _flowing(entries: Iterable[Text], width: int) -> list[Text]:
