@@ -1,0 +1,37 @@
+"""The pictures of the gallery are those of the pages; its commands are run with the other docs."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+MINIGRID = ("door", "lava")
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("make_gallery", DOCS / "make_gallery.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+gallery = load()
+
+
+@pytest.mark.parametrize("name", gallery.TASKS)
+def test_a_picture_is_that_of_the_page(name):
+    if name in MINIGRID:
+        pytest.importorskip("minigrid")
+    drawn = gallery.picture(gallery.page_of(name))
+    kept = (DOCS / "pictures" / "gallery" / f"{name}.svg").read_text(encoding="utf-8")
+    assert drawn == kept, f"python docs/make_gallery.py {name}"
+    assert len(drawn) < 8_000
+    assert not re.search(r"<script|href=\"http|url\((?!#)", drawn)
+
+
+def test_the_page_shows_every_picture():
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert re.findall(r"pictures/gallery/(\w+)\.svg", page) == list(gallery.TASKS)
+    assert page.count("\n## ") == 10
