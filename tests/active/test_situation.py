@@ -156,3 +156,12 @@ def test_one_draw_leaves_nothing_open(task):
     found = situation_of(task, [task.weights])
     assert not found.losses.any()
     assert (found.agreement == 1.0).all()
+
+
+def test_action_probabilities_are_the_shares_of_the_draws():
+    task = make("random-grid", size=3, n_features=2, seed=1)
+    draws = [[1.0, 0.5], [-1.0, 0.3], [0.0, 0.0]]
+    found = situation_of(task, draws)
+    shares = [np.array([[a in row for a in range(4)] for row in exact(task, w)[1]]) for w in draws]
+    expected = np.mean([s / s.sum(axis=1, keepdims=True) for s in shares], axis=0)
+    np.testing.assert_allclose(found.action_probabilities, expected)

@@ -73,6 +73,12 @@ class Situation:
         return np.asarray(self.action_values >= best - SETTLED * self._scale[:, :, None])
 
     @cached_property
+    def action_probabilities(self) -> Floats:
+        """The share of the draws for each action (S, A); ties count in equal parts."""
+        shares = self.optimal / self.optimal.sum(axis=2, keepdims=True)
+        return np.asarray(shares.mean(axis=0))
+
+    @cached_property
     def policies(self) -> Floats:
         """pi_w(a|s) for each draw, (n, S, A): softmax at the learner's confidence.
 

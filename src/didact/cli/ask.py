@@ -54,7 +54,11 @@ ANSWERS = "answers.json"
 @options.file("--from", "first", help="Begin with these answers.")
 @options.text("--learner", "birl", "Who learns from the answers.")
 @click.option("--confidence", type=float, help="How strictly answers are optimal.")
-@click.option("--steps", type=click.IntRange(1), help="Steps of each chain after each answer.")
+@click.option(
+    "--steps",
+    type=click.IntRange(1),
+    help="Walk so many steps in each chain after each answer; by default until they have mixed.",
+)
 @click.option("--chains", type=click.IntRange(1), help="How many chains.")
 @options.settings_of("strategy", "An option of the strategy, as n_rollouts=20; may be given again.")
 @options.settings_of("learner", "An option of the learner, as prior=box; may be given again.")

@@ -28,13 +28,14 @@ SPELLED = {"steps": "n_steps", "chains": "n_chains"}
     "birl, bio-irl, ml-irl, policy-matching, max-entropy, or one of your own.",
 )
 @click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
-@click.option("--steps", type=int, help="Steps of each chain, burn-in included.")
+@click.option("--budget", type=int, help="Likelihoods to compute until the chains have mixed.")
+@click.option("--steps", type=int, help="Walk so many steps in each chain instead.")
 @click.option("--chains", type=int, help="How many chains.")
-@click.option("--step-size", type=float, help="How far a chain steps; by default it adapts.")
+@click.option("--step-size", type=float, help="How far a walk steps; by default it adapts.")
 @click.option("--prior", help="Where weights lie: l2-sphere, l1-sphere, box, gaussian.")
-@click.option("--burn-in", type=int, help="First steps of each chain that are not kept.")
+@click.option("--burn-in", type=int, help="First steps of each walk that are not kept.")
 @options.settings_of(
-    "learner", "Another option of the learner, as thin=10 for birl; may be given again."
+    "learner", "Another option of the learner, as threads=1 for birl; may be given again."
 )
 @options.file("--out", help="Write the belief to this file (.npz).")
 @options.as_json
@@ -103,6 +104,8 @@ def _told(what: str) -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+    from didact.learners.chains.threads import ShownBar
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -110,5 +113,4 @@ def _told(what: str) -> Iterator[Callable[[int, int], None] | None]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        number = bar.add_task(printing.printable(what), total=None)
-        yield lambda done, total: bar.update(number, completed=done, total=total)
+        yield ShownBar(bar, printing.printable(what))

@@ -129,19 +129,23 @@ class Sampling:
 
     def settings(self) -> dict[str, Any]:
         """What a belief tells of them."""
-        told = {
-            "n_chains": self.lengths.n_chains,
-            "prior": self.prior.name,
-            "log_prior": None if self.tilt is None else "given",
-        }
+        tilted = None if self.tilt is None else "given"
         if self.sampler == "mixture":
-            return {"sampler": "mixture", "budget": self.budget, **told}
+            return {
+                "sampler": "mixture",
+                "budget": self.budget,
+                "n_chains": self.lengths.n_chains,
+                "prior": self.prior.name,
+                "log_prior": tilted,
+            }
         return {
-            **told,
             "n_steps": self.lengths.n_steps,
             "burn_in": self.lengths.burn_in,
             "thin": self.lengths.thin,
+            "n_chains": self.lengths.n_chains,
+            "prior": self.prior.name,
             "proposal": self.proposal,
+            "log_prior": tilted,
             "start": None if self.starts is None else self.starts.tolist(),
             "step_size": self.step,
         }
