@@ -252,8 +252,9 @@ def prove(solved, demonstrations, scope):
     return {**proof, "claim": "teaches", "generators": generators, "multipliers": multipliers}
 
 
-def is_true(solved, proof):
-    """What brute force says of the claim, taking only demonstrations, scope and witness from it."""
+def is_true(solved, proof, *, only_shown=False):
+    """What brute force says of the claim, taking only demonstrations, scope and witness from it;
+    or only whether what is shown may be."""
     scope, demonstrations = proof["scope"], proof["demonstrations"]
     for pairs in demonstrations:
         for i, (s, a) in enumerate(pairs):
@@ -261,6 +262,8 @@ def is_true(solved, proof):
                 return False
             if i and s not in solved.chances[tuple(pairs[i - 1])]:
                 return False
+    if only_shown:
+        return True
     rays = list(solved.demonstrated_rows(demonstrations))
     if proof["claim"] == "open":
         weights = [Fraction(x) for x in proof["weights"]]
@@ -1076,12 +1079,253 @@ def test_the_file_runs_alone_and_stays_short(grid, tmp_path):
     files = write(tmp_path, "task.json", task), write(tmp_path, "proof.json", proof)
     assert run(*files, script=("-I", "-S", str(SOURCE)))[0] == 0
     text = SOURCE.read_text()
-    assert len(text.splitlines()) < 300
+    assert len(text.splitlines()) < 420
     for node in ast.walk(ast.parse(text)):
         names = [x.name for x in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) else []
         assert all(name.split(".")[0] in sys.stdlib_module_names for name in names)
         assert not isinstance(node, ast.Import | ast.ImportFrom) or not getattr(node, "level", 0)
+
+
+# --- families ----------------------------------------------------------------------------------
+
+
+class SolvedFamily:
+    """The members of a family solved exactly, and what brute force says of all of them."""
+
+    def __init__(self, family):
+        self.members = [
+            Solved({**member, "weights": family["weights"]}) for member in family["members"]
+        ]
+
+    def named(self, found):
+        """Direction -> the first [member, s, a, b] of all members."""
+        named = {}
+        for i, rows in enumerate(found):
+            for direction, name in rows.items():
+                named.setdefault(direction, [i, *name])
+        return named
+
+    def policy_rows(self, scope):
+        return self.named([solved.policy_rows(scope) for solved in self.members])
+
+    def demonstrated_rows(self, shown):
+        own = [[pairs for i, pairs in shown if i == j] for j in range(len(self.members))]
+        rows = [s.demonstrated_rows(x) for s, x in zip(self.members, own, strict=True)]
+        return self.named(rows)
+
+    def row(self, i, *statement):
+        return self.members[i].row(*statement)
+
+
+def random_family(seed):
+    """Two or three random tasks of their own sizes with the features and weights of the first."""
+    rng = random.Random(seed)
+    first = random_task(seed)
+    k, members = len(first["weights"]), [first]
+    while len(members) < rng.choice([2, 3]):
+        other = random_task(rng.randrange(10**6))
+        if len(other["weights"]) == k:
+            members.append(other)
+    inline = [{x: y for x, y in m.items() if x not in ("format", "weights")} for m in members]
+    return {
+        "format": "didact.family/1",
+        "name": f"family {seed}",
+        "weights": first["weights"],
+        "members": inline,
+    }
+
+
+def prove_family(solved, shown, scope):
+    """A true `didact.proof/2` of whichever claim holds."""
+    proof = {
+        "format": "didact.proof/2",
+        "scope": scope,
+        "members": [
+            {"optimal": x.optimal, "counts": [[str(y) for y in mu] for mu in x.counts]}
+            for x in solved.members
+        ],
+        "demonstrations": shown,
+    }
+    found = solved.demonstrated_rows(shown)
+    rays, generators = list(found), list(found.values())
+    sizes = [
+        next(x / y for x, y in zip(solved.row(*g), ray, strict=True) if y)
+        for g, ray in zip(generators, rays, strict=True)
+    ]
+    multipliers = []
+    for direction, name in solved.policy_rows(scope).items():
+        coefficients = cone_multipliers(direction, rays)
+        if coefficients is None:
+            weights = [str(x) for x in witness(direction, rays)]
+            return {**proof, "claim": "open", "weights": weights, "row": name}
+        multipliers.append([[j, str(x / sizes[j])] for j, x in coefficients.items() if x])
+    return {**proof, "claim": "teaches", "generators": generators, "multipliers": multipliers}
+
+
+def family_is_true(solved, proof):
+    """What brute force says of the claim of a family's proof."""
+    for i, pairs in proof["demonstrations"]:
+        alone = {"scope": proof["scope"], "demonstrations": [pairs], "claim": "open"}
+        part = solved.members[i]
+        if not is_true(part, {**alone, "weights": [0] * part.k, "row": None}, only_shown=True):
+            return False
+    rays = list(solved.demonstrated_rows(proof["demonstrations"]))
+    if proof["claim"] == "open":
+        weights = [Fraction(x) for x in proof["weights"]]
+        i, s, a, b = proof["row"]
+        part = solved.members[i]
+        named = s in part.in_scope(proof["scope"]) and a in part.optimal[s]
+        fits = all(dot(ray, weights) >= 0 for ray in rays)
+        return named and fits and dot(part.row(s, a, b), weights) < 0
+    return all(cone_multipliers(d, rays) is not None for d in solved.policy_rows(proof["scope"]))
+
+
+def shown_of_family(solved, scope, rng=None):
+    """All optimal pairs of all members, or a few walks in each."""
+    return [
+        [i, pairs]
+        for i, part in enumerate(solved.members)
+        for pairs in (
+            all_pairs(part, scope) if rng is None else random_demonstrations(part, scope, rng)
+        )
+    ]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_true_proofs_of_families_are_accepted(seed):
+    family, rng = random_family(seed), random.Random(seed)
+    solved = SolvedFamily(family)
+    for scope in ("all", "reachable"):
+        everything = prove_family(solved, shown_of_family(solved, scope), scope)
+        assert everything["claim"] == "teaches"
+        some = prove_family(solved, shown_of_family(solved, scope, rng), scope)
+        for proof in (everything, some):
+            assert family_is_true(solved, proof)
+            assert check_proof(family, proof) == check_proof(
+                family, {**lesson_of(proof), **sizes_of(proof)}
+            )
+
+
+def sizes_of(proof):
+    n_pairs = sum(len(pairs) for _, pairs in proof["demonstrations"])
+    return {"format": "didact.lesson/2", "n_pairs": n_pairs}
+
+
+def test_a_line_names_the_family_and_counts_all_states():
+    family = random_family(3)
+    solved = SolvedFamily(family)
+    proof = prove_family(solved, shown_of_family(solved, "all"), "all")
+    n_states = sum(len(x.live) for x in solved.members)
+    line = check_proof(family, proof)
+    assert line.startswith("proved: ")
+    assert f"teach 'family 3' (scope all): {len(solved.policy_rows('all'))} directions" in line
+    assert line.endswith(f"of {n_states} states follow")
+
+
+FAMILY_STEPS = {
+    **{key: words for key, words in STEPS.items() if key not in ("counts", "optimal")},
+    "members": ("members",),
+    "scope": ("scope", "demonstrations", "multipliers", "row"),
+}
+
+
+def corruptions_of_families(seeds):
+    """How many corrupted proofs of families were refused, each at its step, or were still true."""
+    refused = accepted = 0
+    for seed in seeds:
+        family, rng = random_family(seed), random.Random(seed)
+        solved = SolvedFamily(family)
+        shown = shown_of_family(solved, "all", None if seed % 2 else rng)
+        proof = prove_family(solved, shown, "all")
+        assert message_of(family, proof) is None
+        for key, false in changed(proof):
+            if json.dumps(false, default=str) == json.dumps(proof):
+                continue
+            message = message_of(family, false)
+            if message is None:
+                accepted += 1
+                assert key not in ("members", "format", "claim")
+                assert family_is_true(solved, false), false
+            else:
+                refused += 1
+                assert "\n" not in message
+                assert message.startswith(FAMILY_STEPS[key]), (key, message)
+    return refused, accepted
+
+
+def test_a_thousand_corrupted_proofs_of_families_are_refused():
+    refused, accepted = corruptions_of_families((0, 2, 4))
+    assert refused > 1000
+    assert accepted > 0, "harmless changes exist and must not be rejected"
+
+
+@pytest.mark.slow
+def test_many_corrupted_proofs_of_families_are_refused():
+    refused, _ = corruptions_of_families(range(5, 60))
+    assert refused > 10_000
+
+
+def test_a_proof_is_of_the_family_that_it_names():
+    family = random_family(3)
+    solved = SolvedFamily(family)
+    proof = prove_family(solved, shown_of_family(solved, "all"), "all")
+    first, *others = family["members"]
+    assert_rejected({**family, "members": others}, proof, "members must list")
+    assert_rejected({**family, "members": [first, *others, first]}, proof, "members must list")
+    assert_rejected({**family, "members": []}, proof, "members must be a list")
+    assert_rejected({**family, "members": [*others, 3]}, proof, "must be a task or a path")
+    changed_discount = {**family, "members": [{**first, "discount": "1/7"}, *others]}
+    assert_rejected(changed_discount, proof, "members[0].counts[")
+    task = {**first, "format": "didact.task/1", "weights": family["weights"]}
+    assert_rejected(task, proof, "cannot read a didact.proof/1")
+    alone = prove(solved.members[0], all_pairs(solved.members[0], "all"), "all")
+    assert_rejected(family, alone, "cannot read a didact.proof/2")
+
+
+def test_members_are_read_from_files_beside_the_family(tmp_path):
+    family = random_family(3)
+    solved = SolvedFamily(family)
+    proof = write(
+        tmp_path, "proof.json", prove_family(solved, shown_of_family(solved, "all"), "all")
+    )
+    task = {**family["members"][0], "format": "didact.task/1", "weights": family["weights"]}
+    write(tmp_path, "first.json", task)
+    family["members"][0] = "first.json"
+    whole = write(tmp_path, "family.json", family)
+    assert run(whole, proof)[0] == 0
+    write(tmp_path, "first.json", {**task, "weights": [x for x in reversed(family["weights"])]})
+    code, line = run(whole, proof)
+    assert code == 2 if family["weights"] != family["weights"][::-1] else code == 0
+    assert "\n" not in line.strip()
+    family["members"][0] = "nowhere.json"
+    assert run(write(tmp_path, "family.json", family), proof)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_pairs": 0},
+        {"n_demonstrations": 77},
+        {"closed": None},
+        {"status": "partial"},
+        {"settings": {"scope": "reachable"}},
+        {"settings": {"budget": 1}},
+        {"settings": {"starts": [[0, []]]}},
+        {"settings": {"starts": [[9, [0]]]}},
+        {"settings": {"starts": 3}},
+        {"settings": []},
+    ],
+)
+def test_what_a_familys_lesson_says_must_be_as_in_the_proof(change):
+    family = random_family(3)
+    solved = SolvedFamily(family)
+    proof = prove_family(solved, shown_of_family(solved, "all"), "all")
+    lesson = {**lesson_of(proof), **sizes_of(proof)}
+    assert message_of(family, lesson) is None
+    starts = [[i, list(range(x.n))] for i, x in enumerate(solved.members)]
+    assert message_of(family, {**lesson, "settings": {"starts": starts}}) is None
+    assert_rejected(family, {**lesson, **change}, next(iter(change.get("settings") or change)))
 
 
 # --- a task of the size of Taxi ----------------------------------------------------------------

@@ -1,5 +1,7 @@
 """An independent check of a lesson's proof: `python -m didact.proofcheck task.json lesson.json`.
 
+The task may be a family of them, `didact.family/1`, with a proof about all its members.
+
 Every step substitutes, none solves or rounds. mu(s) are the counts of the policy uniform over its
 optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b).
 Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong, or
@@ -134,7 +136,6 @@ class Check:
         self.n, self.m, self.k = n, m, (Fraction,) * len(self.weights)
         by_action = reprlib.repr(file.get("features")).startswith("[[[")
         phi = read(file.get("features"), ((self.k,) * m if by_action else self.k,) * n, "features")
-        self.name = show(file.get("name", "the task"))
         discount = read(file.get("discount"), Fraction, "discount")
         need(0 <= discount < 1, "discount must be in [0, 1), not {}", discount)
         ended = file.get("terminal")
@@ -158,11 +159,11 @@ class Check:
         same = all(x == self.features[s][0] for s in terminal for x in self.features[s])
         need(same, "features of a terminal state must not depend on the action")
 
-    def policy(self, proof: dict[str, Any]) -> None:
+    def policy(self, proof: dict[str, Any], at: str) -> None:
         """1. mu(s) is the mean of mu(s, a) over the listed actions, or phi(s) in a terminal state;
         2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
-        self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, "optimal")
-        counts = read(proof.get("counts"), (self.k,) * self.n, "counts")
+        self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, f"{at}optimal")
+        counts = read(proof.get("counts"), (self.k,) * self.n, f"{at}counts")
         self.unit = unit = common_unit({x.denominator for mu in counts for x in mu})
         scaled = [[x if unit == 1 else int(x * unit) for x in mu] for mu in counts]
         self.table = [[[x * unit for x in phi] for phi in state] for state in self.features]
@@ -173,13 +174,22 @@ class Check:
             for i, x in enumerate(counts[s]):
                 mean = sum(self.table[s][a][i] for a in listed or [0]) / (len(listed) or 1) / unit
                 said = "the Bellman equation gives {}, the proof says {}"
-                need(mean == x, f"counts[{s}][{i}]: {said}", mean, x)
+                need(mean == x, f"{at}counts[{s}][{i}]: {said}", mean, x)
         for s, listed in enumerate(self.optimal):
             values = [sum(map(mul, self.weights, mu)) / unit for mu in self.table[s]]
             worth = max(values)
             best = [a for a, x in enumerate(values) if x == worth and (s, a) in self.chances]
             said = "must be {}, worth {}, not {}"
-            need(listed == best, f"optimal[{s}] {said}", best, worth, listed)
+            need(listed == best, f"{at}optimal[{s}] {said}", best, worth, listed)
+
+    def reach(self, scope: str) -> None:
+        """Scope 'reachable' is what the start can lead to under any policy; else all states."""
+        found = {self.n} if scope == "reachable" else {*self.live}
+        new = {*found}
+        while new:
+            new = {t for s in new for a in range(self.m) for t in self.chances[s, a]} - found
+            found |= new
+        self.reached, self.scope = found, [s for s in self.live if s in found]
 
     def row(self, s: int, a: int, b: int) -> tuple[Fraction, tuple[int, ...]]:
         """mu(s, a) - mu(s, b) as a positive size, or 0, times a direction of coprime integers."""
@@ -187,60 +197,123 @@ class Check:
         size = Fraction(gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row)))
         return size / self.unit, tuple(int(x / (size or 1)) for x in row)
 
-    def demonstrations(self, proof: dict[str, Any]) -> Any:
-        """3. Demonstrated pairs are optimal, in scope and can follow each other."""
-        self.claimed = proof.get("scope")
+    def closed(self, pairs: set[tuple[int, int]]) -> bool:
+        """Whether all optimal actions of every state shown and of all that may follow are shown."""
+        after = {(t, b) for pair in pairs for t in self.chances[pair] for b in self.optimal[t]}
+        return after | {(s, b) for s, _ in pairs for b in self.optimal[s]} <= pairs
+
+
+class Claim:
+    """What a proof says of a task, or of a family, whose states and pairs have the member first."""
+
+    def __init__(self, members: list[Check], name: str, proof: dict[str, Any]) -> None:
+        self.members, self.name, self.proof = members, name, proof
+        self.family, self.k = proof["format"] == "didact.proof/2", members[0].k
+        listed: Any = proof.get("members") if self.family else [proof]
+        fits = type(listed) is list and len(listed) == len(members)
+        need(fits and all(type(x) is dict for x in listed), f"members must list {len(members)}")
+        self.claimed: Any = proof.get("scope")
+        for i, (check, policy) in enumerate(zip(members, listed, strict=True)):
+            check.policy(policy, f"members[{i}]." if self.family else "")
         need(self.claimed in ("reachable", "all"), "scope must be 'reachable' or 'all'")
-        found = {self.n} if self.claimed == "reachable" else {*self.live}
-        new = {*found}
-        while new:
-            new = {t for s in new for a in range(self.m) for t in self.chances[s, a]} - found
-            found |= new
-        self.scope = [s for s in self.live if s in found]
-        shown = read(proof.get("demonstrations"), [[(self.n, self.m)]], "demonstrations")
-        for d, i, (s, a) in ((d, i, pair) for d, x in enumerate(shown) for i, pair in enumerate(x)):
-            place = f"demonstrations[{d}][{i}]: {[s, a]}"
-            need(s in found and a in self.optimal[s], f"{place} is not optimal in scope")
-            need(i == 0 or s in self.chances[tuple(shown[d][i - 1])], f"{place} cannot come next")
+        for check in members:
+            check.reach(str(self.claimed))
+        self.shown = self.demonstrations(proof.get("demonstrations"))
+        self.pairs = {(i, s, a) for i, x in self.shown for s, a in x}
+
+    def of_member(self, value: Any, patterns: Any, place: str) -> tuple[int, Any]:
+        """The member that a value begins with in a family, and the rest by that member's pattern;
+        patterns makes it of n states and m actions."""
+        i = 0
+        if self.family:
+            fits = type(value) is list and value
+            need(fits, f"{place} must begin with a member, not {{}}", value)
+            i, value = read(value[0], len(self.members), f"{place}[0]"), value[1:]
+        return i, read(value, patterns(self.members[i].n, self.members[i].m), place)
+
+    def demonstrations(self, listed: Any) -> list[tuple[int, Any]]:
+        """3. Demonstrated pairs are optimal, in scope and can follow each other."""
+        shown, of_family = [], self.family
+        need(type(listed) is list, "demonstrations must be a list, not {}", listed)
+        for d, x in enumerate(listed):
+            place = f"demonstrations[{d}]"
+            i, x = self.of_member(x, lambda n, m: ([(n, m)],) if of_family else [(n, m)], place)
+            shown.append((i, x[0] if of_family else x))
+        for d, (i, x) in enumerate(shown):
+            check = self.members[i]
+            for j, (s, a) in enumerate(x):
+                place = f"demonstrations[{d}][{j}]: {[s, a]}"
+                fits = s in check.reached and a in check.optimal[s]
+                need(fits, f"{place} is not optimal in scope")
+                fits = j == 0 or s in check.chances[tuple(x[j - 1])]
+                need(fits, f"{place} cannot come next")
         return shown
 
-    def claim(self, proof: dict[str, Any], pairs: set[tuple[int, int]]) -> str:
+    def named(self, i: int, *statement: int) -> list[int]:
+        """States and actions as the proof writes them."""
+        return [i, *statement] if self.family else [*statement]
+
+    def row(self, i: int, *statement: int) -> tuple[Fraction, tuple[int, ...]]:
+        """The row of a statement of a member."""
+        return self.members[i].row(*statement)
+
+    def worth(self, weights: list[Fraction], i: int, *statement: int) -> Fraction:
+        """Negative where the weights break the row of a statement of a member."""
+        return sum(map(mul, weights, self.row(i, *statement)[1]), Fraction(0))
+
+    def verdict(self) -> str:
         """4. "open": the weights given fit all demonstrated rows and break one row. "teaches": rows
         are sums of nonnegative multiples of demonstrated ones, so what fits these fits all."""
-        named = f"{self.name} (scope {self.claimed})"
-        if proof["claim"] == "open":
-            weights = read(proof.get("weights"), self.k, "weights")
-            s, a, b = read(proof.get("row"), (self.n, self.m, self.m), "row")
-            need(s in self.scope and a in self.optimal[s], f"row: {[s, a]} is not optimal in scope")
-            rows = [(*pair, c) for pair in sorted(pairs) for c in range(self.m)]
-            broken = [x for x in [*rows, (s, a, b)] if sum(map(mul, weights, self.row(*x)[1])) < 0]
-            need(not {*broken} & {*rows}, f"weights: they break the demonstrated row {broken[:1]}")
-            need(broken, f"row: the weights do not break {[s, a, b]}")
-            return f"leave {named} open: weights that fit them prefer {b} to {a} in state {s}"
-        generators = read(proof.get("generators"), [(self.n, self.m, self.m)], "generators")
-        for j, (s, a, _) in enumerate(generators):
-            need((s, a) in pairs, f"generators[{j}]: {[s, a]} is not demonstrated")
-        rays = [self.row(*generator) for generator in generators]
-        rows = [(s, a, b) for s in self.scope for a in self.optimal[s] for b in range(self.m)]
+        named, members = f"{self.name} (scope {self.claimed})", self.members
+        if self.proof["claim"] == "open":
+            weights = read(self.proof.get("weights"), self.k, "weights")
+            i, (s, a, b) = self.of_member(self.proof.get("row"), lambda n, m: (n, m, m), "row")
+            fits = s in members[i].reached and a in members[i].optimal[s]
+            need(fits, f"row: {self.named(i, s, a)} is not optimal in scope")
+            rows = [(*pair, c) for pair in sorted(self.pairs) for c in range(members[pair[0]].m)]
+            broken = [self.named(*x) for x in rows if self.worth(weights, *x) < 0]
+            need(not broken, f"weights: they break the demonstrated row {broken[:1]}")
+            breaks = self.worth(weights, i, s, a, b) < 0
+            need(breaks, f"row: the weights do not break {self.named(i, s, a, b)}")
+            where = f"state {s} of member {i}" if self.family else f"state {s}"
+            return f"leave {named} open: weights that fit them prefer {b} to {a} in {where}"
+        rays = []
+        listed: Any = self.proof.get("generators")
+        need(type(listed) is list, "generators must be a list, not {}", listed)
+        for j, x in enumerate(listed):
+            place = f"generators[{j}]"
+            i, (s, a, b) = self.of_member(x, lambda n, m: (n, m, m), place)
+            need((i, s, a) in self.pairs, f"{place}: {self.named(i, s, a)} is not demonstrated")
+            rays.append(self.row(i, s, a, b))
+        rows = [
+            (i, s, a, b)
+            for i, check in enumerate(members)
+            for s in check.scope
+            for a in check.optimal[s]
+            for b in range(check.m)
+        ]
         directions = [*dict.fromkeys(filter(any, (self.row(*row)[1] for row in rows)))]
         pattern = ([(len(rays), Fraction)],) * len(directions)
-        for i, terms in enumerate(read(proof.get("multipliers"), pattern, "multipliers")):
+        for i, terms in enumerate(read(self.proof.get("multipliers"), pattern, "multipliers")):
             need(all(c >= 0 for _, c in terms), f"multipliers[{i}]: one is negative")
             scaled = [(c * rays[j][0], rays[j][1]) for j, c in terms]
             total = tuple(sum(c * ray[f] for c, ray in scaled) for f in range(len(self.k)))
             need(total == directions[i], f"multipliers[{i}] do not give {{}}", directions[i])
-        return f"teach {named}: {len(directions)} directions of {len(self.scope)} states follow"
+        n_states = sum(len(check.scope) for check in members)
+        return f"teach {named}: {len(directions)} directions of {n_states} states follow"
 
-    def wrapper(self, lesson: dict[str, Any], proof: dict[str, Any], shown: Any) -> None:
+    def wrapper(self, lesson: dict[str, Any]) -> None:
         """5. What a lesson and its settings say of themselves, they say as the proof does."""
-        settings, pairs = lesson.get("settings", {}), {(s, a) for x in shown for s, a in x}
+        settings, proof, shown = lesson.get("settings", {}), self.proof, self.shown
         need(type(settings) is dict, "settings must be an object, not {}", settings)
-        after = {(t, b) for pair in pairs for t in self.chances[pair] for b in self.optimal[t]}
-        closed = after | {(s, b) for s, _ in pairs for b in self.optimal[s]} <= pairs
-        needed = {"demonstrations": shown, "status": STATUS[proof["claim"]]}
+        own: Any = defaultdict(set)
+        for i, s, a in self.pairs:
+            own[i].add((s, a))
+        closed = all(self.members[i].closed(x) for i, x in own.items())
+        needed = {"demonstrations": proof["demonstrations"], "status": STATUS[proof["claim"]]}
         sizes: Any = {
             "n_demonstrations": len(shown),
-            "n_pairs": sum(map(len, shown)),
+            "n_pairs": sum(len(x) for _, x in shown),
             "closed": closed,
         }
         chosen = {"scope": self.claimed, "arithmetic": "exact"}
@@ -256,29 +329,64 @@ class Check:
                 given = place.get(key, None if key in needed else value)
                 fits = json.dumps(given) == json.dumps(value)
                 need(fits, f"{key} must be {{}}, as in the proof, not {{}}", value, given)
-        first, longest = [x[0][0] for x in shown if x], max(map(len, shown), default=0)
+        first = [self.named(i, x[0][0]) for i, x in shown if x]
+        longest = max((len(x) for _, x in shown), default=0)
         for key, least in (("budget", len(shown)), ("horizon", longest)):
             most = read(settings.get(key, least) or least, 10**18, key)
             need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
-        starts = read(settings.get("starts") or first, [self.n], "starts")
-        need({*first} <= {*starts}, "starts must hold {}, as in the proof, not {}", first, starts)
+        self.starts(settings.get("starts"), first)
+
+    def starts(self, given: Any, first: list[list[int]]) -> None:
+        """Demonstrations begin where the settings say; in a family [member, states] for each."""
+        if not given:
+            return
+        allowed = [] if self.family else [[s] for s in read(given, [self.members[0].n], "starts")]
+        need(type(given) is list, "starts must be a list, not {}", given)
+        for j, x in enumerate(given if self.family else []):
+            i, (states,) = self.of_member(x, lambda n, m: ([n],), f"starts[{j}]")
+            allowed += [[i, s] for s in states]
+        fits = all(x in allowed for x in first)
+        need(fits, "starts must hold {}, as in the proof, not {}", first, given)
+
+
+def tasks(document: dict[str, Any], folder: Path) -> tuple[list[Check], str]:
+    """The task of a file, or the members of a family, inline or in files beside it."""
+    name = show(document.get("name", "the task" if "members" not in document else "the family"))
+    if document["format"] == "didact.task/1":
+        return [Check(document)], name
+    weights, members = document.get("weights"), document.get("members", [])
+    need(type(members) is list and members, "members must be a list of tasks, not {}", members)
+    found = []
+    for i, member in enumerate(members):
+        inline = type(member) is dict
+        if not inline:
+            need(type(member) is str, f"members[{i}] must be a task or a path")
+            member = load(folder / member, "didact.task/1")
+        shared = {"weights": weights} if inline else {}
+        found.append(Check({**member, **shared}))
+        exact = read(weights, found[i].k, "weights")
+        need(found[i].weights == exact, f"members[{i}] has other weights than the family")
+    return found, name
 
 
 def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str, Any]) -> str:
     """One line that says what is proved; raises ProofError at the first step that is false."""
-    check = load(task, "didact.task/1", then=Check)
-    lesson = load(proof, "didact.proof/1", "didact.lesson/1")
-    inner = lesson.get("proof") if lesson["format"] == "didact.lesson/1" else lesson
-    need(isinstance(inner, dict) and inner.get("format") == "didact.proof/1", "carries no proof")
+    folder = Path() if isinstance(task, dict) else Path(task).parent
+    kinds = "didact.task/1", "didact.family/1"
+    (members, name), kind = load(task, *kinds, then=lambda x: (tasks(x, folder), x["format"]))
+    number = 1 + kinds.index(kind)
+    lesson = load(proof, f"didact.proof/{number}", f"didact.lesson/{number}")
+    inner = lesson.get("proof") if lesson["format"].startswith("didact.lesson/") else lesson
+    fits = isinstance(inner, dict) and inner.get("format") == f"didact.proof/{number}"
+    need(fits, "carries no proof")
     claim = inner.get("claim")
     need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
-    check.policy(inner)
-    shown = check.demonstrations(inner)
-    pairs = [(s, a) for demonstration in shown for s, a in demonstration]
-    verdict = f"proved{' open' * (claim == 'open')}: {len(shown)} demonstrations"
-    line = f"{verdict} ({len(pairs)} pairs) {check.claim(inner, set(pairs))}"
+    found = Claim(members, name, inner)
+    n_pairs = sum(len(x) for _, x in found.shown)
+    verdict = f"proved{' open' * (claim == 'open')}: {len(found.shown)} demonstrations"
+    line = f"{verdict} ({n_pairs} pairs) {found.verdict()}"
     if inner is not lesson:
-        check.wrapper(lesson, inner, shown)
+        found.wrapper(lesson)
     return line
 
 

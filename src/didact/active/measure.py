@@ -33,7 +33,7 @@ class Truth:
     @property
     def known(self) -> EquivalenceClass:
         """The task's class."""
-        return self.elements.known
+        return self.elements.class_of_task
 
     def n_covered(self, shown: tuple[Demonstration, ...]) -> int:
         """How many elements demonstrations cover."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from didact.bec.cone import Cone, cone_of
 from didact.bec.describe import row_words
-from didact.bec.parts import Mask, Part
+from didact.bec.parts import Mask, Part, shown_pairs
 from didact.bec.rows import (
     Rows,
     Scope,
@@ -34,6 +34,9 @@ from didact.planning import (
 )
 from didact.planning.digits import digits_with, expected_digits, require_writable
 from didact.planning.solve import Arithmetic, is_exact_affordable
+
+if TYPE_CHECKING:
+    from didact.bec.families import Known
 
 EXACT_ENTRIES = 100_000
 """`auto` works exactly up to so many states times features."""
@@ -105,6 +108,14 @@ class EquivalenceClass:
     def arithmetic(self) -> str:
         """'exact' or 'float'."""
         return self.rows.arithmetic
+
+    def as_demonstrations(self, given: Any) -> tuple[Demonstration, ...]:
+        """Demonstrations of the task, checked.
+
+        given: lists of (state, action) or (observation, action) pairs, a lesson, a recording, or
+            the path of a file.
+        """
+        return given_demonstrations(given, self.task)
 
     def statement_of(self, row: int) -> tuple[int, ...]:
         """The first (state, action, other action) that states a row.
@@ -199,24 +210,25 @@ def is_affordable(task: Task, plan: Plan) -> bool:
     return quick and expected_digits(task.mdp, plan) <= MOST_DIGITS
 
 
-def demonstration_class(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Cone:
+def demonstration_class(known: Known, demonstrations: Iterable[Any]) -> Cone:
     """BEC(D | pi*): the cone of what optimal demonstrations show (Corollary 1).
 
     Demonstrations must show optimal actions of states in scope.
     """
-    shown = given_demonstrations(demonstrations, known.task)
-    return cone_of(demonstration_rows(known, shown), known.task.true_weights)
+    shown = known.as_demonstrations(demonstrations)
+    return cone_of(demonstration_rows(known, shown), known.cone.true_weights)
 
 
-def demonstration_rows(known: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Rows:
+def demonstration_rows(known: Known, shown: tuple[Demonstration, ...]) -> Rows:
     """The part of the catalogue that demonstrations state, with its own row numbers."""
-    mdp = known.task.mdp
-    pairs = demonstrated_pairs(mdp, shown, known.plan)
-    outside = pairs.any(axis=1) & ~scope_states(mdp, known.scope)
-    if outside.any():
-        state = int(np.flatnonzero(outside)[0])
-        raise InvalidParameter(
-            f"demonstrations must stay in scope {known.scope!r}; state {mdp.state_name(state)} "
-            "cannot be reached from the start. Use scope='all'"
-        )
-    return known.rows.shown_part(pairs)
+    for part in known.parts:
+        mdp = part.task.mdp
+        visited = demonstrated_pairs(mdp, part.own(shown)).any(axis=1)
+        outside = np.flatnonzero(visited & ~scope_states(mdp, known.scope))
+        if outside.size:
+            raise InvalidParameter(
+                f"demonstrations must stay in scope {known.scope!r}; state "
+                f"{mdp.state_name(int(outside[0]))} cannot be reached from the start. "
+                "Use scope='all'"
+            )
+    return known.rows.shown_part(shown_pairs(known.parts, shown, optimal=True))

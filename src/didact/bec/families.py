@@ -25,7 +25,7 @@ from didact.bec.parts import Mask, Part, home_statement, of_home, part_with, sta
 from didact.bec.rows import Rows, Scope, feature_scales, rows_from_counts, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, shown_name
-from didact.mdp import Family, Task
+from didact.mdp import Demonstration, Family, Task, family_demonstrations
 from didact.numerics.exact import Floats
 from didact.planning import Plan, exact_successor_features, float_successor_features, solve
 from didact.planning.solve import Arithmetic
@@ -86,6 +86,13 @@ class FamilyClass:
         tied = self.optimal[state, other] & (self.rows.number >= 0) & ~proved[state]
         return -(-int(np.count_nonzero(tied)) // 2)
 
+    def as_demonstrations(self, given: Any) -> tuple[Demonstration, ...]:
+        """Demonstrations of the family, each of a member, checked.
+
+        given: demonstrations that know their member, or [member, pairs].
+        """
+        return family_demonstrations(given, self.family)
+
     def statement_of(self, row: int) -> tuple[int, ...]:
         """The first (member, state, action, other action) that states a row.
 
@@ -120,6 +127,10 @@ class FamilyClass:
                 }
             )
         return records
+
+
+Known = EquivalenceClass | FamilyClass
+"""The class of a task or of a family."""
 
 
 @overload

@@ -1,27 +1,31 @@
-"""Proofs that demonstrations teach a class, or leave it open: `didact.proof/1`, plain JSON.
+"""Proofs that demonstrations teach a class, or leave it open: plain JSON.
 
 A proof carries what is hard to find and easy to check: the optimal sets, the successor features as
 fractions, and for every direction of the policy's rows its Farkas multipliers over shown rows, or
 else one reward that fits everything shown and is wrong. `didact.proofcheck` checks it alone.
+`didact.proof/1` is about a task, `didact.proof/2` about a family: optimal sets and counts by
+member, statements with the member before them, one list of multipliers for each direction of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass, demonstration_rows
+from didact.bec.families import FamilyClass, Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, primitive
+from didact.bec.parts import Part, home_statement, part_with
 from didact.errors import Unsupported
 from didact.inputs import instance
-from didact.mdp import Demonstration, given_demonstrations
+from didact.mdp import Demonstration
 from didact.numerics.texts import number_text, short_repr
-from didact.planning import ExactSuccessorFeatures
 
 PROOF_FORMAT = "didact.proof/1"
+FAMILY_PROOF_FORMAT = "didact.proof/2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,30 +34,33 @@ class Proof:
 
     teaches: whether their class is the policy's class. witness: where it is not, weights (as
     integers) that fit all demonstrations, and `missing`, the statement (state, action, other
-    action) that they break. document: the `didact.proof/1` object.
+    action), in a family the member first, that they break. document: the `didact.proof/1` object,
+    of a family `didact.proof/2`.
     """
 
     teaches: bool
     witness: Row | None
-    missing: tuple[int, int, int] | None
+    missing: tuple[int, ...] | None
     document: dict[str, Any]
 
     __repr__ = short_repr
 
 
-def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
+def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
     """Decide exactly whether demonstrations pin the class down, with the proof of either answer.
 
-    known: the class, in exact arithmetic.
-    demonstrations: lists of (state, action) pairs, all of them optimal and in scope.
+    known: the class, of a task or of a family, in exact arithmetic.
+    demonstrations: lists of (state, action) pairs, all of them optimal and in scope; in a family
+        each with its member.
     """
-    instance(known, EquivalenceClass, "known", "the result of equivalence_class")
-    if known.rows.exact is None or known.counts is None:
+    if not isinstance(known, FamilyClass):
+        instance(known, EquivalenceClass, "known", "the result of equivalence_class")
+    if known.rows.exact is None:
         raise Unsupported(
             "a proof needs exact arithmetic, and this class was computed in floats; "
             "build it with arithmetic='exact'"
         )
-    shown = given_demonstrations(demonstrations, known.task)
+    shown = known.as_demonstrations(demonstrations)
     part = demonstration_rows(known, shown)
     assert part.exact is not None
     certificates: list[Multipliers] = []
@@ -66,8 +73,8 @@ def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
     generators = sorted({index for proof in certificates for index in proof.indices})
     place = {row: i for i, row in enumerate(generators)}
     statements = [part.statement_of(row) for row in generators]
-    scales = [_scale(known.counts, *statement) for statement in statements]
-    document["generators"] = [list(statement) for statement in statements]
+    scales = [_scale(known.parts, *statement) for statement in statements]
+    document["generators"] = [list(home_statement(known.parts, s)) for s in statements]
     document["multipliers"] = [
         [
             [place[i], number_text(share / scales[place[i]])]
@@ -78,9 +85,12 @@ def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
     return Proof(True, None, None, document)
 
 
-def _scale(counts: ExactSuccessorFeatures, state: int, action: int, other: int) -> Fraction:
+def _scale(parts: Sequence[Part], state: int, action: int, other: int) -> Fraction:
     """How long mu(s, a) - mu(s, b) is in primitive integer vectors of its direction."""
-    normal = counts.pairs[state, action] - counts.pairs[state, other]
+    part = part_with(parts, state)
+    assert part.counts is not None
+    counts = part.counts.pairs[state - part.first]
+    normal = counts[action] - counts[other]
     at = next(i for i, entry in enumerate(normal) if entry)
     return Fraction(int(normal[at].p), int(normal[at].q)) / primitive(normal)[at]
 
@@ -110,7 +120,7 @@ def _implied(
 
 
 def _open(
-    known: EquivalenceClass,
+    known: Known,
     shown: tuple[Demonstration, ...],
     generators: tuple[Row, ...],
     row: Row,
@@ -119,24 +129,31 @@ def _open(
     assert known.rows.exact is not None
     assert dot(row, witness) < 0
     assert all(dot(g, witness) >= 0 for g in generators)
-    missing = known.rows.statement_of(known.rows.exact.index(row))
+    missing = known.statement_of(known.rows.exact.index(row))
     document = _common(known, shown, "open")
     document["weights"] = [number_text(w) for w in witness]
     document["row"] = list(missing)
     return Proof(False, witness, missing, document)
 
 
-def _common(
-    known: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str
-) -> dict[str, Any]:
+def _common(known: Known, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:
     """What every proof carries: the policy, its counts, and what was shown."""
-    mdp = known.task.mdp
-    assert known.counts is not None
+    policies = [_policy(part) for part in known.parts]
+    is_family = isinstance(known, FamilyClass)
     return {
-        "format": PROOF_FORMAT,
+        "format": FAMILY_PROOF_FORMAT if is_family else PROOF_FORMAT,
         "claim": claim,
         "scope": known.scope,
-        "optimal": [known.plan.optimal_actions(state) for state in range(mdp.n_states)],
-        "counts": [[number_text(count) for count in row] for row in known.counts.states],
-        "demonstrations": [[list(pair) for pair in d] for d in shown],
+        **({"members": policies} if is_family else policies[0]),
+        "demonstrations": [demonstration.document() for demonstration in shown],
+    }
+
+
+def _policy(part: Part) -> dict[str, Any]:
+    """What is optimal in each state of a part, and the counts of that policy."""
+    assert part.counts is not None
+    states = range(part.task.mdp.n_states)
+    return {
+        "optimal": [part.plan.optimal_actions(state) for state in states],
+        "counts": [[number_text(count) for count in row] for row in part.counts.states],
     }

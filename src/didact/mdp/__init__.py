@@ -3,7 +3,7 @@
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.exchange.given import given_demonstrations, load_demonstrations
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
-from didact.mdp.family import Family, as_family
+from didact.mdp.family import Family, as_family, family_demonstrations
 from didact.mdp.family_files import load_family, save_family
 from didact.mdp.files import load_task, save_task
 from didact.mdp.model import MDP
@@ -21,6 +21,7 @@ __all__ = [
     "as_family",
     "as_mdp",
     "as_task",
+    "family_demonstrations",
     "given_demonstrations",
     "load_demonstrations",
     "load_family",

@@ -63,6 +63,11 @@ class Demonstration:
     def __getitem__(self, step: int) -> tuple[int, int]:
         return self.pairs[step]
 
+    def document(self) -> list[Any]:
+        """The pairs as plain lists; [member, pairs] where it is of a member of a family."""
+        pairs = [list(pair) for pair in self.pairs]
+        return pairs if self.member is None else [self.member, pairs]
+
 
 def _entries(given: Any, rule: str) -> list[Any]:
     """What is listed; of a frame the names of its columns, which are then refused.

@@ -13,6 +13,7 @@ from typing import Any
 
 from didact.errors import InvalidModel
 from didact.inputs import counted, entries, is_whole, shown, shown_name
+from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.model import require_text
 from didact.mdp.task import Task, as_task
 from didact.mdp.transitions import MAX_ROWS
@@ -161,3 +162,40 @@ def as_family(given: Any, place: str = "family") -> Family:
     raise InvalidModel(
         f"{place} must be a Family, such as Family([task, ...]); it is {shown(given)}"
     )
+
+
+def family_demonstrations(given: Any, family: Family) -> tuple[Demonstration, ...]:
+    """Demonstrations of a family, each of a member by its number.
+
+    given: demonstrations that know their member, or [member, pairs] with its name or number; a
+    lesson of the family.
+    """
+    checked = []
+    listed = entries(getattr(given, "demonstrations", given), "demonstrations", "demonstrations")
+    for i, entry in enumerate(listed):
+        place = f"demonstrations[{i}]"
+        member, pairs = _of_member(entry, place)
+        number = family.number(member, f"{place}: member")
+        try:
+            (shown_pairs,) = as_demonstrations([pairs], family[number])
+        except InvalidModel as error:
+            raise InvalidModel(str(error).replace("demonstrations[0]", place, 1)) from None
+        checked.append(Demonstration(shown_pairs, number))
+    return tuple(checked)
+
+
+def _of_member(entry: Any, place: str) -> tuple[Any, Any]:
+    """Who shows it, and what; the pairs are not looked at."""
+    member: Any
+    pairs: Any
+    if isinstance(entry, Demonstration):
+        member, pairs = entry.member, entry.pairs
+    else:
+        is_pair = isinstance(entry, list | tuple) and len(entry) == 2
+        member, pairs = entry if is_pair else (None, None)
+    if not isinstance(member, str) and not is_whole(member):
+        raise InvalidModel(
+            f"{place} must say whose it is: Demonstration(pairs, member=0) or [member, pairs]; "
+            f"it is {shown(entry)}"
+        )
+    return member, pairs

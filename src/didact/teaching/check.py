@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.classes import EquivalenceClass
+from didact.bec.families import FamilyClass, Known, equivalence_class
 from didact.bec.rows import Scope
 from didact.inputs import counted, instance
-from didact.mdp import Task, as_task, given_demonstrations
+from didact.mdp import Family, Task, as_task, family_demonstrations, given_demonstrations
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
@@ -35,7 +36,7 @@ class Verdict:
         the first, `shown`).
     witness: weights that fit what was shown rightly and are wrong; None where that teaches.
     loss: the worst loss of a learner that takes the witness.
-    missing: a statement (state, action, other action) that is open.
+    missing: a statement (state, action, other action), in a family the member first, that is open.
     missing_words: the same in words.
     closed: whether claims about learners that plan for themselves hold too.
     n_open: how many facets and equalities are open.
@@ -52,7 +53,7 @@ class Verdict:
     segments: tuple[Segment, ...]
     witness: tuple[Fraction, ...] | None
     loss: float | None
-    missing: tuple[int, int, int] | None
+    missing: tuple[int, ...] | None
     missing_words: str | None
     closed: bool
     n_open: int
@@ -96,26 +97,33 @@ class Verdict:
 
 
 def check(
-    task: Task,
+    task: Task | Family,
     demonstrations: Any,
     *,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: EquivalenceClass | None = None,
+    known: Known | None = None,
 ) -> Verdict:
     """Decide whether demonstrations teach the task, with a proof or a witness.
 
-    task: what they should teach.
+    task: what they should teach: a task or a family.
     demonstrations: lists of (state, action) or (observation, action) pairs, a lesson, a selection,
         a recording, or the path of a file. Steps that are not optimal are named with what they
-        cost, and the right steps between them are judged alone.
+        cost, and the right steps between them are judged alone. Those of a family know their
+        member, or are [member, pairs].
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    shown = given_demonstrations(demonstrations, as_task(task))
+    is_family = isinstance(task, Family)
+    shown = (
+        family_demonstrations(demonstrations, task)
+        if isinstance(task, Family)
+        else given_demonstrations(demonstrations, as_task(task))
+    )
     if known is not None:
-        instance(known, EquivalenceClass, "known", "the result of equivalence_class")
+        kind = FamilyClass if is_family else EquivalenceClass
+        instance(known, kind, "known", "the result of equivalence_class")
     else:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     wrong, segments = wrong_steps(known, shown), right_segments(known, shown)
@@ -132,9 +140,9 @@ def check(
         segments=segments,
         witness=found.witness,
         loss=found.loss,
-        missing=None if missing is None else known.rows.statement_of(missing),
+        missing=None if missing is None else known.statement_of(missing),
         missing_words=None if missing is None else row_in_words(known, missing),
-        closed=is_closed(task.mdp, known.plan, right),
+        closed=all(is_closed(part.task.mdp, part.plan, part.own(right)) for part in known.parts),
         n_open=(elements.everything & ~covered).bit_count(),
         n_facets=known.cone.n_facets,
         n_equalities=len(known.cone.equalities),

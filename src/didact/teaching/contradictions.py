@@ -39,7 +39,7 @@ def contradictions(
     by_episode: dict[int, list[WrongPair]] = {}
     for step in wrong:
         by_episode.setdefault(step.demonstration, []).append(step)
-    first_with: dict[tuple[int, int], int] = {}
+    first_with: dict[tuple[int, ...], int] = {}
     if wrong:
         for number, demonstration in zip(numbers, recorded, strict=True):
             for pair in demonstration:
@@ -48,7 +48,7 @@ def contradictions(
 
 
 def _contradiction(
-    steps: Sequence[WrongPair], first_with: Mapping[tuple[int, int], int]
+    steps: Sequence[WrongPair], first_with: Mapping[tuple[int, ...], int]
 ) -> Contradiction:
     """What is wrong with an episode, from its wrong steps and who first shows other pairs."""
     first = steps[0]

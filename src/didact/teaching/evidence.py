@@ -11,14 +11,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.greedy import harmonic
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.relaxation import lp_bound
-from didact.teaching.witness import row_in_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +33,8 @@ class Evidence:
     is_greedy: bool
 
     @property
-    def known(self) -> EquivalenceClass:
-        """The task's class."""
+    def known(self) -> Known:
+        """The class of the task or family."""
         return self.problem.known
 
     @cached_property
@@ -71,7 +70,7 @@ class Evidence:
         return {
             "normal": rows.normals[row].tolist() if exact is None else number_texts(exact[row]),
             "equality": row in self.known.cone.equalities,
-            "statement": list(rows.statement_of(row)),
-            "words": row_in_words(self.known, row),
+            "statement": list(self.known.statement_of(row)),
+            "words": self.known.words_of(row),
             "covered_by": self.coverage.first_to_cover(element),
         }

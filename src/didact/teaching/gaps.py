@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from didact.teaching.covers.aimed import aimed_demonstrations
-from didact.teaching.covers.candidates import Indices
 from didact.teaching.covers.elements import Elements
+from didact.teaching.covers.offers import Offer
 from didact.teaching.covers.problem import Problem
 from didact.teaching.lesson import Missing
 from didact.teaching.witness import row_in_words
@@ -19,25 +18,29 @@ def missing_elements(
     known, found = elements.known, []
     for element in elements.within(elements.everything & ~covered):
         row = elements.row_of(element)
-        statement = known.rows.statement_of(row)
-        found.append(Missing(*statement, reason_of(element), row_in_words(known, row)))
+        *member, state, action, other = known.statement_of(row)
+        reason, words = reason_of(element), row_in_words(known, row)
+        found.append(Missing(state, action, other, reason, words, *member))
     return tuple(found)
 
 
-def gaps_of_lesson(problem: Problem, covered: int, starts: Indices) -> tuple[Missing, ...]:
+def gaps_of_lesson(problem: Problem, covered: int, offers: Sequence[Offer]) -> tuple[Missing, ...]:
     """What stays open, and why: left out, not sampled, or not reachable."""
-    elements, known = problem.elements, problem.known
+    elements, width = problem.elements, problem.candidates.n_actions
     offered = problem.covered_by(problem.masks)
     targets = elements.pairs_for(elements.everything & ~covered)
-    _, unreachable = aimed_demonstrations(
-        known.task.mdp, known.plan, targets, starts=starts, horizon=problem.candidates.horizon
-    )
-    beyond = set(unreachable)
+    within: set[int] = set()
+    for offer in offers:
+        n_actions, first = offer.part.task.mdp.n_actions, offer.part.first
+        at_home = offer.home_pairs(targets, width)
+        for pair in set(at_home).difference(offer.aimed_at(at_home)[1]):
+            state, action = divmod(pair, n_actions)
+            within.add((first + state) * width + action)
 
     def reason_of(element: int) -> str:
         if offered >> element & 1:
             return "left out" if problem.budget is None else "budget"
-        pairs = set(elements.pairs_for(1 << element))
-        return "not reachable" if pairs <= beyond else "not sampled"
+        pairs = elements.pairs_for(1 << element)
+        return "not reachable" if within.isdisjoint(pairs) else "not sampled"
 
     return missing_elements(elements, covered, reason_of)

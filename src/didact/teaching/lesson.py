@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
-from didact.bec.classes import EquivalenceClass
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Task
@@ -17,6 +16,7 @@ from didact.mdp.files import write_number
 from didact.mdp.showing import show
 
 LESSON_FORMAT = "didact.lesson/1"
+FAMILY_LESSON_FORMAT = "didact.lesson/2"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Missing:
 
     reason: 'budget' or 'left out' (a candidate shows it that the budget or the teacher left out),
     'not sampled' (some demonstration could show it), or 'not reachable' (none can from these starts
-    within the horizon).
+    within the horizon). member: whose state it is, in a family.
     """
 
     state: int
@@ -33,6 +33,11 @@ class Missing:
     other: int
     reason: str
     words: str
+    member: int | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The same as a file holds it; the member only where there is one."""
+        return {k: v for k, v in vars(self).items() if k != "member" or v is not None}
 
 
 class Evidence(Protocol):
@@ -81,7 +86,8 @@ class Lesson:
     uncovered: for a partial lesson what is open, and why.
     witness: for a partial lesson weights that fit every demonstration and are wrong.
     loss: the worst loss of a learner that takes the witness; None where there is none.
-    proof: the `didact.proof/1` object, or None in float arithmetic: numerical, not proved.
+    proof: the `didact.proof/1` object, of a family `didact.proof/2`; None in float arithmetic:
+    numerical, not proved.
     settings: what `teach` was given.
     volumes: what the teacher 'uvm' thought was left after each pick; None for others.
     n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
@@ -120,6 +126,11 @@ class Lesson:
         return self.status == "complete"
 
     @property
+    def is_of_family(self) -> bool:
+        """Whether it teaches a family, so that demonstrations have members."""
+        return self.settings.get("members") is not None
+
+    @property
     def n_pairs(self) -> int:
         """How many (state, action) pairs are shown, repeats counted."""
         return sum(len(demonstration) for demonstration in self.demonstrations)
@@ -140,10 +151,9 @@ class Lesson:
         return self._evidence.facets
 
     @property
-    def known(self) -> EquivalenceClass | None:
-        """The class that it was made from; None for a lesson from a file."""
-        found: EquivalenceClass | None = self._evidence.known
-        return found
+    def known(self) -> Any:
+        """The class, of a task or of a family, that it was made from; None for one from a file."""
+        return self._evidence.known
 
     def why(self, number: int) -> str:
         """In words: what demonstration `number` rules out that those before it did not.
@@ -163,12 +173,12 @@ class Lesson:
         return "It shows that " + "; that ".join(sentences) + "."
 
     def document(self) -> dict[str, Any]:
-        """The `didact.lesson/1` object."""
+        """The `didact.lesson/1` object; of a family `didact.lesson/2`."""
         return {
-            "format": LESSON_FORMAT,
+            "format": FAMILY_LESSON_FORMAT if self.is_of_family else LESSON_FORMAT,
             "task": self.task_name,
             "status": self.status,
-            "demonstrations": [[list(pair) for pair in d] for d in self.demonstrations],
+            "demonstrations": [d.document() for d in self.demonstrations],
             "n_demonstrations": len(self.demonstrations),
             "n_pairs": self.n_pairs,
             "gains": list(self.gains),
@@ -179,7 +189,7 @@ class Lesson:
             "n_facets": self.n_facets,
             "n_equalities": self.n_equalities,
             "facets": [dict(facet) for facet in self.facets],
-            "uncovered": [vars(missing) for missing in self.uncovered],
+            "uncovered": [missing.document() for missing in self.uncovered],
             "witness": None if self.witness is None else [_number(w) for w in self.witness],
             "loss": self.loss,
             "volumes": None if self.volumes is None else list(self.volumes),
@@ -192,13 +202,17 @@ class Lesson:
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each step: demonstration and step from 0, state, action, and their names.
 
+        In a family the member comes after the demonstration.
+
         The names are left out for a lesson from a file, which does not hold its task.
         """
-        mdp = None if self.known is None else self.known.task.mdp
         records = []
         for number, demonstration in enumerate(self.demonstrations):
+            member = demonstration.member
+            of = {} if member is None else {"member": member}
+            mdp = None if self.known is None else self.known.parts[member or 0].task.mdp
             for step, (s, a) in enumerate(demonstration):
-                row = {"demonstration": number, "step": step, "state": s, "action": a}
+                row = {"demonstration": number, **of, "step": step, "state": s, "action": a}
                 names = {} if mdp is None else _names(mdp, s, a)
                 records.append({**row, **names})
         return records
@@ -218,6 +232,7 @@ class Lesson:
         command: how to make the page again, to be shown on it.
         audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
         """
+        self._require_one_world()
         known = self.known
         if task is None:
             if known is None:
@@ -234,6 +249,7 @@ class Lesson:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.lesson`.
         """
+        self._require_one_world()
         return show("plot of a lesson", self, ax, **style)
 
     def _repr_html_(self) -> str:
@@ -241,13 +257,22 @@ class Lesson:
         known = self.known
         html: str = (
             show("lesson from a file", self)
-            if known is None
+            if known is None or self.is_of_family
             else show("lesson", self, task=known.task, known=known)
         )
         return html
 
+    def _require_one_world(self) -> None:
+        if self.is_of_family:
+            raise Unsupported(
+                "pages and plots show one world, and this lesson is of a family; "
+                "print lesson.to_records(), or teach one member"
+            )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.lesson/1` file; with the task's file it is all the checker needs.
+
+        The lesson of a family is a `didact.lesson/2` file, whose demonstrations have members.
 
         path: of the file.
         """

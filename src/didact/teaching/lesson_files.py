@@ -1,4 +1,4 @@
-"""Read `didact.lesson/1` files; `Lesson.save` writes them."""
+"""Read `didact.lesson/1` and, of families, `didact.lesson/2` files; `Lesson.save` writes them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ from didact.inputs import as_text, finite_number, flag, is_whole, reason_of, sho
 from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import read_text
-from didact.teaching.lesson import LESSON_FORMAT, Lesson, Missing, Recorded
+from didact.teaching.lesson import FAMILY_LESSON_FORMAT, LESSON_FORMAT, Lesson, Missing, Recorded
 
 
 def load_lesson(path: str | os.PathLike[str]) -> Lesson:
-    """The lesson in a `didact.lesson/1` file.
+    """The lesson in a `didact.lesson/1` file, or of a family in a `didact.lesson/2` file.
 
     path: of the file.
     """
     document = read_json(path)
     place = shown_path(path)
-    if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:
-        raise InvalidFile(f"{place}: must hold one JSON object with format {LESSON_FORMAT!r}")
+    known = (LESSON_FORMAT, FAMILY_LESSON_FORMAT)
+    if not isinstance(document, dict) or document.get("format") not in known:
+        raise InvalidFile(
+            f"{place}: must hold one JSON object with format {known[0]!r} or {known[1]!r}"
+        )
     try:
         lesson = _from_document(document)
         _require_counts(document, lesson)
         return lesson
     except InvalidInput as error:
-        raise InvalidFile(f"{place}: is not a whole {LESSON_FORMAT} file: {error}") from None
+        raise InvalidFile(f"{place}: is not a whole {document['format']} file: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidFile(
-            f"{place}: is not a whole {LESSON_FORMAT} file: {reason_of(error)}"
+            f"{place}: is not a whole {document['format']} file: {reason_of(error)}"
         ) from None
 
 
@@ -44,7 +47,7 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
     return Lesson(
         task_name=as_text(document["task"], "task", error=InvalidFile),
         status=_as_status(document["status"]),
-        demonstrations=tuple(Demonstration(d) for d in document["demonstrations"]),
+        demonstrations=_as_demonstrations(document),
         gains=tuple(whole_number(gain, "gains", 0) for gain in _as_list(document, "gains")),
         cost=_read(document["cost"]),
         closed=flag(document["closed"], "closed"),
@@ -65,6 +68,24 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
             tuple(_as_facet(facet) for facet in _as_list(document, "facets")),
         ),
     )
+
+
+def _as_demonstrations(document: Mapping[str, Any]) -> tuple[Demonstration, ...]:
+    """What is shown; of a family [member, pairs], and its settings name the members."""
+    names = _as_object(document["settings"]).get("members")
+    if document["format"] == LESSON_FORMAT:
+        if names is not None:
+            raise InvalidFile("settings of a task must have no members; remove them")
+        return tuple(Demonstration(d) for d in document["demonstrations"])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidFile(f"settings must list the names of members; they are {shown(names)}")
+    shown_ones = []
+    for i, entry in enumerate(_as_list(document, "demonstrations")):
+        if not isinstance(entry, list) or len(entry) != 2:
+            raise InvalidFile(f"demonstrations[{i}] must be [member, pairs]; it is {shown(entry)}")
+        member = whole_number(entry[0], f"demonstrations[{i}]: member", 0, len(names) - 1)
+        shown_ones.append(Demonstration(entry[1], member))
+    return tuple(shown_ones)
 
 
 def _require_counts(document: Mapping[str, Any], lesson: Lesson) -> None:
@@ -107,7 +128,9 @@ def _as_missing(given: Any) -> Missing:
     reason, words = (
         as_text(entries[name], name, error=InvalidFile) for name in ("reason", "words")
     )
-    return Missing(state, action, other, reason, words)
+    member = entries.get("member")
+    of = None if member is None else whole_number(member, "member", 0)
+    return Missing(state, action, other, reason, words, of)
 
 
 def _as_facet(given: Any) -> dict[str, Any]:

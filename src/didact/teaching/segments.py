@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import primitive
-from didact.bec.rows import Rows, demonstrated_pairs
+from didact.bec.parts import Part, home_statement, shown_pairs
+from didact.bec.rows import Rows
 from didact.mdp import Demonstration
 from didact.numerics.texts import number_text
 from didact.planning.rationals import as_rationals, dot
@@ -49,7 +50,7 @@ class WrongPair:
 
     gap: what the step costs, V*(state) - Q*(state, action); exact_gap: the same as a fraction, None
     in floats. contradicted_by: shown optimal pairs whose half-spaces together say that `better` is
-    at least as good; empty where nothing else shown says so.
+    at least as good; empty where nothing else shown says so. In a family each has its member first.
     """
 
     demonstration: int
@@ -58,7 +59,7 @@ class WrongPair:
     action: int
     better: int
     gap: float
-    contradicted_by: tuple[tuple[int, int], ...]
+    contradicted_by: tuple[tuple[int, ...], ...]
     exact_gap: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,36 +72,36 @@ class WrongPair:
 
 
 def right_segments(
-    known: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
+    known: Known, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
 ) -> tuple[Segment, ...]:
     """The segments of right steps, in the order shown; a demonstration without wrong ones is one.
 
     numbers: of the demonstrations, 0, 1, 2, ... by default.
     """
-    optimal = known.plan.optimal
     segments = []
     for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True):
+        optimal = known.parts[demonstration.member or 0].plan.optimal
         states, actions = np.array(demonstration.pairs, dtype=np.int64).T
         cuts = np.flatnonzero(~optimal[states, actions]).tolist()
         for before, after in pairwise([-1, *cuts, len(demonstration)]):
             if before + 1 < after:
-                part = Demonstration(demonstration.pairs[before + 1 : after])
+                part = Demonstration(demonstration.pairs[before + 1 : after], demonstration.member)
                 segments.append(Segment(number, before + 1, part if cuts else demonstration))
     return tuple(segments)
 
 
 def wrong_steps(
-    known: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
+    known: Known, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
 ) -> tuple[WrongPair, ...]:
     """Every shown step that is not optimal, in the order shown.
 
     numbers: of the demonstrations, 0, 1, 2, ... by default.
     """
-    optimal = known.plan.optimal
     judge = _Judge(known, shown)
     return tuple(
-        WrongPair(number, step, *pair, *judge.of(pair))
+        WrongPair(number, step, *pair, *judge.of(demonstration.member or 0, pair))
         for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True)
+        for optimal in (known.parts[demonstration.member or 0].plan.optimal,)
         for step, pair in enumerate(demonstration)
         if not optimal[pair]
     )
@@ -109,23 +110,30 @@ def wrong_steps(
 class _Judge:
     """What is to be said of a wrong pair, once for all steps that show it."""
 
-    def __init__(self, known: EquivalenceClass, shown: Sequence[Demonstration]):
+    def __init__(self, known: Known, shown: Sequence[Demonstration]):
         self.known, self.shown = known, shown
-        self.told: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self.told: dict[tuple[int, int, int], tuple[Any, ...]] = {}
 
-    def of(self, pair: tuple[int, int]) -> tuple[Any, ...]:
-        """An optimal action, the gap, what contradicts the pair, and the gap as a fraction."""
-        if pair not in self.told:
-            better = self.known.plan.optimal_actions(pair[0])[0]
-            exact = _exact_gap(self.known, *pair, better)
-            values = self.known.plan.action_values[pair[0]]
+    def of(self, number: int, pair: tuple[int, int]) -> tuple[Any, ...]:
+        """An optimal action, the gap, what contradicts the pair, and the gap as a fraction.
+
+        number: of the part that the pair is of.
+        """
+        if (number, *pair) not in self.told:
+            of = self.known.parts[number]
+            better = of.plan.optimal_actions(pair[0])[0]
+            exact = _exact_gap(of, *pair, better)
+            values = of.plan.action_values[pair[0]]
             gap = float(values.max() - values[pair[1]]) if exact is None else float(exact)
-            self.told[pair] = better, gap, self._contradictions(*pair, better), exact
-        return self.told[pair]
+            against = self._contradictions(of, *pair, better)
+            self.told[number, *pair] = better, gap, against, exact
+        return self.told[number, *pair]
 
-    def _contradictions(self, state: int, action: int, better: int) -> tuple[tuple[int, int], ...]:
+    def _contradictions(
+        self, of: Part, state: int, action: int, better: int
+    ) -> tuple[tuple[int, ...], ...]:
         """Shown optimal pairs that together say the opposite of `action` against `better`."""
-        counts, part = self.known.counts, self._shown_rightly
+        counts, part = of.counts, self._shown_rightly
         if counts is None or not part.exact:
             return ()
         opposite = primitive(counts.pairs[state, better] - counts.pairs[state, action])
@@ -134,20 +142,21 @@ class _Judge:
         verdict = decide(part.exact, opposite)
         if not isinstance(verdict, Inside):
             return ()
-        found = [part.statement_of(row)[:2] for row in verdict.multipliers.indices]
+        statements = (part.statement_of(row) for row in verdict.multipliers.indices)
+        found = [home_statement(self.known.parts, statement)[:-1] for statement in statements]
         return tuple(dict.fromkeys(found))
 
     @cached_property
     def _shown_rightly(self) -> Rows:
         """The rows that the shown optimal pairs state."""
-        pairs = demonstrated_pairs(self.known.task.mdp, self.shown) & self.known.plan.optimal
+        pairs = shown_pairs(self.known.parts, self.shown) & self.known.optimal
         return self.known.rows.shown_part(pairs)
 
 
-def _exact_gap(known: EquivalenceClass, state: int, action: int, better: int) -> Fraction | None:
+def _exact_gap(of: Part, state: int, action: int, better: int) -> Fraction | None:
     """w.(mu(s, better) - mu(s, a)): the value lost by one step, then acting optimally."""
-    if known.counts is None or known.rows.exact is None:
+    if of.counts is None:
         return None
-    counts = known.counts.pairs
-    gap = dot(counts[state, better] - counts[state, action], as_rationals(known.task.true_weights))
+    counts = of.counts.pairs
+    gap = dot(counts[state, better] - counts[state, action], as_rationals(of.task.true_weights))
     return Fraction(int(gap.p), int(gap.q))

@@ -6,33 +6,38 @@ to show them, or `Picks` with its own bounds. Whatever it returns is checked her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.rows import Scope, scope_states
+from didact.bec.classes import EquivalenceClass
+from didact.bec.families import FamilyClass, Known, equivalence_class
+from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.inputs import flag, instance, is_whole, plain, shown, whole_number
-from didact.mdp import Demonstration, Task, as_task
+from didact.mdp import Demonstration, Family, Task, as_task
+from didact.mdp.files import write_number
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.registry import Registry
 from didact.teaching.closure import close, is_closed
-from didact.teaching.covers.aimed import with_aimed
-from didact.teaching.covers.candidates import (
-    Candidates,
-    Indices,
-    as_horizon,
-    as_starts,
-    candidate_demonstrations,
-)
-from didact.teaching.covers.costs import Cost, candidate_costs
+from didact.teaching.covers.candidates import Indices
+from didact.teaching.covers.costs import Cost, candidate_costs, member_costs
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.offers import (
+    Offer,
+    Starts,
+    all_starts,
+    as_candidates,
+    offered_candidates,
+    offers_of,
+    require_in_scope,
+    starts_of,
+)
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.evidence import Evidence
 from didact.teaching.gaps import gaps_of_lesson
@@ -73,34 +78,36 @@ def teachers() -> Mapping[str, Teacher]:
 
 
 def teach(
-    task: Task,
+    task: Task | Family,
     *,
     teacher: str = "scot",
     horizon: int | None = None,
     cost: Cost = "demonstrations",
+    member_cost: Mapping[Any, Any] | None = None,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     rollouts: int | None = None,
-    starts: Iterable[int] | str | None = None,
+    starts: Starts = None,
     budget: int | None = None,
     closed: bool = False,
     seed: Seed = 0,
-    known: EquivalenceClass | None = None,
+    known: Known | None = None,
     **options: Any,
 ) -> Lesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
 
-    task: what is to be taught.
+    task: what is to be taught: a task, or a family, whose demonstrations each know their member.
     teacher: who picks: 'scot', 'exact', 'scot-redundant', 'uvm', 'random', or one of your own.
     horizon: steps of a demonstration; by default to the end of the episode where the task has
         terminal states, else 1 / (1 - discount).
     cost: what is to be small: 'demonstrations', 'pairs', a function of a demonstration, or a table
-        {start: cost}.
+        {start: cost}, which a family does not take.
+    member_cost: for a family, what a demonstration of a member costs besides: {member: cost}.
     scope: 'reachable', to teach what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     rollouts: sample so many trajectories from each start, instead of listing all there are.
     starts: the states where demonstrations may begin, or 'all' that count; by default those of the
-        task.
+        task. For a family {member: states}; members that are left out show nothing.
     budget: at most so many demonstrations.
     closed: extend the lesson so that learners who plan for themselves learn it too.
     seed: of sampling and of teachers that draw: None, a whole number, or a generator.
@@ -123,27 +130,24 @@ def teach(
 
     n: how many are drawn, with replacement; 20 by default.
     """
-    as_task(task)
+    family = task if isinstance(task, Family) else None
     flag(closed, "closed")
-    if known is not None:
-        instance(known, EquivalenceClass, "known", "the result of equivalence_class")
+    _require_class(task, known)
     method = _teachers.find(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)
-    steps = as_horizon(task.mdp, horizon)
-    begin = None if starts == "all" else as_starts(task.mdp, starts)
+    if horizon is not None:
+        whole_number(horizon, "horizon", 1)
+    begin, surcharges = starts_of(task, starts), _surcharges(family, member_cost)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    if begin is None:
-        begin = np.flatnonzero(scope_states(task.mdp, known.scope))
-    elif starts is not None:
-        _require_in_scope(known, begin)
+    begin = all_starts(known) if begin is None else begin
+    offers = offers_of(known, begin, horizon)
+    if starts is not None:
+        require_in_scope(known, offers)
     elements = cover_elements(known, redundant=teacher == "scot-redundant")
-    candidates = candidate_demonstrations(
-        task.mdp, known.plan, starts=begin, horizon=steps, rollouts=rollouts, seed=seed
-    )
-    if candidates.sampled and rollouts is None:
-        candidates = with_aimed(elements, candidates, begin)
-    problem = Problem(elements, candidates, candidate_costs(candidates, cost), most, options)
+    candidates = offered_candidates(elements, offers, rollouts=rollouts, seed=seed)
+    costs = candidate_costs(candidates, cost, surcharges)
+    problem = Problem(elements, candidates, costs, most, options)
     with _teachers.running(teacher):
         returned = method(problem, as_generator(seed, teacher), **options)
     picks = _as_picks(returned, problem, teacher)
@@ -154,27 +158,47 @@ def teach(
         "scope": known.scope,
         "arithmetic": known.arithmetic,
         "rollouts": rollouts,
-        "starts": None if starts is None else begin.tolist(),
+        "starts": None if starts is None else _listed_starts(family, begin),
         "budget": most,
         "closed": closed,
         "seed": int(seed) if is_whole(seed) else None,
         **{name: plain(value) for name, value in options.items()},
+        **({} if family is None else _of_family(family, surcharges)),
     }
-    extra = _closing(problem, picks, begin, steps) if closed else []
-    return _lesson(
-        problem, picks, extra, begin, settings, extra_cost=_cost_of(extra, cost, problem)
-    )
+    extra = _closing(problem, picks, offers) if closed else []
+    added = candidate_costs(as_candidates(known, extra), cost, surcharges)
+    return _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
 
 
-def _require_in_scope(known: EquivalenceClass, starts: Any) -> None:
-    outside = starts[~scope_states(known.task.mdp, known.scope)[starts]]
-    if outside.size:
-        reason = "cannot be reached from the task's own start. Use scope='all'"
-        if known.scope == "all":
-            reason = "never comes up, and no action matters there. Leave it out"
-        raise InvalidParameter(
-            f"starts must be in scope {known.scope!r}; state {outside[0]} {reason}"
-        )
+def _require_class(task: Task | Family, known: Any) -> None:
+    """The task or family, and its class where that is given."""
+    if not isinstance(task, Family):
+        as_task(task)
+    if known is not None:
+        kind = FamilyClass if isinstance(task, Family) else EquivalenceClass
+        instance(known, kind, "known", "the result of equivalence_class")
+
+
+def _surcharges(family: Family | None, given: Any) -> dict[int, Fraction]:
+    """What demonstrations of members cost besides."""
+    if given is None:
+        return {}
+    if family is None:
+        raise InvalidParameter("member_cost is for families; leave it out for a task")
+    return member_costs(family, given)
+
+
+def _listed_starts(family: Family | None, begin: Mapping[int, Indices]) -> Any:
+    """Starts as a file holds them: states, or for each member that shows anything its states."""
+    if family is None:
+        return begin[0].tolist()
+    return [[member, states.tolist()] for member, states in begin.items()]
+
+
+def _of_family(family: Family, surcharges: Mapping[int, Fraction]) -> dict[str, Any]:
+    """What the settings of a family's lesson say besides."""
+    charged = [[member, write_number(cost)] for member, cost in surcharges.items()]
+    return {"members": list(family.names), "member_cost": charged or None}
 
 
 def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
@@ -201,27 +225,28 @@ def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
     return replace(extra, numbers=tuple(int(n) for n in numbers), gains=())
 
 
-def _closing(problem: Problem, picks: Picks, starts: Indices, horizon: int) -> list[Demonstration]:
+def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[Demonstration]:
     """Demonstrations that extend the picks to closure, within the budget."""
-    task, plan = problem.known.task, problem.known.plan
     picked = [problem.candidates[number] for number in picks.numbers]
-    added = close(task.mdp, plan, picked, starts=starts, horizon=horizon)
+    added = [
+        Demonstration(demonstration, offer.part.member)
+        for offer in offers
+        for demonstration in close(
+            offer.part.task.mdp,
+            offer.plan,
+            offer.part.own(picked),
+            starts=offer.starts,
+            horizon=offer.horizon,
+        )
+    ]
     return added if problem.budget is None else added[: problem.budget - len(picked)]
-
-
-def _cost_of(extra: Sequence[Demonstration], cost: Cost, problem: Problem) -> int | Fraction:
-    """What demonstrations added for closure cost."""
-    n_actions = problem.candidates.n_actions
-    lines = [[s * n_actions + a for s, a in demonstration] for demonstration in extra]
-    longest = max(map(len, lines), default=1)
-    return sum(candidate_costs(Candidates.of(lines, n_actions, longest), cost), 0)
 
 
 def _lesson(
     problem: Problem,
     picks: Picks,
     extra: Sequence[Demonstration],
-    starts: Indices,
+    offers: Sequence[Offer],
     settings: Mapping[str, Any],
     *,
     extra_cost: int | Fraction,
@@ -234,15 +259,17 @@ def _lesson(
     found = judge(problem.elements, demonstrations, coverage.covered)
     is_greedy = settings["teacher"] == "scot" and not extra
     return Lesson(
-        task_name=known.task.name,
+        task_name=known.name,
         status=_status(found.pins_down, known.n_close_calls),
         demonstrations=demonstrations,
         gains=coverage.gains,
         cost=sum((problem.costs[number] for number in picks.numbers), extra_cost),
-        closed=is_closed(known.task.mdp, known.plan, demonstrations),
+        closed=all(
+            is_closed(part.task.mdp, part.plan, part.own(demonstrations)) for part in known.parts
+        ),
         n_facets=known.cone.n_facets,
         n_equalities=len(known.cone.equalities),
-        uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, starts),
+        uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
         witness=found.witness,
         loss=found.loss,
         proof=None if found.proof is None else found.proof.document,

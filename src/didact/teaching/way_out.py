@@ -105,7 +105,8 @@ def _added_starts(
 
 def _shown_from(elements: Elements, starts: Iterable[int], horizon: int) -> int:
     """What demonstrations from these states can state, as the bits of an integer."""
-    mdp, plan = elements.known.task.mdp, elements.known.plan
+    known = elements.class_of_task
+    mdp, plan = known.task.mdp, known.plan
     begin = np.zeros(mdp.n_states, dtype=np.bool_)
     begin[list(starts)] = True
     visited = reachable_pairs(mdp, plan.optimal, horizon=horizon, starts=begin).ravel()

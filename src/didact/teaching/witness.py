@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
-from didact.bec.describe import row_words
+from didact.bec.families import Known
 from didact.bec.nnls import nearest_in_cone
+from didact.bec.parts import shown_pairs
 from didact.bec.proofs import Proof, prove
-from didact.bec.rows import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Numbers
 from didact.planning import Plan, evaluate, solve
@@ -36,9 +35,15 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)
     witness = witness_of(elements, demonstrations, covered, proof)
-    learned = witness_plan(known.task.mdp, witness)
-    loss = evaluate(known.task, learned, plan=known.plan).worst_policy_loss
-    return Judgement(False, proof, witness, loss)
+    return Judgement(False, proof, witness, worst_loss(known, witness))
+
+
+def worst_loss(known: Known, witness: Sequence[Fraction]) -> float:
+    """What a learner that takes these weights may lose: in a family where it loses most."""
+    return max(
+        evaluate(part.task, witness_plan(part.task.mdp, witness), plan=part.plan).worst_policy_loss
+        for part in known.parts
+    )
 
 
 def witness_of(
@@ -54,7 +59,7 @@ def witness_of(
         largest = max(abs(x) for x in proof.witness)
         return tuple(Fraction(x, largest) for x in proof.witness)
     rows = elements.known.rows
-    stated = rows.stated_by(demonstrated_pairs(elements.known.task.mdp, demonstrations))
+    stated = rows.stated_by(shown_pairs(elements.known.parts, demonstrations))
     nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[elements.open_row(covered)])
     away = -rows.unbalanced_weights(nearest.residual)
     away /= np.abs(away).max()
@@ -68,6 +73,6 @@ def witness_plan(mdp: MDP, witness: Sequence[Fraction], arithmetic: Arithmetic =
     return solve(mdp, weights, arithmetic="exact" if is_rounded_off else arithmetic)
 
 
-def row_in_words(known: EquivalenceClass, row: int) -> str:
+def row_in_words(known: Known, row: int) -> str:
     """What a row says about the features, in plain English."""
-    return row_words(known.cone, known.task.mdp, row)
+    return known.words_of(row)

@@ -132,7 +132,7 @@ def gather(task: Task, lesson: Lesson, known: EquivalenceClass | None = None) ->
 
 
 def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> tuple[Said, ...]:
-    known, n_actions = elements.known, elements.known.task.mdp.n_actions
+    known, n_actions = elements.known, elements.class_of_task.task.mdp.n_actions
     stating: dict[int, set[int]] = {}
     for pair, element in zip(*(part.tolist() for part in elements.stating_pairs), strict=True):
         stating.setdefault(element, set()).add(pair)
@@ -161,7 +161,7 @@ def _ruled_out(
     elements: Elements, shown: Sequence[Any], covered: Sequence[int]
 ) -> tuple[Belief | None, ...]:
     """For each demonstration a reward that fits those before it and breaks what it shows."""
-    known, left = elements.known, MOST_TRIED
+    known, left = elements.class_of_task, MOST_TRIED
     beliefs: list[Belief | None] = []
     for number in range(len(shown)):
         fresh = covered[number + 1] & ~covered[number]

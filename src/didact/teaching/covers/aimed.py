@@ -11,20 +11,6 @@ from collections.abc import Iterable, Mapping
 from didact.mdp import MDP
 from didact.planning import Plan
 from didact.teaching.covers.candidates import Candidates, Indices
-from didact.teaching.covers.elements import Elements
-from didact.teaching.covers.problem import Problem
-
-
-def with_aimed(elements: Elements, candidates: Candidates, starts: Indices) -> Candidates:
-    """The candidates and trajectories aimed at what could be shown and no sample shows."""
-    problem = Problem(elements, candidates, ())
-    shown = problem.stated_by(problem.masks)
-    targets = elements.pairs_for(elements.everything & ~shown)
-    if not targets:
-        return candidates
-    mdp, plan = elements.known.task.mdp, elements.known.plan
-    aimed, _ = aimed_demonstrations(mdp, plan, targets, starts=starts, horizon=candidates.horizon)
-    return candidates.joined(aimed) if len(aimed) else candidates
 
 
 def aimed_demonstrations(

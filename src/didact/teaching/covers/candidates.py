@@ -8,8 +8,9 @@ adds those that no sample has.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,38 +35,53 @@ MOST_PAIRS = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Demonstrations as an array of pair numbers s*A + a, (n, H), filled up with -1."""
+    """Demonstrations as an array of pair numbers s*A + a, (n, H), filled up with -1.
+
+    sampled: whether there are more within the horizon than these. firsts: in a family, whose states
+    are numbered one member after the other, each member's first state.
+    """
 
     pairs: Indices
     n_actions: int
     horizon: int
-    sampled: bool  # whether there are more within the horizon than these
+    sampled: bool
+    firsts: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def __getitem__(self, number: int) -> Demonstration:
         row = self.pairs[number]
-        return Demonstration([divmod(pair, self.n_actions) for pair in row[row >= 0].tolist()])
+        pairs = [divmod(pair, self.n_actions) for pair in row[row >= 0].tolist()]
+        if self.firsts is None:
+            return Demonstration(pairs)
+        member = bisect_right(self.firsts, pairs[0][0]) - 1
+        return Demonstration([(s - self.firsts[member], a) for s, a in pairs], member)
 
     def lengths(self) -> Indices:
         """How many pairs each candidate shows."""
         return np.asarray((self.pairs >= 0).sum(axis=1))
 
     @classmethod
-    def of(cls, lines: Sequence[Sequence[int]], n_actions: int, horizon: int) -> Candidates:
+    def of(
+        cls,
+        lines: Sequence[Sequence[int]],
+        n_actions: int,
+        horizon: int,
+        firsts: tuple[int, ...] | None = None,
+    ) -> Candidates:
         """The candidates that show these pairs, one line each, and no others."""
         width = max(map(len, lines), default=1)
         pairs = np.full((len(lines), width), -1, dtype=np.int64)
         for i, line in enumerate(lines):
             pairs[i, : len(line)] = line
-        return cls(pairs, n_actions, horizon, False)
+        return cls(pairs, n_actions, horizon, False, firsts)
 
     def joined(self, others: Candidates) -> Candidates:
         """These candidates and others after them."""
         width = max(self.pairs.shape[1], others.pairs.shape[1])
         both = [_widened(part.pairs, width) for part in (self, others)]
-        return Candidates(np.concatenate(both), self.n_actions, self.horizon, self.sampled)
+        return replace(self, pairs=np.concatenate(both))
 
 
 def as_starts(mdp: MDP, starts: Any) -> Indices:

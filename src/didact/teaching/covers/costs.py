@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from didact.errors import InvalidParameter
 from didact.inputs import own_code, shown
-from didact.mdp import Demonstration
+from didact.mdp import Demonstration, Family
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.teaching.covers.candidates import Candidates
 
@@ -20,11 +22,27 @@ Price = int | float | Fraction
 Cost = str | Callable[[Demonstration], Any] | Mapping[int, Any]
 
 
-def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
+def candidate_costs(
+    candidates: Candidates, cost: Cost, member_cost: Mapping[int, Fraction] | None = None
+) -> list[int | Fraction]:
     """What each candidate costs: 'demonstrations' (1 each), 'pairs', a function or a table.
 
     A function takes a Demonstration; a table maps its first state to the cost of starting there.
+    member_cost: what a demonstration of a member of a family costs besides, by number.
     """
+    own = _own_costs(candidates, cost)
+    if not member_cost:
+        return own
+    assert candidates.firsts is not None
+    states = candidates.pairs[:, 0] // candidates.n_actions
+    members = (np.searchsorted(candidates.firsts, states, side="right") - 1).tolist()
+    return [
+        whole_if_whole(Fraction(price) + member_cost.get(member, 0))
+        for price, member in zip(own, members, strict=True)
+    ]
+
+
+def _own_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
     if isinstance(cost, str) and cost == "demonstrations":
         return [1] * len(candidates)
     if isinstance(cost, str) and cost == "pairs":
@@ -32,7 +50,7 @@ def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
     if callable(cost):
         with own_code("the cost function"):
             given = [cost(candidates[i]) for i in range(len(candidates))]
-    elif isinstance(cost, Mapping):
+    elif isinstance(cost, Mapping) and candidates.firsts is None:
         firsts = (candidates.pairs[:, 0] // candidates.n_actions).tolist()
         missing = sorted(set(firsts) - set(cost))
         if missing:
@@ -66,3 +84,23 @@ def whole_costs(costs: Sequence[Price]) -> tuple[list[int], Fraction]:
     scaled = [cost.numerator * (common // cost.denominator) for cost in exact]
     divisor = max(1, math.gcd(*scaled))
     return [cost // divisor for cost in scaled], Fraction(divisor, common)
+
+
+def member_costs(family: Family, given: Any) -> dict[int, Fraction]:
+    """What a demonstration of each member costs besides: a table {member: cost}, others nothing."""
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(
+            f"member_cost must be a table {{member: cost}}; it is {shown(given)}"
+        )
+    costs = {
+        family.number(member, "member_cost: member"): Fraction(
+            read_number(cost, f"member_cost of {shown(member)}")
+        )
+        for member, cost in given.items()
+    }
+    for number, cost in costs.items():
+        if cost < 0:
+            raise InvalidParameter(
+                f"member_cost must not be negative; member {number} costs {shown(cost)}"
+            )
+    return costs

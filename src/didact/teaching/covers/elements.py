@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.directions import TOLERANCE
+from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.nnls import nearest_in_cone
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.parts import most_actions, shown_pairs
 from didact.mdp import Demonstration
 
 Indices = NDArray[np.int64]
@@ -33,9 +34,15 @@ class Elements:
     element_of_row: (m,) the element that a row covers, -1 for none.
     """
 
-    known: EquivalenceClass
+    known: Known
     element_of_row: Indices
     n_elements: int
+
+    @property
+    def class_of_task(self) -> EquivalenceClass:
+        """The class, where it is of a task."""
+        assert isinstance(self.known, EquivalenceClass), "not of a family"
+        return self.known
 
     @property
     def everything(self) -> int:
@@ -49,7 +56,7 @@ class Elements:
         element = np.append(self.element_of_row, -1)[rows.number]
         hit = np.flatnonzero(element >= 0)
         states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
-        return states * self.known.task.mdp.n_actions + actions, element[hit]
+        return states * most_actions(self.known.parts) + actions, element[hit]
 
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
@@ -74,7 +81,7 @@ class Elements:
 
     def stated_elements(self, demonstrations: Sequence[Demonstration]) -> int:
         """The elements that demonstrations state, without what follows from them."""
-        pairs = demonstrated_pairs(self.known.task.mdp, demonstrations)
+        pairs = shown_pairs(self.known.parts, demonstrations)
         covered = 0
         for element in self.element_of_row[self.known.rows.stated_by(pairs)].tolist():
             if element >= 0:
@@ -112,7 +119,7 @@ class Elements:
         return bool(nearest.converged and nearest.distance <= TOLERANCE)
 
 
-def cover_elements(known: EquivalenceClass, *, redundant: bool = False) -> Elements:
+def cover_elements(known: Known, *, redundant: bool = False) -> Elements:
     """The elements of a class: facets first, then equalities.
 
     redundant: every distinct row is an element, as without redundancy removal.

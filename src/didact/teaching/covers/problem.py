@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
 from didact.mdp import Demonstration
 from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.elements import Elements, Indices
@@ -69,7 +69,7 @@ class Problem:
         return stated
 
     @property
-    def known(self) -> EquivalenceClass:
+    def known(self) -> Known:
         """The class to teach."""
         return self.elements.known
 
