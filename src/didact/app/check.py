@@ -8,19 +8,22 @@ from typing import Any
 
 from didact.app.verify import verify
 from didact.bec.rows import Scope
-from didact.errors import ProofFailed
-from didact.mdp import Task
+from didact.errors import InvalidFile, InvalidInput, ProofFailed
+from didact.files.json import read_json
+from didact.files.reading import shown_path
+from didact.mdp import Demonstration, Family, Task, family_demonstrations
 from didact.mdp.exchange.given import demonstrations_in, read_file
 from didact.numerics.texts import number_texts
-from didact.teaching import Verdict, check
-from didact.worlds.opening import open_task
+from didact.teaching import Verdict, check, load_lesson
+from didact.teaching.lesson import FAMILY_LESSON_FORMAT
+from didact.worlds.opening import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A task, a verdict on demonstrations for it, and what the checker said of a proof."""
+    """A task or family, a verdict on demonstrations, and what the checker said of a proof."""
 
-    task: Task
+    task: Task | Family
     verdict: Verdict
     n_demonstrations: int
     verified: str | None
@@ -66,10 +69,8 @@ def check_source(
     is about the right steps alone where some are wrong.
     scope: by default that of a lesson file, else 'reachable'.
     """
-    task = open_task(source, parameters)
-    recording = read_file(path)
-    shown = demonstrations_in(recording, task, path)
-    lesson = recording.lesson or {}
+    task = open_task_or_family(source, parameters)
+    shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
     asked = scope or _scope_of(lesson)
     verdict = check(task, shown, scope=asked, **settings)
     own = lesson.get("proof")
@@ -81,6 +82,25 @@ def check_source(
     elif proof and own is None:
         raise ProofFailed("there is no proof to check: floats prove nothing")
     return Checked(task, verdict, len(shown), verified)
+
+
+def _of_task(task: Task, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:
+    """The demonstrations in a file, and the lesson that it is."""
+    recording = read_file(path)
+    return demonstrations_in(recording, task, path), recording.lesson or {}
+
+
+def _of_family(family: Family, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:
+    """The same of a family: a `didact.lesson/2` file, or a list of [member, pairs]."""
+    document = read_json(path)
+    is_lesson = isinstance(document, dict) and document.get("format") == FAMILY_LESSON_FORMAT
+    if is_lesson:
+        document = load_lesson(path).document()
+    given = document["demonstrations"] if is_lesson else document
+    try:
+        return family_demonstrations(given, family), document if is_lesson else {}
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
 def _scope_of(lesson: Mapping[str, Any]) -> Scope:

@@ -8,23 +8,23 @@ from typing import Any
 
 from didact.app.verify import verify
 from didact.files.json import require_writable
-from didact.mdp import Task
+from didact.mdp import Family, Task
 from didact.teaching import Lesson, teach
 from didact.teaching.way_out import WayOut, way_out
-from didact.worlds.opening import open_task
+from didact.worlds.opening import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """A task, a lesson for it, and what the independent checker said of its proof."""
+    """A task or a family, a lesson for it, and what the independent checker said of its proof."""
 
-    task: Task
+    task: Task | Family
     lesson: Lesson
     verified: str | None
 
     def way_out(self) -> WayOut | None:
         """Starts from which the lesson is complete; None where it is, or where none do it."""
-        if self.lesson.status != "partial":
+        if self.lesson.status != "partial" or isinstance(self.task, Family):
             return None
         return way_out(self.task, self.lesson)
 
@@ -36,13 +36,13 @@ def teach_source(
     out: str | None = None,
     **settings: Any,
 ) -> Taught:
-    """A lesson for the task that `source` names, its proof checked independently.
+    """A lesson for the task or family that `source` names, its proof checked independently.
 
     out: save it there; the place is tried before the work.
     """
     if out is not None:
         require_writable(out)
-    task = open_task(source, parameters)
+    task = open_task_or_family(source, parameters)
     lesson = teach(task, **settings)
     verified = None if lesson.proof is None else verify(task, lesson.document())
     if out is not None:

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from didact.errors import ProofFailed
-from didact.mdp import Task
+from didact.mdp import Family, Task
+from didact.mdp.family_files import family_document
 from didact.mdp.files import task_document
 from didact.proofcheck import ProofError, check_proof
 
 
-def verify(task: Task, document: Mapping[str, Any]) -> str:
+def verify(task: Task | Family, document: Mapping[str, Any]) -> str:
     """The line of the independent checker on a proof or lesson; raises ProofFailed."""
     try:
-        return check_proof(_as_read(task_document(task)), _as_read(document))
+        whole = family_document(task) if isinstance(task, Family) else task_document(task)
+        return check_proof(_as_read(whole), _as_read(document))
     except ProofError as error:
         raise ProofFailed(f"the proof failed: {error}") from None
 

@@ -34,10 +34,10 @@ def command(
 ) -> int:
     """Say whether the DEMONSTRATIONS in a file teach WORLD.
 
-    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Where
-    steps are wrong, they are listed with what they cost, and the verdict is about the right steps
-    alone. Exit code 0: all steps are right and they teach it; 3: they do not, or some steps are
-    wrong; 4: the proof failed.
+    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs, of a
+    family [member, pairs]. Where steps are wrong, they are listed with what they cost, and the
+    verdict is about the right steps alone. Exit code 0: all steps are right and they teach it; 3:
+    they do not, or some steps are wrong; 4: the proof failed.
     """
     from didact.app.check import check_source
     from didact.cli.progress import waiting
@@ -48,10 +48,15 @@ def command(
     if as_json:
         printing.print_json(checked.document())
         return exit_code(checked.verdict.teaches)
+    from didact.mdp import Family
+    from didact.report.families import family_verdict_lines
     from didact.report.verdicts import verdict_lines
 
-    for line in verdict_lines(
-        checked.task, checked.verdict, checked.n_demonstrations, checked.verified
+    said = (checked.verdict, checked.n_demonstrations, checked.verified)
+    for line in (
+        family_verdict_lines(checked.task, *said)
+        if isinstance(checked.task, Family)
+        else verdict_lines(checked.task, *said)
     ):
         printing.print_line(line)
     return exit_code(checked.verdict.teaches)

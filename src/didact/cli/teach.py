@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from didact.cli import options, printing
 from didact.cli.exits import exit_code
 from didact.cli.settings import read_numbers, read_options, world_settings
+
+if TYPE_CHECKING:
+    from didact.app.teach import Taught
+    from didact.mdp import Task
 
 
 @click.command("teach")
@@ -42,8 +46,8 @@ def command(
     """Find the fewest demonstrations that teach WORLD, and prove that they do.
 
     WORLD is a name that `didact worlds` lists, a Gymnasium environment such as Taxi-v4, module:name
-    of an environment of your own, or a task file (.json). Exit code 0: taught; 3: something stays
-    open; 4: the proof failed.
+    of an environment of your own, or a file (.json) of a task or of a family of tasks. Exit code 0:
+    taught; 3: something stays open; 4: the proof failed.
     """
     from didact.app.teach import teach_source
     from didact.cli.progress import waiting
@@ -63,19 +67,33 @@ def command(
     if as_json:
         printing.print_json(taught.lesson.document())
         return exit_code(taught.lesson.is_complete)
+    from didact.mdp import Family
+
+    if isinstance(taught.task, Family):
+        from didact.report.families import family_lesson_lines
+
+        for line in family_lesson_lines(taught.task, taught.lesson, taught.verified):
+            printing.print_line(line)
+    else:
+        _draw(taught.task, taught)
+    if out is not None:
+        printing.print_line(f"  saved as {out}")
+    return exit_code(taught.lesson.is_complete)
+
+
+def _draw(task: Task, taught: Taught) -> None:
+    """The lesson of a task, and a way out where it is not complete."""
+    from didact.cli.progress import waiting
     from didact.report.terminal.lessons import draw_lesson
 
-    printing.play(taught.task, taught.lesson.demonstrations)
+    printing.play(task, taught.lesson.demonstrations)
     printing.print_drawing(
-        lambda width: draw_lesson(taught.task, taught.lesson, taught.verified, width=width)
+        lambda width: draw_lesson(task, taught.lesson, taught.verified, width=width)
     )
     if taught.lesson.status == "partial":
         from didact.report.verdicts import way_out_lines
 
         with waiting("looking for a way out"):
             found = taught.way_out()
-        for line in way_out_lines(taught.task, taught.lesson, found):
+        for line in way_out_lines(task, taught.lesson, found):
             printing.print_line(f"  {line}")
-    if out is not None:
-        printing.print_line(f"  saved as {out}")
-    return exit_code(taught.lesson.is_complete)

@@ -36,6 +36,18 @@ def load_family(path: str | os.PathLike[str]) -> Family:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
+def load_task_or_family(path: str | os.PathLike[str]) -> Task | Family:
+    """The task or the family in a file, whichever its format says."""
+    document = read_json(path)
+    is_family = isinstance(document, dict) and document.get("format") == FAMILY_FORMAT
+    try:
+        if is_family:
+            return family_from_document(document, os.path.dirname(os.fspath(path)))
+        return task_from_document(document)
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+
+
 def save_family(family: Family, path: str | os.PathLike[str]) -> None:
     """Write a `didact.family/1` file; reading it back gives the same family exactly.
 

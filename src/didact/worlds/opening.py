@@ -18,7 +18,8 @@ from typing import Any, Literal
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
 from didact.inputs import own_code, shown
-from didact.mdp import MDP, Task, load_task
+from didact.mdp import MDP, Family, Task, load_task
+from didact.mdp.family_files import load_task_or_family
 from didact.worlds.gym.environments import has_table, is_changing, make_environment, wrappers_of
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
 from didact.worlds.gym.tables import from_gymnasium
@@ -68,6 +69,13 @@ def open_task(
     if meaning == "python":
         return _from_object(named_object(source, "the world"), given, name=source)
     return environment_task(newest_version(source) if any_version else source, given)
+
+
+def open_task_or_family(source: str, parameters: Mapping[str, Any] | None = None) -> Task | Family:
+    """The task that `source` means, or the family in a file; parameters as for `open_task`."""
+    if meaning_of(source) == "file" and not parameters:
+        return load_task_or_family(source)
+    return open_task(source, parameters)
 
 
 def _from_file(path: str, given: Mapping[str, Any]) -> Task:

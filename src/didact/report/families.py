@@ -1,0 +1,78 @@
+"""Lessons and verdicts of families in lines of words: whose step it is, and what stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from didact.inputs import counted, shown_name
+from didact.mdp import Demonstration, Family
+from didact.report.verdicts import close_calls, closed_words, statement_words
+from didact.teaching import Lesson, Verdict
+
+MOST_SHOWN, MOST_STEPS = 30, 8
+"""Demonstrations, and steps of one, that are written out."""
+
+
+def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) -> Iterator[str]:
+    """What `teach` says of a family to people."""
+    n, end = len(lesson.demonstrations), "Proof verified." if verified else "Numerical, not proved."
+    used = len({demonstration.member for demonstration in lesson.demonstrations})
+    shown = f"{counted(n, 'demonstration')} in {used} of {counted(len(family), 'member')}"
+    yield f"{shown_name(family.name)}: {shown}: {_status(lesson)}. {end}"
+    for number, demonstration in enumerate(lesson.demonstrations[:MOST_SHOWN]):
+        yield f"  {number + 1:3}. {demonstration_words(family, demonstration)}"
+    if n > MOST_SHOWN:
+        yield f"       (and {n - MOST_SHOWN} more)"
+    if lesson.lower_bound is not None and lesson.is_complete:
+        yield f"  cost {lesson.cost}; at least {lesson.lower_bound} is needed"
+    if lesson.is_complete:
+        yield f"  {closed_words(lesson.closed)}"
+    for gap in lesson.uncovered[:MOST_SHOWN]:
+        where = shown_name(family.names[gap.member or 0])
+        words = statement_words(family[gap.member or 0], gap.state, gap.action, gap.other)
+        yield f"  open ({gap.reason}): {where}: {words}"
+
+
+def _status(lesson: Lesson) -> str:
+    if lesson.is_complete:
+        return "enough for all of them"
+    if lesson.status == "undecided":
+        return f"enough {close_calls(lesson.n_close_calls)}"
+    total = lesson.n_facets + lesson.n_equalities
+    return f"NOT taught, {len(lesson.uncovered)} of {counted(total, 'constraint')} open"
+
+
+def demonstration_words(family: Family, demonstration: Demonstration) -> str:
+    """The member, then its steps: 'map 3: 12 right, 13 up'."""
+    member = demonstration.member or 0
+    mdp = family[member].mdp
+    steps = [
+        f"{shown_name(mdp.state_name(s))} {shown_name(mdp.action_name(a))}"
+        for s, a in demonstration.pairs[:MOST_STEPS]
+    ]
+    more = len(demonstration) - len(steps)
+    rest = f" (and {more} more)" if more else ""
+    return f"{shown_name(family.names[member])}: {', '.join(steps)}{rest}"
+
+
+def family_verdict_lines(
+    family: Family, verdict: Verdict, n: int, verified: str | None
+) -> Iterator[str]:
+    """What `check` says of a family to people."""
+    name = f"{shown_name(family.name)}: {counted(n, 'demonstration')}"
+    word = "teach" if verdict.teaches else "do NOT teach"
+    end = " Proof verified." if verified else ""
+    yield f"{name} {word} {counted(len(family), 'member')}.{end}"
+    for wrong in verdict.wrong[:MOST_SHOWN]:
+        place = f"demonstration {wrong.demonstration + 1}, step {wrong.step + 1}"
+        yield f"{place}: it is not optimal; action {wrong.better} is better by {wrong.gap:.3g}"
+    if verdict.missing is not None:
+        member, state, action, other = verdict.missing
+        words = statement_words(family[member], state, action, other)
+        total = verdict.n_facets + verdict.n_equalities
+        yield (
+            f"open: {shown_name(family.names[member])}: {words}: {verdict.missing_words} "
+            f"({verdict.n_open} of {counted(total, 'constraint')})"
+        )
+    if verdict.right_teaches:
+        yield closed_words(verdict.closed)

@@ -1,0 +1,69 @@
+"""`didact teach` and `didact check` with files of families."""
+
+import json
+
+import pytest
+
+from didact.mdp import load_family, save_family
+from didact.teaching import check, load_lesson
+from tests.bec.test_families import small_family
+from tests.command_line import refused
+
+
+@pytest.fixture
+def family(tmp_path):
+    path = tmp_path / "family.json"
+    save_family(small_family(0), path)
+    return path
+
+
+def test_a_family_is_taught_saved_and_checked(didact, family, tmp_path):
+    lesson = tmp_path / "lesson.json"
+    options = ("--teacher", "exact", "--horizon", "1", "--out", lesson)
+    done = didact("teach", family, *options)
+    assert (done.code, done.err) == (0, "")
+    assert done.verdict.endswith("of 3 members: enough for all of them. Proof verified.")
+    assert "at least" in done.out
+    again = didact("check", family, lesson, "--proof")
+    assert (again.code, again.err) == (0, "")
+    assert again.verdict.endswith("teach 3 members. Proof verified.")
+    assert check(load_family(family), load_lesson(lesson)).teaches
+
+
+def test_what_stays_open_is_told_with_its_member(didact, family, tmp_path):
+    done = didact("teach", family, "--horizon", "1", "--budget", "1")
+    assert done.code == 3
+    assert "NOT taught" in done.verdict
+    assert "open (budget): " in done.out
+    shown = tmp_path / "shown.json"
+    first = json.loads(didact("teach", family, "--horizon", "1", "--budget", "1", "--json").out)
+    assert first["format"] == "didact.lesson/2"
+    shown.write_text(json.dumps(first["demonstrations"]))
+    checked = didact("check", family, shown)
+    assert checked.code == 3
+    assert checked.verdict.endswith("do NOT teach 3 members.")
+    assert "open: " in checked.out
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[[0, 0]]], [[9, [[0, 0]]]], {"demonstrations": 3}, [[0, [[0, 77]]]], 3]
+)
+def test_what_is_no_demonstration_of_a_member_is_refused(didact, family, tmp_path, wrong):
+    shown = tmp_path / "shown.json"
+    shown.write_text(json.dumps(wrong))
+    refused(didact("check", family, shown), str(shown))
+
+
+def test_starts_of_a_family_are_no_list(didact, family):
+    refused(didact("teach", family, "--starts", "0,1"), "starts of a family must be a table")
+
+
+def test_a_wrong_step_is_told(didact, family, tmp_path):
+    members = load_family(family)
+    known = check(members, []).n_facets
+    assert known > 0
+    shown = tmp_path / "shown.json"
+    shown.write_text(json.dumps([[0, [[0, action]]] for action in range(4)]))
+    done = didact("check", family, shown)
+    assert done.code == 3
+    assert "it is not optimal; action" in done.out
