@@ -53,7 +53,7 @@ class ChainOptions:
 
     confidence: float = 100.0
     sampler: str | None = None
-    budget: int = 500_000
+    budget: int = 1_000_000
     n_steps: int | None = None
     step_size: float | None = None
     n_chains: int = 4
