@@ -71,6 +71,9 @@ def ml_irl(
     if raising:
         answer = _raised(sought, answer, margins or sought.margins(found.best.point))
         notes += _notes_on_raising(answer, whole)
+    told = sought.told(
+        found, "likelihood", converged=answer.ascent.is_summit, annealed=bool(annealed)
+    )
     return point_belief(
         evidence.mdp,
         "ml-irl",
@@ -79,16 +82,7 @@ def ml_irl(
         log_posterior=answer.ascent.value,
         confidence=answer.confidence,
         certificate=answer.certificate,
-        settings={
-            **sought.asked(),
-            "raise_confidence": raising,
-            **sought.told(
-                found,
-                "likelihood",
-                converged=answer.ascent.is_summit,
-                annealed=bool(annealed),
-            ),
-        },
+        settings={**sought.asked(), "raise_confidence": raising, **told},
         notes=notes,
     )
 
