@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.active import max_infogain
@@ -22,6 +22,7 @@ from didact.active.max_infogain import (
     trajectory_information,
 )
 from didact.mdp import MDP, Transitions
+from tests.effort import examples
 from tests.models import tasks
 
 
@@ -113,7 +114,7 @@ def test_a_trajectorys_information_is_that_of_all_its_answers(horizon):
             assert value == pytest.approx(exact, abs=1e-12)
 
 
-@settings(max_examples=25)
+@examples(25, 300)
 @given(tasks(max_states=4, max_actions=3), st.integers(1, 3), st.integers(1, 4), st.integers(0, 99))
 def test_on_random_models_with_ties_and_certain_draws(task, horizon, n_draws, seed):
     """Paths weighted by their chance give the exact value: the kernel is run on every path."""

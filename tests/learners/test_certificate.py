@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import didact
@@ -13,6 +13,7 @@ from didact.errors import InvalidParameter
 from didact.learners.certificate import certify
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
+from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
 
@@ -32,7 +33,7 @@ def pairs_of(shown: dict[int, list[int]]) -> list[list[tuple[int, int]]]:
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@settings(max_examples=150)
+@examples(150, 2622)
 def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
     weights = task.weights
     _, optimal = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in weights.tolist()])
@@ -49,7 +50,7 @@ def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@settings(max_examples=80)
+@examples(80, 400)
 def test_the_likelihood_is_that_of_the_exact_action_values(task, data):
     q, _ = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in task.weights.tolist()])
     shown = shown_sets(task.mdp, data)

@@ -25,6 +25,7 @@ from didact.files import json as jsonfiles
 from didact.files import reading
 from didact.mdp import MDP, Task, Transitions, load_demonstrations, load_task, save_task
 from didact.mdp.files import task_document, task_from_document, write_number
+from tests.effort import examples
 
 TWO_CELLS: dict[str, Any] = {
     "format": "didact.task/1",
@@ -42,7 +43,11 @@ TWO_CELLS: dict[str, Any] = {
     "feature_names": ["grey", "goal"],
     "layout": {"kind": "grid", "rows": 1, "columns": 2},
 }
-SAME_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SAME_PATH = settings(
+    examples(100, 715),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
 
 
 def text_of(document: Any) -> str:
