@@ -57,6 +57,7 @@ def test_a_table_is_a_file_and_teaches_the_same(didact, lesson, tmp_path):
     assert (tmp_path / "lesson.csv").is_file()
     for target in ("again.json", "again.jsonl", "again-v0", "again-folder"):
         assert didact("convert", "lesson.csv", target, "--task", "random-grid").code == 0
+        assert didact("check", "random-grid", target).code == 0
         back = didact("convert", target, "back.csv", "--force")
         assert (back.code, back.err) == (0, "")
         assert (tmp_path / "back.csv").read_bytes() == (tmp_path / "lesson.csv").read_bytes()

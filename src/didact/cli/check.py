@@ -13,7 +13,7 @@ from didact.cli.settings import world_settings
 
 @click.command("check")
 @click.argument("world")
-@click.argument("demonstrations", type=click.Path(dir_okay=False))
+@click.argument("demonstrations")
 @options.parameters
 @options.seed("a random world")
 @click.option(
@@ -32,12 +32,13 @@ def command(
     proof: bool,
     as_json: bool,
 ) -> int:
-    """Say whether the DEMONSTRATIONS in a file teach WORLD.
+    """Say whether DEMONSTRATIONS teach WORLD.
 
-    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs, of a
-    family [member, pairs]. Where steps are wrong, they are listed with what they cost, and the
-    verdict is about the right steps alone. Exit code 0: all steps are right and they teach it; 3:
-    they do not, or some steps are wrong; 4: the proof failed.
+    They are a lesson, or a recording as `didact convert` reads it: JSON, JSON lines, CSV, a Minari
+    dataset on this machine, or a folder that imitation reads; of a family JSON, a list of [member,
+    pairs]. Where steps are wrong, they are listed with what they cost, and the verdict is about the
+    right steps alone. Exit code 0: all steps are right and they teach it; 3: they do not, or some
+    steps are wrong; 4: the proof failed.
     """
     from didact.app.check import check_source
     from didact.cli.progress import waiting

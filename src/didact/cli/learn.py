@@ -19,7 +19,7 @@ SPELLED = {"steps": "n_steps", "chains": "n_chains"}
 
 @click.command("learn")
 @click.argument("world")
-@click.argument("demonstrations", type=click.Path(dir_okay=False))
+@click.argument("demonstrations")
 @options.parameters
 @options.seed("a random world and the learner")
 @options.text(
@@ -50,10 +50,11 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Learn what WORLD rewards from the DEMONSTRATIONS in a file.
+    """Learn what WORLD rewards from DEMONSTRATIONS.
 
-    The file is a lesson, or a list of demonstrations, each a list of [state, action] pairs. Prints
-    the likely weights by feature, how far they can be trusted, and how the learned policy fares.
+    They are a lesson, or a recording as `didact convert` reads it: JSON, JSON lines, CSV, a Minari
+    dataset on this machine, or a folder that imitation reads. Prints the likely weights by feature,
+    how far they can be trusted, and how the learned policy fares.
     """
     from didact.app.learn import learn_source
 

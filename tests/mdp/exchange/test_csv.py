@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from didact.errors import InvalidFile
 from didact.mdp import Demonstration
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.observations import Watched
 
 NUMBERS = st.integers(0, 50)
 EPISODES = st.dictionaries(
@@ -51,6 +52,52 @@ def test_logs_of_others(tmp_path):
     found = read(text, tmp_path)
     assert [list(d) for d in found.demonstrations] == [[(4, 2), (5, 1)], [(1, 0)]]
     assert (found.episodes, found.foreign) == ((7, 0), True)
+
+
+OBSERVED = st.recursive(
+    st.integers(-5, 5) | st.floats(-5, 5) | st.text('ab ",\n\u00e9', max_size=4),
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.text("xy", max_size=2), part),
+    max_leaves=5,
+)
+
+
+@given(
+    episodes=st.lists(st.lists(st.tuples(OBSERVED, NUMBERS), min_size=1, max_size=4), max_size=4)
+)
+def test_whatever_was_observed_reads_back_equal(episodes, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    given_ones = Recording(tuple(map(Watched.of, episodes)), foreign=True)
+    back = load_recording(save_recording(given_ones, folder / "x.csv"))
+    texts = [d if isinstance(d, Watched) else Watched.of(d.pairs) for d in back.demonstrations]
+    assert tuple(texts) == given_ones.demonstrations
+
+
+def test_observations_as_people_write_them(tmp_path):
+    cells = [
+        "7",
+        "7.0",
+        '"[0, 1]"',
+        '"[0, 1.0]"',
+        '"{""b"": 1, ""a"": [2]}"',
+        "A3",
+        '"""A3"""',
+        "-1",
+    ]
+    rows = "".join(f"{i},0,{cell},1\n" for i, cell in enumerate(cells))
+    found = read("episode,step,observation,action\n" + rows, tmp_path)
+    assert [d.pairs[0][0] for d in found.demonstrations] == [
+        7, 7, "[0,1]", "[0,1]", '{"a":[2],"b":1}', '"A3"', '"A3"', "-1",
+    ]  # fmt: skip
+    assert found.foreign
+
+
+@pytest.mark.parametrize("cell", ["[0 1]", "(0; 1)", "{'row': 1}", "null", "NaN", "[NaN]", '"A'])
+def test_observations_that_are_no_json_are_refused(cell, tmp_path):
+    quoted = '"' + cell.replace('"', '""') + '"'
+    with pytest.raises(InvalidFile) as refused:
+        read(f"episode,step,observation,action\n0,0,{quoted},1\n", tmp_path)
+    assert "line 2, column observation must be a number, a plain text, or" in str(refused.value)
+    assert "json.dumps" in str(refused.value)
 
 
 def test_pandas_reads_ours_and_we_read_theirs(tmp_path):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,18 +18,22 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
-from didact.files.json import write_text
+from didact.files.json import parse_json, write_text
 from didact.files.reading import read_lines, shown_path
-from didact.inputs import counted, is_whole, shown
+from didact.inputs import counted, shown
 from didact.mdp.demonstrations import Demonstration
-from didact.mdp.exchange.recordings import Recording, read_pairs, recorded, require_size
-from didact.mdp.observations import Watched
+from didact.mdp.exchange.recordings import Recording, recorded, require_size
+from didact.mdp.observations import Watched, observation_text
 
 ALWAYS = ("episode", "step", "action")
 SEEN = ("state", "observation")
 """Of these a table has one."""
 WHOLE = re.compile(r"([0-9]{1,18})(\.0+)?")
 """A whole number, also as pandas writes it in a column that once had gaps: 3.0."""
+MARKS = "[{(\"'"
+"""What begins so is meant as a list, an object or a quoted text."""
+NO_VALUES = ("null", "NaN", "Infinity", "-Infinity")
+"""JSON that is no observation."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,16 @@ class Row:
         text = self.cells[column].strip()
         if not text:
             raise self.refusal(column, "must say what was observed")
-        found = WHOLE.fullmatch(text)
-        if found is not None:
-            return int(found[1])
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
+            value = parse_json(text)
+            observation_text(value)
+        except (InvalidInput, ValueError, RecursionError):
+            if text[0] in MARKS or text in NO_VALUES:
+                rule = "must be a number, a plain text, or JSON such as [0, 1]"
+                remedy = "; write it as json.dumps(observation) does"
+                raise self.refusal(column, rule, remedy) from None
             return text
+        return value
 
     def refusal(self, column: str, rule: str, remedy: str = "") -> InvalidFile:
         """What is wrong with the cell in a column, in one line."""
@@ -161,8 +167,11 @@ def _demonstration(
                 f"by one; {step} follows {ordered[at - 1]}. Begin another episode there"
             )
     try:
-        pairs = [list(steps[step][:2]) for step in ordered]
-        return read_pairs(pairs) if all(is_whole(p[0]) for p in pairs) else Watched.of(pairs)
+        pairs = [steps[step][:2] for step in ordered]
+        texts = Watched.of(pairs)
+        if all(text.isdecimal() for text, _ in texts.pairs):
+            return Demonstration([(int(text), action) for text, action in texts.pairs])
+        return texts
     except InvalidInput as error:
         raise InvalidFile(f"{place}: episode {number}: {error}") from None
 
@@ -172,7 +181,8 @@ def write_csv(recording: Recording, path: Path, *, replace: bool = False) -> Non
     require_free(path, replace=replace, is_such=Path.is_file)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("episode", "step", "observation" if recording.foreign else "state", "action"))
+    watched = recording.foreign or any(isinstance(d, Watched) for d in recording.demonstrations)
+    writer.writerow(("episode", "step", "observation" if watched else "state", "action"))
     for episode, demonstration in zip(recording.episodes, recording.demonstrations, strict=True):
-        writer.writerows((episode, step, *pair) for step, pair in enumerate(demonstration))
+        writer.writerows((episode, step, *pair) for step, pair in enumerate(demonstration.pairs))
     write_text(text.getvalue(), path)
