@@ -90,3 +90,8 @@ def contraction_gap(mdp: MDP) -> float:
     if "gap" not in mdp._derived:
         mdp._derived["gap"] = float(1 - mdp.exact_discount) * (1 - 4 * UNIT)
     return float(mdp._derived["gap"])
+
+
+def actions_by_state(taken: NDArray[np.bool_]) -> list[list[int]]:
+    """For each state the actions that are marked (S, A), ascending, in one pass."""
+    return [[a for a, is_taken in enumerate(row) if is_taken] for row in taken.tolist()]

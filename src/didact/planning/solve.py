@@ -21,7 +21,7 @@ from didact.mdp.idle import idle_states
 from didact.mdp.model import as_weights
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats, Numbers
-from didact.planning.derived import reward_table
+from didact.planning.derived import actions_by_state, reward_table
 from didact.planning.floats import FloatPlan, plan_in_floats
 
 Arithmetic = Literal["auto", "float", "exact"]
@@ -177,11 +177,9 @@ def is_exact_affordable(
 
     offsets, successors = mdp.transitions.offsets.tolist(), mdp.transitions.successors.tolist()
     rows: list[list[tuple[int, Any]]] = []
-    for state, chosen in enumerate(taken):
-        ranges = [
-            range(offsets[row], offsets[row + 1])
-            for row in (state * mdp.n_actions + np.flatnonzero(chosen)).tolist()
-        ]
+    for state, chosen in enumerate(actions_by_state(taken)):
+        first = state * mdp.n_actions
+        ranges = [range(offsets[first + a], offsets[first + a + 1]) for a in chosen]
         rows.append([(successors[i], None) for entries in ranges for i in entries])
     found = components(rows, range(mdp.n_states) if roots is None else roots)
     return all(len(component) <= EXACT_COMPONENT for component in found)
@@ -212,7 +210,7 @@ def _settled(
     policy = [[int(a)] for a in found.policy]
     roots = list(roots)
     tied = idle_states(mdp) if len(roots) < mdp.n_states else np.zeros(mdp.n_states, np.bool_)
-    choices = [np.flatnonzero(row).tolist() for row in candidates & ~tied[:, None]]
+    choices = actions_by_state(candidates & ~tied[:, None])
     least = 1 if candidates.sum() == mdp.n_actions * mdp.n_going else 2
     while True:
         solved = evaluate_exactly(model, policy, paid, roots)

@@ -19,6 +19,7 @@ from didact.numerics.exact import Floats
 from didact.numerics.texts import short_repr
 from didact.planning.derived import (
     UNIT,
+    actions_by_state,
     contraction_gap,
     feature_sizes,
     longest_row,
@@ -134,7 +135,7 @@ def exact_successor_features(mdp: MDP, policy: Any) -> ExactSuccessorFeatures:
 
 def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:
     if isinstance(policy, Plan):
-        return [np.flatnonzero(row).tolist() for row in policy.optimal]
+        return actions_by_state(policy.optimal)
     probabilities = as_policy(mdp, policy)
     taken = probabilities > 0
     equal = np.where(taken, 1.0 / np.maximum(taken.sum(axis=1, keepdims=True), 1), 0.0)
@@ -143,4 +144,4 @@ def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:
             "exact successor features need a policy that gives equal probability to some "
             "actions of each state; this one does not. Use arithmetic='float'"
         )
-    return [np.flatnonzero(row).tolist() for row in taken]
+    return actions_by_state(taken)
