@@ -303,3 +303,14 @@ def test_much_json_is_read_or_refused_in_one_line(name, tmp_path):
     told = keeps_contract(name, TARGETS[name], 10_000, tmp_path)
     assert min(told["read"], told["refused"]) > 500
     print(f"{name}: {told}")
+
+
+@pytest.mark.parametrize("changed", [{"task": {}}, {"demonstrations": [[[4.0, 2]]]}])
+def test_a_lesson_that_is_none_is_not_kept_with_a_recording(changed, tmp_path):
+    """It would be written in the place of the recording, and refused when it is read again."""
+    lesson = {"format": "didact.lesson/1", "task": "x", "demonstrations": [[[4, 2]]]}
+    kept = Recording(([(4, 2)],), task=tasks()[0], lesson=lesson)
+    other = Recording(([(4, 2)],), task=tasks()[0], lesson={**lesson, **changed})
+    assert (kept.lesson, other.lesson) == (lesson, None)
+    save_recording(other, tmp_path / "again.json")
+    assert load_recording(tmp_path / "again.json").demonstrations == other.demonstrations

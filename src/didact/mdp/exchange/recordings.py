@@ -149,8 +149,9 @@ class Recording:
 def _is_of(lesson: Mapping[str, Any], demonstrations: Sequence[Demonstration]) -> bool:
     """Whether a lesson shows just these demonstrations, in whole numbers: 2.0 is none."""
     listed = [document_of(demonstration) for demonstration in demonstrations]
-    written = json.dumps(lesson.get("demonstrations"), default=str)
-    return lesson.get("format") == LESSON_FORMAT and written == json.dumps(listed)
+    if lesson.get("format") != LESSON_FORMAT or not isinstance(lesson.get("task"), str):
+        return False
+    return json.dumps(lesson.get("demonstrations"), default=str) == json.dumps(listed)
 
 
 def document_of(demonstration: Demonstration | Watched) -> list[list[Any]]:
