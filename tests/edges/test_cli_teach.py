@@ -71,7 +71,7 @@ def test_starts_decide_what_can_be_taught(didact):
         "constraints open. Proof verified."
     )
     told = " ".join(answer.out.split())
-    assert "down against left in 2: one step on grey costs" in told
+    assert "down against left in row 1, column 3: one step on grey costs" in told
     assert "(not reachable)" in told
     assert re.search(r"weights that fit all of it and are wrong: .* loses up to 3\.68", told)
     assert "learn it too" not in told
@@ -262,8 +262,8 @@ def test_a_suboptimal_action_is_named_with_what_contradicts_it(didact, tmp_path)
     assert answer.out.splitlines() == [
         "six-cell: 2 demonstrations, 1 wrong step of 5: the right steps alone teach it. "
         "Proof verified.",
-        "demonstration 2, step 1: down in 1 is not optimal, left is better by 1.54",
-        "    it contradicts what is shown elsewhere: down in 2",
+        "demonstration 2, step 1: down in row 1, column 2 is not optimal, left is better by 1.54",
+        "    it contradicts what is shown elsewhere: down in row 1, column 3",
         "closed: learners that plan for themselves learn it too",
     ]
     told = json.loads(didact("check", "six-cell", path, "--json").out)

@@ -31,7 +31,13 @@ ANSWERS = "answers.json"
     "random, max-entropy, max-infogain, max-var, scot, exact, or one of your own.",
 )
 @click.option(
-    "--queries", type=click.IntRange(1), default=10, show_default=True, help="At most so many."
+    "--n-queries",
+    "--queries",
+    "queries",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="At most so many.",
 )
 @click.option(
     "--horizon",
@@ -55,11 +61,13 @@ ANSWERS = "answers.json"
 @options.text("--learner", "birl", "Who learns from the answers.")
 @click.option("--confidence", type=float, help="How strictly answers are optimal.")
 @click.option(
+    "--n-steps",
     "--steps",
+    "steps",
     type=click.IntRange(1),
     help="Walk so many steps in each chain after each answer; by default until they have mixed.",
 )
-@click.option("--chains", type=click.IntRange(1), help="How many chains.")
+@click.option("--n-chains", "--chains", "chains", type=click.IntRange(1), help="How many chains.")
 @options.settings_of("strategy", "An option of the strategy, as n_rollouts=20; may be given again.")
 @options.settings_of("learner", "An option of the learner, as prior=box; may be given again.")
 @options.file(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -21,6 +21,7 @@ from didact.cli.settings import world_settings
     type=click.Choice(["reachable", "all"]),
     help="Whose behaviour counts: states reachable from the start, or all; lessons say it.",
 )
+@options.arithmetic()
 @click.option("--proof", is_flag=True, help="Run the independent checker on the proof too.")
 @options.as_json
 def command(
@@ -29,6 +30,7 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     scope: Literal["reachable", "all"] | None,
+    arithmetic: str,
     proof: bool,
     as_json: bool,
 ) -> int:
@@ -45,7 +47,8 @@ def command(
 
     parameters = world_settings(world, settings, seed)
     with waiting(f"checking {demonstrations}"):
-        checked = check_source(world, demonstrations, parameters, proof=proof, scope=scope)
+        how: dict[str, Any] = {"proof": proof, "scope": scope, "arithmetic": arithmetic}
+        checked = check_source(world, demonstrations, parameters, **how)
     if as_json:
         printing.print_json(checked.document())
         return exit_code(checked.verdict.teaches)

@@ -18,7 +18,7 @@ from didact.cli.settings import read_numbers, read_settings
 @click.option("--from", "read_as", type=options.FORMATS, help="The format of SOURCE.")
 @click.option("--to", "write_as", type=options.FORMATS, help="The format of TARGET.")
 @click.option("--episodes", metavar="N,N,...", help="These episodes alone.")
-@click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
+@click.option("--replace", "--force", "force", is_flag=True, help="Replace TARGET if there.")
 @options.as_json
 def command(
     source: str,

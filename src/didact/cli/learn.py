@@ -13,9 +13,6 @@ from didact.cli import options, printing
 from didact.cli.settings import read_options, world_settings
 from didact.errors import InvalidParameter
 
-SPELLED = {"steps": "n_steps", "chains": "n_chains"}
-"""Options of the command whose name in Python differs."""
-
 
 @click.command("learn")
 @click.argument("world")
@@ -29,8 +26,10 @@ SPELLED = {"steps": "n_steps", "chains": "n_chains"}
 )
 @click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
 @click.option("--budget", type=int, help="Likelihoods to compute until the chains have mixed.")
-@click.option("--steps", type=int, help="Walk so many steps in each chain instead.")
-@click.option("--chains", type=int, help="How many chains.")
+@click.option(
+    "--n-steps", "--steps", "n_steps", type=int, help="Walk so many steps in each chain instead."
+)
+@click.option("--n-chains", "--chains", "n_chains", type=int, help="How many chains.")
 @click.option("--step-size", type=float, help="How far a walk steps; by default it adapts.")
 @click.option("--prior", help="Where weights lie: l2-sphere, l1-sphere, box, gaussian.")
 @click.option("--burn-in", type=int, help="First steps of each walk that are not kept.")
@@ -59,7 +58,7 @@ def command(
     from didact.app.learn import learn_source
 
     parameters = world_settings(world, settings, seed)
-    choices = {SPELLED.get(name, name): value for name, value in given.items() if value is not None}
+    choices = {name: value for name, value in given.items() if value is not None}
     with _told(f"learning from {demonstrations}") as progress:
         learned = learn_source(
             world,

@@ -151,8 +151,7 @@ def _wrong_lines(task: Task, pair: WrongPair) -> Iterator[str]:
 
 
 def _pair(task: Task, state: int, action: int) -> str:
-    mdp = task.mdp
-    return f"{shown_name(mdp.action_name(action))} in {shown_name(mdp.state_name(state))}"
+    return f"{shown_name(task.mdp.action_name(action))} in {state_words(task, state)}"
 
 
 def between(low: int | None, high: int | None) -> str:
@@ -167,7 +166,7 @@ def between(low: int | None, high: int | None) -> str:
 def statement_words(task: Task, state: int, action: int, other: int) -> str:
     """An action against another in a state, by their names."""
     against = shown_name(task.mdp.action_name(other))
-    where = shown_name(task.mdp.state_name(state))
+    where = state_words(task, state)
     return f"{shown_name(task.mdp.action_name(action))} against {against} in {where}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
+from didact.report.verdicts import state_words
 from didact.teaching.segments import Segment
 from didact.teaching.select import Selection
 
@@ -75,7 +76,7 @@ def _wrong(task: Task, selection: Selection) -> Iterator[str]:
         taken, better = (shown_name(mdp.action_name(a)) for a in (step.action, step.better))
         line = (
             f"    episode {step.demonstration}, step {step.step + 1}: {taken} in "
-            f"{shown_name(mdp.state_name(step.state))} is not optimal, {better} is better by "
+            f"{state_words(task, step.state)} is not optimal, {better} is better by "
             f"{step.gap:.4g}"
         )
         about = against[step.demonstration]
@@ -97,7 +98,7 @@ def _missing(task: Task, selection: Selection) -> Iterator[str]:
     if selection.missing:
         yield f"  still missing ({len(selection.missing)}):"
     for missing in selection.missing[:MOST_LISTED]:
-        where = shown_name(mdp.state_name(missing.state))
+        where = state_words(task, missing.state)
         how = "" if missing.reason == "not recorded" else " (in an episode left out)"
         yield f"    {shown_name(mdp.action_name(missing.action))} in {where}{how}: {missing.words}"
     if len(selection.missing) > MOST_LISTED:
