@@ -327,3 +327,14 @@ def test_the_fragment_escapes_names_and_draws_intervals():
     assert "Warning: the chains have not mixed" in text
     assert "nan" not in text
     assert "http" not in text
+
+
+def test_steps_that_are_not_believed_are_told(didact, tmp_path):
+    right = [[2, 1], [5, 2], [4, 2], [3, 0]]
+    (tmp_path / "log.json").write_text(json.dumps([right] * 5 + [[[4, 3]]]))
+    options = ("--confidence", "20", "--steps", "300", "--chains", "2")
+    answer = didact("learn", "six-cell", tmp_path / "log.json", *options)
+    assert "  1 step of 21 not believed (below 5%); " in answer.out
+    assert "    demonstration 6, step 1: right in 4 has " in answer.out
+    told = json.loads(didact("learn", "six-cell", tmp_path / "log.json", *options, "--json").out)
+    assert [(d["demonstration"], d["step"]) for d in told["fit"]["doubted"]] == [(5, 0)]

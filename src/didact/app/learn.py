@@ -11,6 +11,7 @@ from didact.errors import NotMixed
 from didact.files.json import require_writable
 from didact.inputs import plain_document
 from didact.learners import Belief, learn
+from didact.learners.fit import Fit
 from didact.learners.learn import find_learner, option_names
 from didact.mdp import Task, load_demonstrations
 from didact.planning import Evaluation, evaluate
@@ -26,6 +27,7 @@ class Learned:
     task: Task
     belief: Belief
     evaluation: Evaluation
+    fit: Fit | None = None
 
     def document(self) -> dict[str, Any]:
         """The same for machines; what does not exist, as R-hat of a point, is null."""
@@ -34,7 +36,14 @@ class Learned:
         evaluation: dict[str, Any] = plain_document(
             {name: getattr(self.evaluation, name) for name in FARES}
         )
-        return {"task": self.task.name, **told, "evaluation": evaluation, "settings": settings}
+        fit = None if self.fit is None else plain_document(self.fit.to_dict())
+        return {
+            "task": self.task.name,
+            **told,
+            "evaluation": evaluation,
+            "fit": fit,
+            "settings": settings,
+        }
 
 
 def learn_source(
@@ -67,4 +76,5 @@ def learn_source(
         belief = learn(task.mdp, shown, learner=learner, seed=seed, **given)
     if out is not None:
         belief.save(out)
-    return Learned(task, belief, evaluate(task, belief.policy()))
+    fit = None if belief.confidence is None else belief.fit()
+    return Learned(task, belief, evaluate(task, belief.policy()), fit)

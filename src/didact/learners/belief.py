@@ -18,6 +18,7 @@ from didact.numerics.exact import Floats
 
 if TYPE_CHECKING:
     from didact.learners.certificate import Certificate
+    from didact.learners.fit import Fit
     from didact.learners.risk import Risk
 
 
@@ -149,6 +150,16 @@ class Belief:
         from didact.learners.risk import risk_of
 
         return risk_of(self, policy, level=level, delta=delta)
+
+    def fit(self) -> Fit:
+        """How likely the demonstrations are to this learner, and which steps it does not believe.
+
+        `log_likelihood`; `wrong` and `expected_wrong`, steps that the draws make worse and how many
+        a teacher of this confidence would take; `doubted`, steps less probable than 5%.
+        """
+        from didact.learners.fit import fit_of
+
+        return fit_of(self)
 
     def summary(self) -> list[dict[str, Any]]:
         """One row for each feature: name, map, mean, sd, quantiles, r_hat, ess_bulk, ess_tail."""

@@ -10,9 +10,13 @@ import numpy as np
 
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
+from didact.learners.fit import Fit
+from didact.mdp import Task
 from didact.planning import Evaluation
 
 LONGEST_FEATURE = 24
+MOST_DOUBTED = 12
+"""Steps that are not believed, told one by one."""
 
 
 def told_lines(belief: Belief, evaluation: Evaluation | None) -> list[str]:
@@ -31,6 +35,27 @@ def evaluation_line(evaluation: Evaluation) -> str:
     loss, worst = f"{evaluation.policy_loss:.3g}", f"{evaluation.worst_policy_loss:.3g}"
     ties = "" if loss == worst else f", with ties broken badly {worst}"
     return f"The learned policy loses {loss}{ties}; {wrong}{where}."
+
+
+def fit_lines(task: Task, fit: Fit | None) -> list[str]:
+    """Which steps the learner does not believe; nothing where it believes all of them."""
+    if fit is None or not fit.doubted:
+        return []
+    mdp = task.mdp
+    lines = [
+        f"{counted(len(fit.doubted), 'step')} of {fit.n_steps} not believed (below 5%); "
+        f"{fit.wrong:.3g} wrong, where such a teacher takes {fit.expected_wrong:.3g}:"
+    ]
+    for step in fit.doubted[:MOST_DOUBTED]:
+        taken, likelier = (shown_name(mdp.action_name(a)) for a in (step.action, step.likelier))
+        lines.append(
+            f"  demonstration {step.demonstration + 1}, step {step.step + 1}: {taken} in "
+            f"{shown_name(mdp.state_name(step.state))} has {100 * step.probability:.2g}%, "
+            f"{likelier} is likelier"
+        )
+    if len(fit.doubted) > MOST_DOUBTED:
+        lines.append(f"  ({counted(len(fit.doubted) - MOST_DOUBTED, 'more step')})")
+    return lines
 
 
 def weight_cells(belief: Belief, row: dict[str, Any]) -> dict[str, str]:
