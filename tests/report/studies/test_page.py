@@ -66,8 +66,8 @@ def test_what_holds_is_told_apart():
 
 def test_figures_stand_where_they_were_drawn():
     page = index_page([report()], {}, {"drawn": "<svg role='img'><path/></svg>"})
-    assert page.count("<figure>") == 1
-    assert "<figure><svg role='img'><path/></svg></figure>" in page
+    assert page.count("<figure") == 1
+    assert '<figure tabindex="0"><svg role=' in page
 
 
 def test_nothing_to_say_leaves_nothing_empty():
