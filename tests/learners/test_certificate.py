@@ -13,6 +13,7 @@ from didact.errors import InvalidParameter
 from didact.learners.certificate import certify
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
+from didact.mdp.idle import idle_states
 from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
@@ -22,7 +23,7 @@ DISCOUNTS = ("0", "1/2", "0.9", "0.95")
 
 def shown_sets(mdp, data) -> dict[int, list[int]]:
     """Some states, each with some of its actions."""
-    alive = [s for s in range(mdp.n_states) if not mdp.terminal[s]]
+    alive = [s for s in range(mdp.n_states) if not (mdp.terminal | idle_states(mdp))[s]]
     states = data.draw(st.lists(st.sampled_from(alive), unique=True))
     action = st.integers(0, mdp.n_actions - 1)
     return {s: data.draw(st.lists(action, min_size=1, unique=True)) for s in states}
@@ -38,7 +39,7 @@ def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
     weights = task.weights
     _, optimal = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in weights.tolist()])
     right = data.draw(st.booleans())
-    alive = [s for s, best in enumerate(optimal) if best]
+    alive = [s for s, best in enumerate(optimal) if best and not idle_states(task.mdp)[s]]
     shown = {s: optimal[s] for s in alive} if right else shown_sets(task.mdp, data)
     confidence = data.draw(st.sampled_from([0.0, 1.0, 100.0, 1e6]))
     answer = certify(as_evidence(task.mdp, pairs_of(shown)), weights, confidence)
