@@ -203,6 +203,8 @@ def lesson_reads_back(lesson: didact.Lesson, folder: Path) -> None:
 
 
 def recording_reads_back(recording: Recording, folder: Path) -> None:
+    if not all(isinstance(d, didact.Demonstration) for d in recording.demonstrations):
+        return  # observations are no states before their task is known
     for name in ("again.json", "again.jsonl"):
         save_recording(recording, folder.with_name(name), replace=True)
         again = load_recording(folder.with_name(name))
