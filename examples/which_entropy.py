@@ -51,8 +51,8 @@ def less_than_random(last: np.ndarray, number: int) -> str:
     """The mean of the paired differences with its 95% interval."""
     if number == 0:
         return ""
-    mean, low, high = mean_interval(last[:, 0] - last[:, number])
-    return f"  {mean:.2f} ({low:.2f} to {high:.2f})"
+    found = mean_interval(last[:, 0] - last[:, number])
+    return f"  {found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 if __name__ == "__main__":
