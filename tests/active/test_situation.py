@@ -159,7 +159,7 @@ def test_one_draw_leaves_nothing_open(task):
 
 
 def test_action_probabilities_are_the_shares_of_the_draws():
-    task = make("random-grid", size=3, n_features=2, seed=1)
+    task = make("random-grid", size=2, n_features=2, seed=1)
     draws = [[1.0, 0.5], [-1.0, 0.3], [0.0, 0.0]]
     found = situation_of(task, draws)
     shares = [np.array([[a in row for a in range(4)] for row in exact(task, w)[1]]) for w in draws]

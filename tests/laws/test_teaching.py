@@ -48,11 +48,26 @@ def problem_of(task: Task, **options) -> Problem:
     return caught[0]
 
 
+def comes_up(drawn: Drawn, state: int) -> bool:
+    """Whether the state is a start, is led to, leads on, or has actions that pay differently."""
+    moves = [set(row) for at, rows in enumerate(drawn.moves) for row in rows if at != state]
+    own = [set(row) for row in drawn.moves[state]]
+    pay = drawn.phi[state] if drawn.wide else [drawn.phi[state]]
+    return (
+        state in drawn.starts
+        or any(state in row for row in moves)
+        or any(row != {state} for row in own)
+        or any(one != pay[0] for one in pay)
+    )
+
+
 def options_of(drawn: Drawn, oracle: Oracle, rng: random.Random) -> dict:
     """Half are single pairs; some begin elsewhere, are sampled, or have costs."""
     options: dict = {"horizon": rng.choice([1, 1, 1, 2, 3, None]), "scope": drawn.scope}
     if rng.random() < 0.25:
-        options["starts"] = rng.sample(oracle.scope, rng.randint(1, len(oracle.scope)))
+        drawn_starts = rng.sample(oracle.scope, rng.randint(1, len(oracle.scope)))
+        if starts := [state for state in drawn_starts if comes_up(drawn, state)]:
+            options["starts"] = starts
     if rng.random() < 0.15:
         options |= {"rollouts": rng.randint(1, 2), "seed": rng.randint(0, 99)}
     cost = rng.choice(["demonstrations", "demonstrations", "pairs", by_length])

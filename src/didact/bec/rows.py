@@ -31,6 +31,8 @@ from didact.planning import (
 )
 from didact.planning.derived import feature_sizes
 
+ROUNDING = 2.0**-49
+"""Beside the counts, what their last digits make of a difference that is zero."""
 SHORTEST = 1e-9
 """Shorter rows, as a share of the longest, are lost."""
 
@@ -189,8 +191,8 @@ def _float_rows(
     """Differences that the error bound cannot tell from zero are zero rows.
 
     An action that is not shown is worse, so its row is not zero: if it looks so, it is lost. So is
-    a difference that is no rounding beside the longest row, but within the bound on its own errors;
-    and one that is within the bounds of all features together, but not within that of each.
+    a difference that is no rounding beside the longest row and beside the counts, but within the
+    bound on its own errors; and one that is within the bounds of all features together, but not within that of each.
     """
     states, actions, others = statements.T
     pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
@@ -213,7 +215,10 @@ def _float_rows(
     worse = ~shown[states, others]
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
-    differs = (length > SHORTEST * longest) | (np.abs(raw) > 1.001 * doubts).any(axis=1)
+    sizes = np.abs(pairs).max(axis=0, initial=0.0) / (1.0 if scales is None else scales)
+    is_rounding = (np.abs(raw) <= ROUNDING * sizes).all(axis=1)
+    differs = (length > SHORTEST * longest) & ~is_rounding
+    differs |= (np.abs(raw) > 1.001 * doubts).any(axis=1)
     lost = (number < 0) & (worse | differs)
     return Rows(
         normals if scales is None else normals / _lengths(normals)[:, None],
