@@ -192,7 +192,8 @@ def _float_rows(
 
     An action that is not shown is worse, so its row is not zero: if it looks so, it is lost. So is
     a difference that is no rounding beside the longest row and beside the counts, but within the
-    bound on its own errors; and one that is within the bounds of all features together, but not within that of each.
+    bound on its own errors; and one that is within the bounds of all features together, but not
+    within that of each.
     """
     states, actions, others = statements.T
     pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
