@@ -48,7 +48,7 @@ def test_what_fails_is_a_row_with_the_reason(didact):
     answer = didact("rank", "six-cell", "Blackjack", "missing.json")
     assert answer.code == 3
     assert "not ranked:" in answer.out
-    assert "Blackjack: Blackjack-v1 has no table P" in answer.out
+    assert "Blackjack: Blackjack-v1 draws random numbers in its" in answer.out
     assert "missing.json: missing.json: cannot be read" in answer.out
     assert didact("rank", "nowhere").out.startswith("  not ranked:")
 

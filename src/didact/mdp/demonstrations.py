@@ -12,7 +12,6 @@ import numpy as np
 
 from didact.errors import InvalidModel
 from didact.inputs import plain_array, shown
-from didact.mdp.idle import idle_states
 from didact.mdp.model import MDP
 from didact.mdp.observations import Observations, Watched, is_watched, read_watched, shown_text
 from didact.mdp.task import Task, as_mdp
@@ -95,7 +94,7 @@ def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstr
     where: an MDP, or a task, which knows what its environment's observations mean.
     """
     mdp, observations = as_mdp(where), where.observations if isinstance(where, Task) else None
-    checked, idle = [], idle_states(mdp)
+    checked = []
     for i, entry in enumerate(_entries(given, "demonstrations must be a list")):
         demonstration = _as_demonstration(entry, mdp, observations, f"demonstrations[{i}]")
         if demonstration.member is not None:
@@ -110,11 +109,6 @@ def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstr
             if mdp.terminal[state]:
                 raise InvalidModel(
                     f"{place}: state {state} is terminal, so no action is taken there; remove it"
-                )
-            if idle[state]:
-                raise InvalidModel(
-                    f"{place}: state {state} is a number that the environment never shows: it "
-                    "cannot be reached from the start"
                 )
         _require_possible(demonstration, mdp, f"demonstrations[{i}]")
         checked.append(demonstration)
