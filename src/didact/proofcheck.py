@@ -51,7 +51,7 @@ def show(value: object) -> str:
         size = max(abs(value.numerator), value.denominator).bit_length()
         return str(value) if size < 170 else f"a number of about {size * 3 // 10} digits"
     try:
-        return reprlib.repr(value)
+        return reprlib.repr(value)[:200]
     except (ValueError, RecursionError):
         return f"a {type(value).__name__} of long numbers"
 
@@ -77,7 +77,7 @@ def load(source: Any, *formats: str, then: Any = dict) -> Any:
         need(document.get("format") in formats, "it has another format, or repeats a key")
         return then(document)
     except (OSError, TypeError, ValueError, RecursionError, ProofError) as error:
-        raise ProofError(f"cannot read a {' or '.join(formats)} file: {error}") from error
+        raise ProofError(f"cannot read a {' or '.join(formats)} file: {error!s:.400}") from error
 
 
 def whole(digits: str) -> int:

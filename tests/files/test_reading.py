@@ -7,7 +7,7 @@ import pytest
 
 from didact.errors import InvalidFile
 from didact.files import reading
-from didact.files.reading import open_file, read_lines, read_text
+from didact.files.reading import open_file, read_lines, read_text, shown_path
 
 
 def read_all_lines(path):
@@ -106,3 +106,9 @@ def test_what_seeks_takes_no_pipe(tmp_path):
     os.mkfifo(tmp_path / "idle")
     with pytest.raises(InvalidFile, match="must be a file; it is a pipe"):
         open_file(tmp_path / "idle")
+
+
+def test_a_very_long_path_is_shown_without_its_middle():
+    assert shown_path("a" * 300) == "a" * 300
+    shown = shown_path("a" * 100 + "b" * 5000 + "c" * 197)
+    assert shown == "a" * 100 + "..." + "c" * 197

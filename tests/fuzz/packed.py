@@ -201,7 +201,7 @@ def _edit_database(rng: random.Random, database: sqlite3.Connection) -> None:
         return
     rows = [row for (row,) in database.execute(f"SELECT rowid FROM {table} LIMIT 50")]
     cell = rng.choice(CELLS)
-    if table == "trials" and column in ("record", "seconds") and rng.random() < 0.5:
+    if rows and table == "trials" and column in ("record", "seconds") and rng.random() < 0.5:
         (text,) = database.execute(f"SELECT {column} FROM trials").fetchone()
         cell = edited_json(rng, text.encode()).decode("utf-8", "replace")
     if rows:

@@ -19,7 +19,7 @@ from didact.files.reading import read_text, reason_of, shown_path
 from didact.inputs import shown
 from didact.numerics.exact import MAX_DIGITS
 
-HALF = re.compile(r"\\u[dD][89a-fA-F]")
+HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Half of a sign, or one of two halves."""
 
 

@@ -25,18 +25,21 @@ MOST_PIPED = 10_000_000
 """What comes through a pipe, whose size nobody knows before its end."""
 PATIENCE = 10
 """Seconds until somebody must have begun to write to a pipe."""
+LONGEST_PATH = 300
+"""How many signs of a path are shown."""
 AT_ONCE = 2**20
 
 
 def shown_path(path: Name) -> str:
-    """The path on one line."""
+    """The path on one line, without its middle where it is very long."""
     try:
         text = os.fspath(path)
     except TypeError:
         raise InvalidFile(f"a path must be a string; it is {shown(path)}") from None
     if not isinstance(text, str):
         raise InvalidFile(f"a path must be a string; it is {shown(path)}")
-    return text if text.isprintable() else repr(text)
+    text = text if text.isprintable() else repr(text)
+    return text if len(text) <= LONGEST_PATH else f"{text[:100]}...{text[103 - LONGEST_PATH :]}"
 
 
 def reason_of(error: Exception) -> str:

@@ -10,6 +10,7 @@ import io
 import json
 import math
 import os
+import sys
 import zipfile
 from typing import Any
 
@@ -133,7 +134,15 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> Any:
         if dtype.kind != kind or (kind != "U" and dtype.itemsize != 8):
             raise ValueError(f"{name} has the type {dtype}")
         entry.seek(0)
-        return np.lib.format.read_array(entry, allow_pickle=False)
+        array = np.lib.format.read_array(entry, allow_pickle=False)
+    if kind == "U" and _signs(array).max(initial=0) > sys.maxunicode:
+        raise ValueError(f"{name} holds what is no text")
+    return array
+
+
+def _signs(text: Any) -> Any:
+    """The numbers of the signs of a text, which NumPy does not check."""
+    return np.frombuffer(text.tobytes(), np.dtype(np.uint32).newbyteorder(text.dtype.byteorder))
 
 
 def _read_header(archive: zipfile.ZipFile, mdp: MDP) -> dict[str, Any]:
