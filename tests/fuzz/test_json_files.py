@@ -12,7 +12,12 @@ import pytest
 import didact
 from didact.app.policies import read_policy
 from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
-from didact.mdp.family_files import family_document, load_family, save_family
+from didact.mdp.family_files import (
+    family_document,
+    load_family,
+    load_task_or_family,
+    save_family,
+)
 from didact.mdp.files import load_task, save_task, task_document
 from didact.proofcheck import STRICT, ProofError, check_proof
 from didact.teaching import load_lesson
@@ -114,18 +119,6 @@ def family_lesson_reads_back(lesson: didact.Lesson, folder: Path) -> None:
     assert repr(lesson)
 
 
-def family_proof_is_true(line: str, folder: Path) -> None:
-    """What the checker calls proved of a family, didact finds by itself, where it can read both."""
-    given = json.loads((folder / FILE).read_text(), **STRICT)
-    proof = given.get("proof") if given["format"] == "didact.lesson/2" else given
-    try:
-        family = load_family(folder / TASK)
-        found = didact.check(family, proof["demonstrations"], scope=proof["scope"])
-    except didact.DidactError:
-        return
-    assert found.teaches == line.startswith("proved: "), (line, found)
-
-
 def recording_files() -> list[Files]:
     plain = [[list(pair) for pair in d] for d in lessons()[0][1].demonstrations]
     with_task = {
@@ -216,10 +209,10 @@ def recording_reads_back(recording: Recording, folder: Path) -> None:
 def proof_is_true(line: str, folder: Path) -> None:
     """What the checker calls proved, didact finds by itself, where it can read both."""
     given = json.loads((folder / FILE).read_text(), **STRICT)
-    proof = given.get("proof") if given["format"] == "didact.lesson/1" else given
+    proof = given.get("proof") if given["format"].startswith("didact.lesson/") else given
     try:
-        task = load_task(folder / TASK)
-        found = didact.check(task, proof["demonstrations"], scope=proof["scope"])
+        what = load_task_or_family(folder / TASK)
+        found = didact.check(what, proof["demonstrations"], scope=proof["scope"])
     except didact.DidactError:
         return
     assert found.teaches == line.startswith("proved: "), (line, found)
@@ -267,7 +260,7 @@ TARGETS = {
         family_proof_files,
         FILE,
         checked_by_proofcheck,
-        family_proof_is_true,
+        proof_is_true,
         refusals=(ProofError,),
     ),
     "recording": Target(recording_files, FILE, load_recording, recording_reads_back, converted),

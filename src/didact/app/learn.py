@@ -17,7 +17,7 @@ from didact.mdp import Task, load_demonstrations
 from didact.planning import Evaluation, evaluate
 from didact.worlds.opening import open_task
 
-FARES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_actions")
+MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_actions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Learned:
         told = self.belief.to_dict()
         settings = told.pop("settings")
         evaluation: dict[str, Any] = plain_document(
-            {name: getattr(self.evaluation, name) for name in FARES}
+            {name: getattr(self.evaluation, name) for name in MEASURES}
         )
         fit = None if self.fit is None else plain_document(self.fit.to_dict())
         return {
