@@ -23,7 +23,7 @@ def pytest_configure(config):
 
 REGISTRIES = {
     "world": "didact.worlds.registry:_worlds",
-    "teacher": "didact.teaching.teach:_teachers",
+    "teacher": "didact.teaching.teachers:_teachers",
     "learner": "didact.learners.learn:_learners",
     "strategy": "didact.active.strategies:_strategies",
     "study": "didact.studies.registry:_studies",

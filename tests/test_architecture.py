@@ -199,7 +199,7 @@ def test_a_wrong_import_inside_a_room_is_found(module, source):
         ("learners.chains.birl", "from didact.learners.chains.steps import step"),
         ("learners.points.unit_weights", "def f():\n    from ..chains.birl import birl"),
         ("worlds.registry", 'ENTRY_POINTS = "didact.worlds"'),
-        ("teaching.teach", 'ENTRY_POINTS = "didact.teachers"'),
+        ("teaching.teachers", 'ENTRY_POINTS = "didact.teachers"'),
         ("teaching.teach", 'fail("call didact.app.explain for more")'),
         ("teaching.teach", '"""didact.app.explain"""\nX = 1\n"didact.app.explain"  # didact.app'),
         ("teaching.teach", 'def f():\n    """import didact.app"""'),

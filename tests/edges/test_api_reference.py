@@ -19,7 +19,7 @@ SCRIPT.loader.exec_module(generator)
 
 REGISTRIES = [
     (didact.learn, "didact.learners.learn", "learners"),
-    (didact.teach, "didact.teaching.teach", "teachers"),
+    (didact.teach, "didact.teaching.teachers", "teachers"),
     (didact.ask, "didact.active.strategies", "strategies"),
 ]
 

@@ -6,7 +6,8 @@ from didact.teaching.lesson import Lesson
 from didact.teaching.lesson_files import load_lesson
 from didact.teaching.rank import Difficulty, rank
 from didact.teaching.select import Selection, select
-from didact.teaching.teach import register_teacher, teach, teachers
+from didact.teaching.teach import teach
+from didact.teaching.teachers import register_teacher, teachers
 
 __all__ = [
     "Difficulty",

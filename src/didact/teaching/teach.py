@@ -1,15 +1,11 @@
-"""Teach a task: find the class, the candidates, let a teacher pick, and say what is known of it.
-
-A teacher is a function of a `Problem` and a generator that returns candidate numbers in the order
-to show them, or `Picks` with its own bounds. Whatever it returns is checked here.
-"""
+"""Teach a task: find the class, the candidates, let a teacher pick, and say what is known of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +13,12 @@ from didact.bec.classes import EquivalenceClass
 from didact.bec.families import FamilyClass, Known, equivalence_class
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
-from didact.inputs import flag, instance, is_whole, plain, shown, whole_number
+from didact.inputs import flag, instance, is_whole, plain, whole_number
 from didact.mdp import Demonstration, Family, Task, as_task
 from didact.mdp.files import write_number
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
-from didact.registry import Registry
 from didact.teaching.closure import close, is_closed
-from didact.teaching.covers.candidates import Indices
 from didact.teaching.covers.costs import Cost, candidate_costs, member_costs
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
@@ -42,39 +36,8 @@ from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.evidence import Evidence
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
-from didact.teaching.methods.exact import exact_minimum
-from didact.teaching.methods.sampled import random_demonstrations
-from didact.teaching.methods.scot import scot
-from didact.teaching.methods.uvm import minimise_uncertainty
+from didact.teaching.teachers import find_teacher, picked_by
 from didact.teaching.witness import judge
-
-Teacher = Callable[..., Any]
-Function = TypeVar("Function", bound=Teacher)
-
-ENTRY_POINTS = "didact.teachers"
-BUILT_IN: dict[str, Teacher] = {
-    "scot": scot,
-    "scot-redundant": scot,
-    "exact": exact_minimum,
-    "uvm": minimise_uncertainty,
-    "random": random_demonstrations,
-}
-
-_teachers: Registry[Teacher] = Registry("teacher", ENTRY_POINTS, BUILT_IN)
-
-
-def register_teacher(name: str) -> Callable[[Function], Function]:
-    """Make the decorated function the teacher `name`; it stays an ordinary function.
-
-    name: by which `teach` and the command line know it. The function takes a problem and a
-        generator and returns candidate numbers; its further parameters become options of `teach`.
-    """
-    return _teachers.decorator(name)
-
-
-def teachers() -> Mapping[str, Teacher]:
-    """Every teacher by name: the built-in, the registered, the installed (entry points)."""
-    return _teachers.everything()
 
 
 def teach(
@@ -130,43 +93,27 @@ def teach(
 
     n: how many are drawn, with replacement; 20 by default.
     """
-    family = task if isinstance(task, Family) else None
     flag(closed, "closed")
     _require_class(task, known)
-    method = _teachers.find(teacher, options)
+    find_teacher(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)
     if horizon is not None:
         whole_number(horizon, "horizon", 1)
-    begin, surcharges = starts_of(task, starts), _surcharges(family, member_cost)
+    begin, surcharges = starts_of(task, starts), _surcharges(task, member_cost)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    begin = all_starts(known) if begin is None else begin
-    offers = offers_of(known, begin, horizon)
-    if starts is not None:
-        require_in_scope(known, offers)
+    offers = offers_of(known, all_starts(known) if begin is None else begin, horizon)
+    given = None if starts is None else require_in_scope(known, offers)
     elements = cover_elements(known, redundant=teacher == "scot-redundant")
     candidates = offered_candidates(elements, offers, rollouts=rollouts, seed=seed)
     costs = candidate_costs(candidates, cost, surcharges)
     problem = Problem(elements, candidates, costs, most, options)
-    with _teachers.running(teacher):
-        returned = method(problem, as_generator(seed, teacher), **options)
-    picks = _as_picks(returned, problem, teacher)
-    settings = {
-        "teacher": teacher,
-        "horizon": horizon,
-        "cost": cost if isinstance(cost, str) else "given",
-        "scope": known.scope,
-        "arithmetic": known.arithmetic,
-        "rollouts": rollouts,
-        "starts": None if starts is None else _listed_starts(family, begin),
-        "budget": most,
-        "closed": closed,
-        "seed": int(seed) if is_whole(seed) else None,
-        **{name: plain(value) for name, value in options.items()},
-        **({} if family is None else _of_family(family, surcharges)),
-    }
+    picks = picked_by(teacher, problem, as_generator(seed, teacher))
     extra = _closing(problem, picks, offers) if closed else []
     added = candidate_costs(as_candidates(known, extra), cost, surcharges)
+    chosen = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
+    settings = _settings(problem, cost=cost, seed=seed, offers=given, **chosen)
+    settings |= _of_family(task, surcharges)
     return _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
 
 
@@ -179,50 +126,48 @@ def _require_class(task: Task | Family, known: Any) -> None:
         instance(known, kind, "known", "the result of equivalence_class")
 
 
-def _surcharges(family: Family | None, given: Any) -> dict[int, Fraction]:
+def _surcharges(task: Task | Family, given: Any) -> dict[int, Fraction]:
     """What demonstrations of members cost besides."""
     if given is None:
         return {}
-    if family is None:
+    if not isinstance(task, Family):
         raise InvalidParameter("member_cost is for families; leave it out for a task")
-    return member_costs(family, given)
+    return member_costs(task, given)
 
 
-def _listed_starts(family: Family | None, begin: Mapping[int, Indices]) -> Any:
+def _settings(
+    problem: Problem, *, cost: Cost, seed: Seed, offers: Sequence[Offer] | None, **chosen: Any
+) -> dict[str, Any]:
+    """What a lesson was asked for, as its file says it. offers: where starts were given."""
+    known = problem.known
+    return {
+        "teacher": chosen["teacher"],
+        "horizon": chosen["horizon"],
+        "cost": cost if isinstance(cost, str) else "given",
+        "scope": known.scope,
+        "arithmetic": known.arithmetic,
+        "rollouts": chosen["rollouts"],
+        "starts": None if offers is None else _listed_starts(known, offers),
+        "budget": problem.budget,
+        "closed": chosen["closed"],
+        "seed": int(seed) if is_whole(seed) else None,
+        **{name: plain(value) for name, value in problem.options.items()},
+    }
+
+
+def _listed_starts(known: Known, offers: Sequence[Offer]) -> Any:
     """Starts as a file holds them: states, or for each member that shows anything its states."""
-    if family is None:
-        return begin[0].tolist()
-    return [[member, states.tolist()] for member, states in begin.items()]
+    if isinstance(known, FamilyClass):
+        return [[offer.part.member, offer.starts.tolist()] for offer in offers]
+    return offers[0].starts.tolist()
 
 
-def _of_family(family: Family, surcharges: Mapping[int, Fraction]) -> dict[str, Any]:
+def _of_family(task: Task | Family, surcharges: Mapping[int, Fraction]) -> dict[str, Any]:
     """What the settings of a family's lesson say besides."""
+    if not isinstance(task, Family):
+        return {}
     charged = [[member, write_number(cost)] for member, cost in surcharges.items()]
-    return {"members": list(family.names), "member_cost": charged or None}
-
-
-def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
-    """What a teacher returned, checked: numbers of candidates, each once, within the budget."""
-    numbers = returned.numbers if isinstance(returned, Picks) else returned
-    if not isinstance(numbers, Sequence) or isinstance(numbers, str):
-        raise InvalidParameter(
-            f"teacher {teacher!r} must return candidate numbers; it returned {shown(returned)}"
-        )
-    for i, number in enumerate(numbers):
-        if not is_whole(number) or not 0 <= number < len(problem.candidates):
-            raise InvalidParameter(
-                f"teacher {teacher!r} must return candidate numbers from 0 to "
-                f"{len(problem.candidates) - 1}; pick {i} is {shown(number)}"
-            )
-    if len(set(numbers)) != len(numbers):
-        raise InvalidParameter(f"teacher {teacher!r} must pick each candidate once; it did not")
-    if problem.budget is not None and len(numbers) > problem.budget:
-        raise InvalidParameter(
-            f"teacher {teacher!r} must keep to the budget of {problem.budget}; "
-            f"it picked {len(numbers)}"
-        )
-    extra = returned if isinstance(returned, Picks) else Picks(())
-    return replace(extra, numbers=tuple(int(n) for n in numbers), gains=())
+    return {"members": list(task.names), "member_cost": charged or None}
 
 
 def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[Demonstration]:

@@ -97,8 +97,8 @@ def offers_of(known: Known, begin: Mapping[int, Indices], horizon: int | None) -
     return [Offer(part, starts, as_horizon(part.task.mdp, horizon)) for part, starts in parts]
 
 
-def require_in_scope(known: Known, offers: Sequence[Offer]) -> None:
-    """Starts that were given must be states whose rows count."""
+def require_in_scope(known: Known, offers: Sequence[Offer]) -> Sequence[Offer]:
+    """The offers, whose starts were given and must be states whose rows count."""
     for offer in offers:
         outside = offer.starts[~scope_states(offer.part.task.mdp, known.scope)[offer.starts]]
         if outside.size:
@@ -108,6 +108,7 @@ def require_in_scope(known: Known, offers: Sequence[Offer]) -> None:
             raise InvalidParameter(
                 f"starts must be in scope {known.scope!r}; state {outside[0]} {reason}"
             )
+    return offers
 
 
 def offered_candidates(
