@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from didact.mdp import load_task
-from didact.mdp.exchange.recordings import load_recording
+from didact.mdp.exchange.formats import load_recording
 from didact.mdp.files import task_document
 from didact.worlds import make
 from tests.command_line import refused

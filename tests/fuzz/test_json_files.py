@@ -11,7 +11,8 @@ import pytest
 
 import didact
 from didact.app.policies import read_policy
-from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.exchange.formats import load_recording, save_recording
+from didact.mdp.exchange.recordings import Recording
 from didact.mdp.family_files import (
     family_document,
     load_family,

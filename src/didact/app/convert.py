@@ -10,7 +10,8 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.reading import shown_path
 from didact.mdp import Task
-from didact.mdp.exchange.recordings import Recording, format_of_name, load_recording, save_recording
+from didact.mdp.exchange.formats import format_of_name, load_recording, save_recording
+from didact.mdp.exchange.recordings import Recording
 from didact.teaching import Lesson
 from didact.worlds.opening import environment_task, open_task
 

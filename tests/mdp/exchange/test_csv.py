@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from didact.errors import InvalidFile
 from didact.mdp import Demonstration
-from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.exchange.formats import load_recording, save_recording
+from didact.mdp.exchange.recordings import Recording
 from didact.mdp.observations import Watched
 
 NUMBERS = st.integers(0, 50)

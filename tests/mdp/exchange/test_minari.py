@@ -9,8 +9,10 @@ import pytest
 
 from didact.errors import InvalidFile, Unsupported
 from didact.mdp import Demonstration
-from didact.mdp.exchange.minari import datasets_root, read_minari
-from didact.mdp.exchange.recordings import Recording, load_recording, save_recording
+from didact.mdp.exchange.formats import load_recording, save_recording
+from didact.mdp.exchange.minari import read_minari
+from didact.mdp.exchange.minari_folders import datasets_root
+from didact.mdp.exchange.recordings import Recording
 from didact.mdp.files import task_document
 from didact.mdp.observations import Watched
 from didact.teaching import teach

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.mdp import Demonstration, Task
-from didact.mdp.exchange.recordings import (
-    Recording,
-    format_of_name,
-    load_recording,
-    save_recording,
-    steps_of,
-)
+from didact.mdp.exchange.formats import format_of_name, load_recording, save_recording
+from didact.mdp.exchange.recordings import Recording
+from didact.mdp.exchange.steps import steps_of
 from didact.mdp.files import task_document
 from didact.planning import rollout
 from didact.teaching import teach
@@ -94,7 +90,7 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     where = {
-        "json": "didact.mdp.exchange.recordings.write_json",
+        "json": "didact.mdp.exchange.json.write_json",
         "jsonl": "didact.mdp.exchange.jsonlines.write_text",
         "minari": "didact.mdp.exchange.minari._fill_episodes",
         "imitation": "didact.mdp.exchange.imitation._write_descriptions",

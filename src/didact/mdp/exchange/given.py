@@ -9,7 +9,8 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.reading import shown_path
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
-from didact.mdp.exchange.recordings import Recording, format_of_file, load_recording
+from didact.mdp.exchange.formats import format_of_file, load_recording
+from didact.mdp.exchange.recordings import Recording
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
 

@@ -23,15 +23,8 @@ from didact.files.reading import shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.arrow import read_lists
-from didact.mdp.exchange.recordings import (
-    Recording,
-    Steps,
-    lesson_in,
-    most_pairs,
-    pairs_of,
-    require_size,
-    steps_of,
-)
+from didact.mdp.exchange.recordings import Recording, lesson_in, most_pairs, require_size
+from didact.mdp.exchange.steps import Steps, pairs_of, steps_of
 from didact.mdp.files import load_task, save_task
 from didact.mdp.observations import Watched
 

@@ -31,17 +31,16 @@ from didact.mdp.exchange.hdf5 import (
     whole_number_beside,
     whole_numbers_in,
 )
+from didact.mdp.exchange.minari_folders import datasets_root, is_minari, metadata_file
 from didact.mdp.exchange.recordings import (
-    VERSIONED,
     Environment,
     Recording,
     most_pairs,
-    pairs_of,
     recorded,
     require_size,
-    steps_of,
 )
 from didact.mdp.exchange.spaces import put_together, require_space
+from didact.mdp.exchange.steps import pairs_of, steps_of
 from didact.mdp.files import task_document
 from didact.mdp.observations import Watched
 
@@ -50,57 +49,17 @@ START = "start_state"
 """The name of the start state among an episode's options."""
 
 
-def is_minari(path: Path) -> bool:
-    """Whether a folder is a Minari dataset, or the data folder of one."""
-    return os.path.isfile(_metadata_file(path))
-
-
-def _metadata_file(path: Path) -> Path:
-    inner = path / "data" / "metadata.json"
-    return inner if os.path.isfile(inner) else path / "metadata.json"
-
-
-def datasets_root() -> Path:
-    """Where Minari keeps its datasets: MINARI_DATASETS_PATH, or a folder in the home."""
-    given = os.environ.get("MINARI_DATASETS_PATH")
-    return Path(given) if given else Path.home() / ".minari" / "datasets"
-
-
-def local_folder(dataset_id: str) -> Path:
-    """The folder of a dataset on this machine; refused where there is none."""
-    path = datasets_root() / dataset_id
-    if ".." in path.parts or not is_minari(path):
-        raise InvalidFile(
-            f"{shown_path(dataset_id)}: is neither a file nor a Minari dataset in "
-            f"{shown_path(datasets_root())}; nothing is fetched from elsewhere"
-        )
-    return path
-
-
-def target_folder(name: str) -> Path:
-    """Where a dataset of this name is written: a path if it looks so, else among Minari's."""
-    if not VERSIONED.fullmatch(name):
-        raise InvalidFile(
-            f"{shown_path(name)}: a Minari dataset's name must end in a version, as {name}-v0"
-        )
-    if name.startswith((".", "/", "~")):
-        return Path(os.path.expanduser(name))
-    if ".." in Path(name).parts:
-        raise InvalidFile(f"{shown_path(name)}: a dataset's name must not hold '..'")
-    return datasets_root() / name
-
-
 def read_minari(path: Path) -> Recording:
     """The episodes of a Minari dataset in a folder."""
     require_package("minari", "minari", "Minari datasets")
     place = shown_path(path)
     if not is_minari(path):
         raise InvalidFile(f"{place}: is no Minari dataset; it has no metadata")
-    metadata = read_json(_metadata_file(path))
+    metadata = read_json(metadata_file(path))
     _require_spaces(metadata, place)
     found: list[Demonstration | Watched] = []
     episodes: list[int] = []
-    for number, demonstration in _episodes(_metadata_file(path).parent, metadata, place):
+    for number, demonstration in _episodes(metadata_file(path).parent, metadata, place):
         found.append(demonstration)
         episodes.append(number)
     task = metadata.get("didact_task")
