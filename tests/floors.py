@@ -37,7 +37,7 @@ REST = "the other modules"
 
 FLOORS = {
     "mdp": ({REST}, {"exchange"}),
-    "worlds": ({REST}, {"gym"}, {"registry"}, {"opening"}),
+    "worlds": ({REST}, {"gym"}, {"registry"}, {"opening"}, {"members"}),
     "teaching": ({REST}, {"covers"}, {"closure", "witness"}, {"evidence", "gaps"}, {"methods"},
                  {"teachers"}, {"bounds", "check", "teach"}, {"contradictions", "way_out"},
                  {"rank", "select"}),

@@ -16,7 +16,7 @@ from didact.mdp.exchange.given import demonstrations_in, read_file
 from didact.numerics.texts import number_texts
 from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import FAMILY_LESSON_FORMAT
-from didact.worlds.opening import open_task_or_family
+from didact.worlds.members import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from didact.files.json import require_writable
 from didact.mdp import Family, Task
 from didact.teaching import Lesson, teach
 from didact.teaching.way_out import WayOut, way_out
-from didact.worlds.opening import open_task_or_family
+from didact.worlds.members import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from didact.cli.settings import world_settings
 @click.argument("demonstrations")
 @options.parameters
 @options.seed("a random world")
+@options.members
 @click.option(
     "--scope",
     type=click.Choice(["reachable", "all"]),
@@ -29,6 +30,7 @@ def command(
     demonstrations: str,
     settings: tuple[str, ...],
     seed: int | None,
+    members: int | None,
     scope: Literal["reachable", "all"] | None,
     arithmetic: str,
     proof: bool,
@@ -45,7 +47,7 @@ def command(
     from didact.app.check import check_source
     from didact.cli.progress import waiting
 
-    parameters = world_settings(world, settings, seed)
+    parameters = world_settings(world, settings, seed, members)
     with waiting(f"checking {demonstrations}"):
         how: dict[str, Any] = {"proof": proof, "scope": scope, "arithmetic": arithmetic}
         checked = check_source(world, demonstrations, parameters, **how)

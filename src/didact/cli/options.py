@@ -16,6 +16,11 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for m
 horizon = click.option(
     "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."
 )
+members = click.option(
+    "--members",
+    type=click.IntRange(1),
+    help="A family of so many worlds, drawn by seeds from --seed on.",
+)
 FORMATS = click.Choice(["json", "jsonl", "csv", "minari", "imitation"])
 """Of recordings."""
 

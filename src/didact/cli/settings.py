@@ -38,12 +38,19 @@ def _read_value(text: str) -> Any:
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
 
 
-def world_settings(world: str, texts: Iterable[str], seed: int | None) -> dict[str, Any]:
-    """The parameters of a world, with the seed where it is drawn by one."""
+def world_settings(
+    world: str, texts: Iterable[str], seed: int | None, members: int | None = None
+) -> dict[str, Any]:
+    """The parameters of a world, with the seed where it is drawn by one.
+
+    members: how many worlds are drawn; that makes a family.
+    """
     from didact.worlds.opening import takes_seed
 
     given = read_settings(texts)
-    return with_seed(given, seed) if takes_seed(world) else given
+    if members is not None:
+        given["members"] = members
+    return with_seed(given, seed) if takes_seed(world) or "members" in given else given
 
 
 def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.argument("world")
 @options.parameters
 @options.seed("a random world and teacher")
+@options.members
 @options.text("--teacher", "scot", "scot, scot-redundant, exact, uvm, random, or one of your own.")
 @options.horizon
 @options.cost()
@@ -37,6 +38,7 @@ def command(
     world: str,
     settings: tuple[str, ...],
     seed: int | None,
+    members: int | None,
     starts: str | None,
     teacher_settings: tuple[str, ...],
     out: str | None,
@@ -52,7 +54,7 @@ def command(
     from didact.app.teach import teach_source
     from didact.cli.progress import waiting
 
-    parameters = world_settings(world, settings, seed)
+    parameters = world_settings(world, settings, seed, members)
     reserved = {*given, "world", "task", "source", "parameters", "known", "starts", "seed"}
     choices = {**given, **read_options(teacher_settings, reserved)}
     with waiting(f"teaching {world}"):

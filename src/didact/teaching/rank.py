@@ -28,7 +28,7 @@ from didact.teaching.bounds import fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
-from didact.worlds import make, worlds
+from didact.worlds import worlds
 from didact.worlds.gym.minigrid import is_minigrid
 from didact.worlds.opening import environment_task, newest_version, open_task
 
@@ -53,7 +53,7 @@ class Benchmark:
     def task(self) -> Task:
         """The task itself."""
         if self.world in worlds():
-            return make(self.world, **self.parameters)
+            return open_task(self.world, self.parameters)
         return environment_task(newest_version(self.world), self.parameters)
 
 
@@ -176,7 +176,7 @@ def rank(
     time_limit = seconds(time_limit, "time_limit")
     named = _named(tasks)
     search = _Search(exact, arithmetic, time_limit, seed)
-    search.difficulty("chain", partial(make, "chain"))
+    search.difficulty("chain", partial(open_task, "chain"))
     rows = []
     for name, source in named:
         if progress is not None:

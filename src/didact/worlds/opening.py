@@ -18,8 +18,7 @@ from typing import Any, Literal
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
 from didact.inputs import own_code, shown
-from didact.mdp import MDP, Family, Task, load_task
-from didact.mdp.family_files import load_task_or_family
+from didact.mdp import MDP, Task, load_task
 from didact.worlds.gym.environments import has_table, is_changing, make_environment, wrappers_of
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
 from didact.worlds.gym.tables import from_gymnasium
@@ -33,20 +32,6 @@ WALKING = {"key", "limit", "seed"}
 """Parameters of a walk, which a table does not need."""
 
 Meaning = Literal["world", "file", "python", "environment"]
-
-
-def make(source: Any, /, **parameters: Any) -> Task:
-    """The task that is meant: a world by its name, an environment, or a file.
-
-    source: the name of a world that is built in, registered or installed (`didact worlds` lists
-        them); the id of a Gymnasium environment, as 'Taxi-v4'; an environment itself or its class;
-        'module:name' of one, or of a function that makes one; the path of a task file. The command
-        line takes the same texts.
-    parameters: of that world, as `didact worlds` shows them with their defaults; for an
-        environment those of `from_gymnasium`, `from_environment` or `from_minigrid`, and those with
-        which it is made.
-    """
-    return open_task(source, parameters)
 
 
 def open_task(
@@ -69,13 +54,6 @@ def open_task(
     if meaning == "python":
         return _from_object(named_object(source, "the world"), given, name=source)
     return environment_task(newest_version(source) if any_version else source, given)
-
-
-def open_task_or_family(source: str, parameters: Mapping[str, Any] | None = None) -> Task | Family:
-    """The task that `source` means, or the family in a file; parameters as for `open_task`."""
-    if meaning_of(source) == "file" and not parameters:
-        return load_task_or_family(source)
-    return open_task(source, parameters)
 
 
 def _from_file(path: str, given: Mapping[str, Any]) -> Task:
