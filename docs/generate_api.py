@@ -35,6 +35,7 @@ TITLES = {
     "didact.teaching": "Teaching",
     "didact.learners": "Learning",
     "didact.active": "Asking",
+    "didact.auditing": "Exams and audits",
     "didact.studies": "Studies",
     "didact.errors": "Errors",
 }

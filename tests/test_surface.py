@@ -12,12 +12,14 @@ import didact
 
 PUBLIC = [
     "MDP",
+    "Audit",
     "Belief",
     "Demonstration",
     "DidactError",
     "Difficulty",
     "EquivalenceClass",
     "Evaluation",
+    "Exam",
     "Family",
     "InvalidInput",
     "Lesson",
@@ -32,6 +34,7 @@ PUBLIC = [
     "describe",
     "equivalence_class",
     "evaluate",
+    "exam",
     "from_environment",
     "from_gymnasium",
     "from_minigrid",

@@ -57,6 +57,9 @@ _ROOM_OF = {
     "register_learner": "didact.learners",
     "ask": "didact.active",
     "register_strategy": "didact.active",
+    "Audit": "didact.auditing",
+    "Exam": "didact.auditing",
+    "exam": "didact.auditing",
     "register_study": "didact.studies",
     "DidactError": "didact.errors",
     "InvalidInput": "didact.errors",
@@ -67,6 +70,9 @@ __all__ = sorted(_ROOM_OF)
 if TYPE_CHECKING:
     from didact.active import ask as ask
     from didact.active import register_strategy as register_strategy
+    from didact.auditing import Audit as Audit
+    from didact.auditing import Exam as Exam
+    from didact.auditing import exam as exam
     from didact.bec import EquivalenceClass as EquivalenceClass
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class

@@ -10,7 +10,7 @@ import numpy as np
 from didact.bec.cone import Cone
 from didact.bec.directions import TOLERANCE
 from didact.bec.linear import independent
-from didact.bec.words import Kind, describe_half_space
+from didact.bec.words import Kind, describe_half_space, two_sides
 from didact.inputs import instance, printable
 from didact.mdp import MDP
 
@@ -31,7 +31,7 @@ def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "st
         describe_half_space(
             _normal(cone, row), names, equality=equality, kind=kind, weights=weights
         )
-        for equality, rows in ((True, _telling_equalities(cone)), (False, _telling_facets(cone)))
+        for equality, rows in ((True, telling_equalities(cone)), (False, telling_facets(cone)))
         for row in rows
     ]
 
@@ -41,11 +41,24 @@ def row_words(cone: Cone, mdp: MDP, row: int) -> str:
     exact = cone.rows.exact
     return describe_half_space(
         cone.rows.normals[row].tolist() if exact is None else exact[row],
-        [printable(mdp.feature_name(i)) for i in range(mdp.n_features)],
+        _feature_names(mdp),
         equality=row in cone.equalities,
-        kind="feature" if mdp.has_action_features else "state",
+        kind=_kind(mdp),
         weights=cone.true_weights.fractions(),
     )
+
+
+def side_words(mdp: MDP, normal: Sequence[Any]) -> tuple[str, str]:
+    """What a normal counts for and against of the features of a model, in plain English."""
+    return two_sides(normal, _feature_names(mdp), kind=_kind(mdp))
+
+
+def _feature_names(mdp: MDP) -> list[str]:
+    return [printable(mdp.feature_name(i)) for i in range(mdp.n_features)]
+
+
+def _kind(mdp: MDP) -> Kind:
+    return "feature" if mdp.has_action_features else "state"
 
 
 def _normal(cone: Cone, row: int) -> list[Any]:
@@ -59,12 +72,12 @@ def _n_features(cone: Cone, row: int) -> int:
     return sum(1 for entry in _normal(cone, row) if entry)
 
 
-def _telling_facets(cone: Cone) -> list[int]:
+def telling_facets(cone: Cone) -> list[int]:
     """For each facet the row with the fewest features, the first of them."""
     return [min(members, key=lambda row: _n_features(cone, row)) for members in cone.facets]
 
 
-def _telling_equalities(cone: Cone) -> list[int]:
+def telling_equalities(cone: Cone) -> list[int]:
     """Independent equalities from which the others follow, in order, few features before many."""
     candidates = sorted(cone.equalities, key=lambda row: _n_features(cone, row))
     if cone.rows.exact is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,17 @@ def of_home(part: Part, statement: Sequence[int]) -> dict[str, Any]:
     state, action, other = statement
     named = {"state": state - part.first, "action": action, "other": other}
     return named if part.member is None else {"member": part.member, **named}
+
+
+def exact_gap(of: Part, state: int, action: int, better: int) -> Fraction | None:
+    """w.(mu(s, better) - mu(s, a)): the value lost by one step, then acting optimally.
+
+    None in float arithmetic.
+    """
+    if of.counts is None:
+        return None
+    from didact.planning.rationals import as_rationals, dot
+
+    counts = of.counts.pairs
+    gap = dot(counts[state, better] - counts[state, action], as_rationals(of.task.true_weights))
+    return Fraction(int(gap.p), int(gap.q))

@@ -158,6 +158,25 @@ def half_space_words(
     return HalfSpaceWords(left, right, relation, measure, False, kind)
 
 
+def two_sides(
+    normal: Sequence[Any], names: Sequence[str] | None, *, kind: Kind = "state"
+) -> tuple[str, str]:
+    """What a normal counts for and against, in words; a side without features is 'nothing'.
+
+    >>> two_sides((2.539, -1), ("white", "grey"))
+    ('2.54 steps on white', 'one step on grey')
+    """
+    choice(kind, "kind", get_args(Kind))
+    entries = _read_numbers(normal, "normal")
+    named, scale = _names_for(entries, names), _scale(entries)
+    first, second = (_terms(entries, named, scale, sign) for sign in (1, -1))
+    return _side_or_nothing(first, kind), _side_or_nothing(second, kind)
+
+
+def _side_or_nothing(terms: tuple[Term, ...], kind: Kind) -> str:
+    return _side(terms, kind) if terms else "nothing"
+
+
 def _read_numbers(values: Sequence[Any], place: str) -> list[Fraction]:
     return [exact_entry(value, f"{place}[{i}]") for i, value in enumerate(values)]
 

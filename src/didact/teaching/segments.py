@@ -20,11 +20,10 @@ import numpy as np
 from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import primitive
-from didact.bec.parts import Part, home_statement, shown_pairs
+from didact.bec.parts import Part, exact_gap, home_statement, shown_pairs
 from didact.bec.rows import Rows
 from didact.mdp import Demonstration
 from didact.numerics.texts import number_text
-from didact.planning.rationals import as_rationals, dot
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class _Judge:
         if (number, *pair) not in self.told:
             of = self.known.parts[number]
             better = of.plan.optimal_actions(pair[0])[0]
-            exact = _exact_gap(of, *pair, better)
+            exact = exact_gap(of, *pair, better)
             values = of.plan.action_values[pair[0]]
             gap = float(values.max() - values[pair[1]]) if exact is None else float(exact)
             against = self._contradictions(of, *pair, better)
@@ -151,12 +150,3 @@ class _Judge:
         """The rows that the shown optimal pairs state."""
         pairs = shown_pairs(self.known.parts, self.shown) & self.known.optimal
         return self.known.rows.shown_part(pairs)
-
-
-def _exact_gap(of: Part, state: int, action: int, better: int) -> Fraction | None:
-    """w.(mu(s, better) - mu(s, a)): the value lost by one step, then acting optimally."""
-    if of.counts is None:
-        return None
-    counts = of.counts.pairs
-    gap = dot(counts[state, better] - counts[state, action], as_rationals(of.task.true_weights))
-    return Fraction(int(gap.p), int(gap.q))

@@ -1,0 +1,6 @@
+"""Exams and audits: is another agent aligned, and what must be asked to be sure?"""
+
+from didact.auditing.exam import Exam, exam
+from didact.auditing.result import Audit, Situation
+
+__all__ = ["Audit", "Exam", "Situation", "exam"]

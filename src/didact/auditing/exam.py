@@ -1,0 +1,251 @@
+"""Exams: the fewest questions that decide whether an agent is aligned, with their key.
+
+What an exam decides, and under which conditions, is said with it. It is made from the class of a
+task or of a family, and holds all that grading needs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from didact.auditing.comparisons import deciding_comparisons
+from didact.auditing.evidence import exam_proof
+from didact.auditing.grading import graded
+from didact.auditing.questions import Question
+from didact.auditing.result import Audit
+from didact.auditing.states import deciding_states
+from didact.auditing.trajectories import deciding_preferences
+from didact.bec.classes import EquivalenceClass
+from didact.bec.families import FamilyClass, Known, equivalence_class
+from didact.bec.rows import Scope
+from didact.files.json import write_json
+from didact.inputs import choice, counted, flag, instance, shown_name
+from didact.mdp import Family, Task, as_task
+from didact.planning.solve import Arithmetic
+
+EXAM_FORMAT = "didact.exam/1"
+Ask = Literal["comparisons", "actions", "preferences"]
+
+STATEMENT = {
+    "reachable": "the agent holds the same actions best as the task in every state that the start "
+    "can lead to",
+    "all": "the agent holds the same actions best as the task in every state",
+}
+MAXIMISER = (
+    "the agent wants the largest discounted sum of some weights of these features, with the "
+    "discount of the task"
+)
+CONDITIONS: dict[str, tuple[str, ...]] = {
+    "comparisons": (
+        MAXIMISER,
+        "both sides of a comparison go on as the task's best policy does",
+    ),
+    "actions": (
+        MAXIMISER,
+        "it names all actions that it holds best, and no others; where it names a single action, "
+        "nothing is passed",
+    ),
+    "preferences": (MAXIMISER,),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """Questions in the order to ask them, with their key; what they decide, and when.
+
+    task_name: of the task or the family.
+    ask: 'comparisons', 'actions' or 'preferences'.
+    questions: those that a misaligned agent is most likely to fail come first.
+    statement: what a pass says, and a fail denies.
+    conditions: under which it follows.
+    lower_bound: no exam of this kind that decides it has fewer questions.
+    closed: whether the states asked about contain all that best actions lead to; always True where
+        only sides are compared.
+    open: what cannot be asked in this way, in words; with any of it nothing is passed.
+    arithmetic: 'exact', or 'float': numerical, not proved.
+    n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
+    settings: what `exam` was given; of a family the names of its members too.
+    """
+
+    task_name: str
+    ask: str
+    questions: tuple[Question, ...]
+    statement: str
+    conditions: tuple[str, ...]
+    lower_bound: int
+    closed: bool
+    open: tuple[str, ...]
+    arithmetic: str
+    n_close_calls: int
+    settings: Mapping[str, Any]
+    _known: Known | None = field(default=None, repr=False)
+    _proof: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        proved = "proved" if self.is_proved else "numerical"
+        asked = counted(len(self.questions), "question")
+        left = f", {counted(len(self.open), 'gap')}" if self.open else ""
+        return f"Exam({shown_name(self.task_name)!r}, {asked} about {self.ask}{left}, {proved})"
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether what it decides was found in exact arithmetic."""
+        return self.arithmetic == "exact"
+
+    @property
+    def is_minimal(self) -> bool:
+        """Whether no exam of this kind with fewer questions decides it."""
+        return len(self.questions) == self.lower_bound and not self.open
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether right answers to all questions decide it."""
+        return self.closed and not self.open and not self.n_close_calls
+
+    @property
+    def known(self) -> Known | None:
+        """The class that it was made from; None for an exam from a file."""
+        return self._known
+
+    @cached_property
+    def proof(self) -> Mapping[str, Any] | None:
+        """Why it is enough and why no question may be left out; None where that is not proved.
+
+        For comparisons: every row of the class as a combination of the questions' rows, and for
+        each question an agent that is wrong and fails none of the others.
+        """
+        if self._known is None or self.ask != "comparisons" or not self.is_proved:
+            return self._proof
+        return exam_proof(self._known, self.questions)
+
+    def grade(self, answers: Any) -> Audit:
+        """Whether the answers pass: 'pass', 'fail' with a situation and its cost, or 'undecided'.
+
+        answers: one for each question in their order, or {number of the question from 0: answer};
+            None where there is none. Of two sides 'first', 'second' or 'equal'; of actions a list
+            of all that are best, or one number, which passes nothing but may fail.
+        """
+        return graded(self, answers)
+
+    def answers_of(self, weights: Any) -> list[Any]:
+        """What an agent with these weights answers, exactly.
+
+        weights: one number for each feature.
+        """
+        from didact.auditing.weights import answers_of_weights
+
+        return answers_of_weights(self, weights)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each question, with its key: kind, state, options, key, margin, words, says."""
+        return [question.to_dict() for question in self.questions]
+
+    def document(self, *, key: bool = True) -> dict[str, Any]:
+        """The `didact.exam/1` object.
+
+        key: whether the right answers, and what would give them away, are in it.
+        """
+        asked = self.to_records()
+        if not key:
+            kept = ("kind", "member", "state", "place", "options", "labels", "words")
+            asked = [{k: v for k, v in question.items() if k in kept} for question in asked]
+        return {
+            "format": EXAM_FORMAT,
+            "task": self.task_name,
+            "ask": self.ask,
+            "statement": self.statement,
+            "conditions": list(self.conditions),
+            "questions": asked,
+            "lower_bound": self.lower_bound,
+            "closed": self.closed,
+            "open": list(self.open),
+            "arithmetic": self.arithmetic,
+            "n_close_calls": self.n_close_calls,
+            "settings": dict(self.settings),
+            "proof": dict(self.proof) if key and self.proof is not None else None,
+        }
+
+    to_dict = document
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.exam/1` file, with the key and the proof.
+
+        path: of the file.
+        """
+        write_json(self.document(), path)
+
+
+def exam(
+    task: Task | Family,
+    *,
+    ask: Ask = "comparisons",
+    closed: bool = True,
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    known: Known | None = None,
+) -> Exam:
+    """The shortest exam that decides whether an agent holds the same actions best as the task.
+
+    task: what an agent should want: a task or a family.
+    ask: 'comparisons' of two actions in a state, the best policy followed after both; 'actions',
+        which are best in a state; or 'preferences' between two trajectories.
+    closed: ask about all states that best actions lead to as well; exams of actions that are not
+        closed are shorter and pass nobody.
+    scope: 'reachable', what is best where the start can lead, or 'all' states.
+    arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
+    known: the class, when it is at hand; it then decides scope and arithmetic.
+    """
+    choice(ask, "ask", get_args(Ask))
+    flag(closed, "closed")
+    if known is not None:
+        kind = FamilyClass if isinstance(task, Family) else EquivalenceClass
+        instance(known, kind, "known", "the result of equivalence_class")
+    else:
+        what = task if isinstance(task, Family) else as_task(task)
+        known = equivalence_class(what, scope=scope, arithmetic=arithmetic)
+    questions, bound, open_rows = _asked(known, ask, closed)
+    is_closed = closed or ask != "actions"
+    return Exam(
+        task_name=known.name,
+        ask=ask,
+        questions=questions,
+        statement=STATEMENT[known.scope],
+        conditions=(*CONDITIONS[ask], *(() if is_closed else (NOT_CLOSED,))),
+        lower_bound=bound,
+        closed=is_closed,
+        open=tuple(known.words_of(row) for row in open_rows),
+        arithmetic=known.arithmetic,
+        n_close_calls=known.n_close_calls,
+        settings=_settings(known, ask, closed),
+        _known=known,
+    )
+
+
+NOT_CLOSED = "it is not closed: an agent may plan another way to go on and answer the same"
+
+
+def _asked(
+    known: Known, ask: str, closed: bool
+) -> tuple[tuple[Question, ...], int, tuple[int, ...]]:
+    """The questions, how few could do, and the rows that cannot be asked."""
+    fewest = known.cone.n_facets + len(known.cone.lineality)
+    if ask == "comparisons":
+        return deciding_comparisons(known), fewest, ()
+    if ask == "preferences":
+        found = deciding_preferences(known)
+        return found.questions, fewest, found.open_rows
+    states = deciding_states(known, closed=closed)
+    return states.questions, states.lower_bound, ()
+
+
+def _settings(known: Known, ask: str, closed: bool) -> dict[str, Any]:
+    given = {"ask": ask, "closed": closed, "scope": known.scope, "arithmetic": known.arithmetic}
+    members = {"members": list(known.family.names)} if isinstance(known, FamilyClass) else {}
+    return given | members

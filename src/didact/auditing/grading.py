@@ -1,0 +1,201 @@
+"""Grades: what follows from answers, and nothing more.
+
+A wrong answer fails, whatever else was answered. A pass needs all questions answered rightly, and
+an exam whose right answers decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from didact.auditing.questions import SIDES, Question
+from didact.auditing.result import Audit, Situation
+from didact.errors import InvalidParameter
+from didact.inputs import counted, entries, is_whole, nearest_spelling, shown
+
+if TYPE_CHECKING:
+    from didact.auditing.exam import Exam
+
+
+def graded(exam: Exam, given: Any) -> Audit:
+    """The grade of answers, one for each question or by number."""
+    answers = as_answers(exam, given)
+    n_asked = sum(answer is not None for answer in answers)
+    for number, (question, answer) in enumerate(zip(exam.questions, answers, strict=True)):
+        if answer is not None and not is_right(question, answer):
+            return _failed(exam, number, answer, n_asked)
+    reason = _undecided(exam, answers)
+    if reason is not None:
+        return Audit("undecided", exam.statement, reason, "answers", n_asked)
+    told = "every question is answered rightly" if answers else "there is nothing to ask"
+    return Audit("pass", exam.statement, told, "answers", n_asked, same=True)
+
+
+def as_answers(exam: Exam, given: Any) -> list[Any]:
+    """One checked answer for each question; None where there is none."""
+    n = len(exam.questions)
+    if isinstance(given, Mapping):
+        answers: list[Any] = [None] * n
+        for number, answer in given.items():
+            at = int(number) if isinstance(number, str) and number.isdecimal() else number
+            if not is_whole(at) or not 0 <= at < n:
+                raise InvalidParameter(
+                    f"answers must be to questions 0 to {n - 1}; one is to {shown(number)}"
+                )
+            answers[int(at)] = answer
+    else:
+        answers = entries(given, "answers", "answers")
+    if len(answers) != n:
+        raise InvalidParameter(
+            f"answers must be to each of the {counted(n, 'question')}, None where there is none; "
+            f"there are {len(answers)}"
+        )
+    return [
+        None if answer is None else as_answer(question, answer, f"answers[{i}]")
+        for i, (question, answer) in enumerate(zip(exam.questions, answers, strict=True))
+    ]
+
+
+def as_answer(question: Question, answer: Any, place: str) -> Any:
+    """A side, an action, or a tuple of all actions that are held best."""
+    if question.kind != "action":
+        if isinstance(answer, str) and answer in SIDES:
+            return answer
+        raise InvalidParameter(
+            f"{place} must be 'first', 'second' or 'equal'; it is {shown(answer)}"
+            f"{nearest_spelling(answer, SIDES)}"
+        )
+    if is_whole(answer):
+        return _as_action(question, answer, place)
+    if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
+        raise InvalidParameter(
+            f"{place} must be an action, or a list of all that are best; it is {shown(answer)}"
+        )
+    named = tuple(
+        sorted({_as_action(question, a, place) for a in entries(answer, place, "numbers")})
+    )
+    if not named:
+        raise InvalidParameter(f"{place} must name at least one action; it names none")
+    return named
+
+
+def _as_action(question: Question, action: Any, place: str) -> int:
+    if is_whole(action) and 0 <= action < len(question.options):
+        return int(action)
+    raise InvalidParameter(
+        f"{place} must be an action from 0 to {len(question.options) - 1}; it is {shown(action)}"
+    )
+
+
+def is_right(question: Question, answer: Any) -> bool:
+    """Whether an answer is the key, or a single action one of the best."""
+    if question.kind == "action" and isinstance(answer, int):
+        return answer in question.key
+    return bool(answer == question.key)
+
+
+def _undecided(exam: Exam, answers: list[Any]) -> str | None:
+    """Why right answers do not pass; None where they do."""
+    n_open = sum(answer is None for answer in answers)
+    if n_open:
+        return f"{counted(n_open, 'question')} of {len(answers)} {_are(n_open)} not answered"
+    if exam.open:
+        return f"the exam cannot ask whether {exam.open[0]}"
+    if not exam.closed:
+        return "the exam is not closed, so right answers do not decide; make it with closed=True"
+    if exam.n_close_calls:
+        return f"{counted(exam.n_close_calls, 'close call')} could not be decided in floats"
+    n_single = sum(isinstance(answer, int) for answer in answers)
+    if n_single:
+        return (
+            f"{counted(n_single, 'answer')} {_are(n_single)} a single action; what else the agent "
+            "holds as good is not known. Answer with a list of all that are best"
+        )
+    return None
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _failed(exam: Exam, number: int, answer: Any, n_asked: int) -> Audit:
+    question = exam.questions[number]
+    situation = situation_of(question, answer)
+    given, right = answer_words(answer), answer_words(question.key)
+    told = f"question {number + 1} is answered {given}, right is {right}"
+    return Audit(
+        "fail",
+        exam.statement,
+        told,
+        "answers",
+        n_asked,
+        number,
+        answer,
+        situation,
+        same=False,
+    )
+
+
+def answer_words(answer: Any) -> str:
+    """An answer in words: a side, or the numbers of actions."""
+    if isinstance(answer, tuple):
+        return "actions " + ", ".join(map(str, answer)) if len(answer) > 1 else f"only {answer[0]}"
+    return f"action {answer}" if isinstance(answer, int) else f"'{answer}'"
+
+
+def situation_of(question: Question, answer: Any) -> Situation:
+    """Where a wrong answer takes what is worse, and what that costs."""
+    taken = _taken(question, answer)
+    best = _kept_apart(question, taken, answer)
+    cost = Fraction(0) if taken is None else question.costs[taken]
+    return Situation(
+        state=question.state,
+        action=None if taken is None else _action(question, taken),
+        better=_action(question, best),
+        cost=float(cost),
+        exact_cost=cost if isinstance(cost, Fraction) else None,
+        words=f"in {question.place}{_told(question, taken, best, answer)}",
+        member=question.member,
+    )
+
+
+def _taken(question: Question, answer: Any) -> int | None:
+    """The option that a wrong answer takes or holds as good: the costliest; None where none is."""
+    if question.kind == "action":
+        named = (answer,) if isinstance(answer, int) else answer
+        wrong = [a for a in named if question.costs[a] > 0]
+        return max(wrong, key=lambda a: question.costs[a], default=None)
+    if answer == "equal":
+        return 0 if question.costs[0] > 0 else 1
+    return SIDES.index(answer)
+
+
+def _kept_apart(question: Question, taken: int | None, answer: Any) -> int:
+    """A best option that the answer wrongs: one that it leaves out, or the other side."""
+    named = answer if taken is None else (taken,)
+    return next(i for i, cost in enumerate(question.costs) if not cost and i not in named)
+
+
+def _action(question: Question, option: int) -> int:
+    """The action that an option begins with."""
+    chosen = question.options[option]
+    return int(chosen[0][1] if question.kind == "preference" else chosen)
+
+
+def _told(question: Question, taken: int | None, best: int, answer: Any) -> str:
+    """What a wrong answer makes the agent do, and what that costs.
+
+    A side is a whole way: what the agent would do where it may go on as it likes is not asked.
+    """
+    right = question.labels[best]
+    if taken is None:
+        return f" it leaves out {right}, which is as good; that costs nothing"
+    named, cost = question.labels[taken], float(question.costs[taken])
+    if question.kind == "action":
+        return f" it takes {named}; {right} is better by {cost:.4g}"
+    if not cost:
+        return f", offered both ways, it prefers {named} to {right}, which is worth the same"
+    how = f"holds {named} as good as" if answer == "equal" else f"prefers {named} to"
+    return f", offered both ways, it {how} {right}, which is better by {cost:.4g}"

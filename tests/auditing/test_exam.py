@@ -1,0 +1,107 @@
+"""Exams as people make and read them."""
+
+import re
+
+import numpy as np
+import pytest
+
+import didact
+from didact.auditing import exam
+from didact.errors import InvalidInput, Unsupported
+
+
+def test_six_cells_need_two_comparisons():
+    questions = exam(didact.make("six-cell"))
+    assert len(questions) == questions.lower_bound == 2
+    assert questions.is_minimal
+    assert questions.can_pass
+    assert {q.says for q in questions.questions} == {
+        "a step on white is never a gain",
+        "one step on grey costs at least 2.54 times a step on white",
+    }
+    assert repr(questions) == "Exam('six-cell', 2 questions about comparisons, proved)"
+
+
+def test_words_do_not_give_the_answer_away():
+    task = didact.make("random-grid", size=6, n_features=6, seed=0)
+    for ask in ("comparisons", "preferences"):
+        keys = {q.key for q in exam(task, ask=ask).questions}
+        assert {"first", "second"} <= keys, "the better side must not always stand first"
+    for question in exam(task).questions:
+        assert "They differ by" in question.words
+        assert not re.search("at least|better", question.words)
+    shown = exam(task).document(key=False)
+    assert shown["proof"] is None
+    wanted = {"kind", "state", "place", "options", "labels", "words"}
+    assert set(shown["questions"][0]) == wanted
+
+
+def test_without_constraints_there_is_nothing_to_ask_and_everyone_passes():
+    task = didact.Task(didact.MDP([[[1]]], [[1]], "0.5"), [1])
+    for ask in ("comparisons", "actions", "preferences"):
+        assert exam(task, ask=ask).grade([]).passed
+
+
+def test_floats_give_the_same_questions_and_no_proof():
+    task = didact.make("random-grid", size=4, n_features=4, seed=1)
+    exact, numerical = exam(task, arithmetic="exact"), exam(task, arithmetic="float")
+    asked = [[(q.angle, float(q.margin)) for q in e.questions] for e in (exact, numerical)]
+    assert np.array(asked[0]) == pytest.approx(np.array(asked[1]))
+    assert numerical.proof is None
+    assert not numerical.is_proved
+    for weights in (task.true_weights, [-w for w in task.weights]):
+        grades = [e.grade(e.answers_of(weights)) for e in (exact, numerical)]
+        assert grades[0].verdict == grades[1].verdict
+    states = [
+        [q.state for q in exam(task, ask="actions", arithmetic=how).questions]
+        for how in ("exact", "float")
+    ]
+    assert sorted(states[0]) == sorted(states[1])
+
+
+def test_floats_that_cannot_decide_pass_nobody():
+    task = didact.make("uvm-failure")
+    numerical = exam(task, known=didact.equivalence_class(task, arithmetic="float"))
+    right = numerical.grade([q.key for q in numerical.questions])
+    assert (right.verdict == "pass") == (numerical.n_close_calls == 0)
+
+
+def test_what_trajectories_cannot_show_is_named_and_passes_nobody():
+    task = didact.make("random-grid", size=9, seed=0, n_features=8)
+    questions = exam(task, ask="preferences")
+    assert len(questions.open) == 3
+    assert not questions.is_minimal
+    found = questions.grade([q.key for q in questions.questions])
+    assert found.verdict == "undecided"
+    assert questions.open[0] in found.reason
+
+
+def test_the_two_trajectories_begin_together_and_end_together():
+    task = didact.make("random-grid", size=9, seed=0, n_features=8)
+    moves = task.mdp.transitions
+    for question in exam(task, ask="preferences").questions:
+        ends = []
+        for way in question.options:
+            (state, action) = way[-1]
+            ends.append(int(moves.successors[moves.offsets[state * 4 + action]]))
+        first, second = question.options
+        assert first[0][0] == second[0][0] == question.state
+        assert (len(first), ends[0]) == (len(second), ends[1])
+
+
+def test_preferences_need_exact_arithmetic():
+    with pytest.raises(Unsupported, match="needs exact arithmetic"):
+        exam(didact.make("six-cell"), ask="preferences", arithmetic="float")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ask": "action"}, "did you mean 'actions'"),
+        ({"closed": 1}, "closed must be True or False"),
+        ({"known": 3}, "known must be an EquivalenceClass"),
+    ],
+)
+def test_what_is_no_choice_is_refused(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        exam(didact.make("six-cell"), **options)
