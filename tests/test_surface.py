@@ -30,6 +30,7 @@ PUBLIC = [
     "Transitions",
     "Verdict",
     "ask",
+    "audit",
     "check",
     "describe",
     "equivalence_class",

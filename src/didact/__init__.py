@@ -59,6 +59,7 @@ _ROOM_OF = {
     "register_strategy": "didact.active",
     "Audit": "didact.auditing",
     "Exam": "didact.auditing",
+    "audit": "didact.auditing",
     "exam": "didact.auditing",
     "register_study": "didact.studies",
     "DidactError": "didact.errors",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from didact.active import register_strategy as register_strategy
     from didact.auditing import Audit as Audit
     from didact.auditing import Exam as Exam
+    from didact.auditing import audit as audit
     from didact.auditing import exam as exam
     from didact.bec import EquivalenceClass as EquivalenceClass
     from didact.bec import describe as describe

@@ -1,6 +1,7 @@
 """Exams and audits: is another agent aligned, and what must be asked to be sure?"""
 
+from didact.auditing.audit import audit
 from didact.auditing.exam import Exam, exam
 from didact.auditing.result import Audit, Situation
 
-__all__ = ["Audit", "Exam", "Situation", "exam"]
+__all__ = ["Audit", "Exam", "Situation", "audit", "exam"]

@@ -1,9 +1,4 @@
-"""Agents whose weights are known: what they answer, and how they act, planned and compared.
-
-With ties, acting rightly is not the same as passing an exam: an agent that takes one of two best
-actions never acts wrongly, though it does not hold both of them best, and such agents are no convex
-set of weights, so no exam of comparisons decides it. Planning does.
-"""
+"""What an agent with known weights answers to an exam, exactly."""
 
 from __future__ import annotations
 

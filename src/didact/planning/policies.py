@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,24 +27,45 @@ def as_policy(mdp: MDP | Task, given: Any) -> Floats:
     Stable-Baselines3 does it, and without exploration where it takes `deterministic`.
     An array of S numbers is read as actions when its dtype is an integer one, else as weights.
     """
-    see = mdp.observation if isinstance(mdp, Task) else lambda state: state
-    mdp = as_mdp(mdp)
+    where, mdp = mdp, as_mdp(mdp)
     if isinstance(given, Plan):
         return given.policy
     given = plain_array(given, "a policy")
     if isinstance(given, np.ndarray):
         return _from_table(mdp, given)
     if hasattr(given, "predict"):
-        greedy = _without_exploration(given.predict)
-        return _from_actions(mdp, _ask(mdp, lambda s: given.predict(_arrays(see(s)), **greedy)))
+        return _from_actions(mdp, _ask(mdp, asking(where, given)))
     if callable(given):
-        return _from_answers(mdp, _ask(mdp, lambda state: given(see(state))))
+        return _from_answers(mdp, _ask(mdp, asking(where, given)))
     rows = [plain_array(row, "a policy") for row in given] if isinstance(given, list) else given
     try:
         array = np.asarray(rows)
     except FAILURES as error:
         raise InvalidModel(f"a policy must be a table: {reason_of(error)}") from None
     return _from_table(mdp, array, given)
+
+
+def asking(where: MDP | Task, agent: Any) -> Callable[[int], Any]:
+    """What asks a function or an object with `predict` for its answer in a state."""
+    see = where.observation if isinstance(where, Task) else lambda state: state
+    if hasattr(agent, "predict"):
+        greedy = _without_exploration(agent.predict)
+        return lambda state: agent.predict(_arrays(see(state)), **greedy)
+    return lambda state: agent(see(state))
+
+
+def answered_row(mdp: MDP, state: int, answer: Any, *, is_action: bool = False) -> Floats:
+    """The probabilities (A,) that an answer in a state gives: an action, or probabilities.
+
+    is_action: it is an action for sure, as agents with `predict` answer.
+    """
+    row = np.zeros(0) if is_action else _as_row(answer)
+    if is_action or row.shape != (mdp.n_actions,):
+        return np.asarray(np.eye(mdp.n_actions)[_as_action(mdp, state, answer)])
+    kind = row.dtype if row.dtype.kind == "f" else np.dtype(np.float64)
+    everywhere = np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions, kind)
+    everywhere[state] = row
+    return np.asarray(_from_probabilities(mdp, everywhere)[state])
 
 
 def _from_table(mdp: MDP, array: NDArray[Any], given: Any = None) -> Floats:
@@ -150,21 +172,26 @@ def _from_actions(mdp: MDP, actions: list[Any]) -> Floats:
         if given is None and idle_states(mdp)[state]:
             policy[state] = 1 / mdp.n_actions
             continue
-        action = given[0] if isinstance(given, tuple) else given
-        try:
-            chosen = int(np.asarray(action).item())
-            if chosen != action:
-                raise ValueError
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidModel(
-                f"policy[{state}] must be an action, a whole number; it is {shown(given)}"
-            ) from None
-        if not 0 <= chosen < mdp.n_actions:
-            raise InvalidModel(
-                f"policy[{state}] must be an action from 0 to {mdp.n_actions - 1}; it is {chosen}"
-            )
-        policy[state, chosen] = 1.0
+        policy[state, _as_action(mdp, state, given)] = 1.0
     return policy
+
+
+def _as_action(mdp: MDP, state: int, given: Any) -> int:
+    """An action as agents answer it: a number, or a tuple that begins with one."""
+    action = given[0] if isinstance(given, tuple) else given
+    try:
+        chosen = int(np.asarray(action).item())
+        if chosen != action:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidModel(
+            f"policy[{state}] must be an action, a whole number; it is {shown(given)}"
+        ) from None
+    if not 0 <= chosen < mdp.n_actions:
+        raise InvalidModel(
+            f"policy[{state}] must be an action from 0 to {mdp.n_actions - 1}; it is {chosen}"
+        )
+    return chosen
 
 
 def _from_probabilities(mdp: MDP, given: Any) -> Floats:
