@@ -180,10 +180,16 @@ def test_pairs_can_answer_a_benchmarks_question_too(quick):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda q: 7, "the answer about state 0: demonstrations[0][0]: action must be from 0 to 3"),
-        (lambda q: "up", "the answer about state 0: demonstrations[0]: a demonstration must be"),
-        (lambda q: [(5, 0)], "the answer must begin in state 0, which was asked; it begins in 5"),
-        (lambda q: [(0, 0), (15, 0)], "state 15 cannot follow state 0"),
+        (
+            lambda q: 7,
+            "about state 0: demonstration 1, step 1: action must be from 0 to 3",
+        ),
+        (lambda q: "up", "the answer about state 0: demonstration 1: a demonstration must be"),
+        (
+            lambda q: [(5, 0)],
+            "the answer must begin in state 0, which was asked; it begins in state 5",
+        ),
+        (lambda q: [(0, 0), (15, 0)], "state 15 cannot follow "),
         (lambda q: 1 / 0, "the answering function failed: ZeroDivisionError"),
         (lambda q: [], "must show at least one"),
     ],

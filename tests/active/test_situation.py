@@ -118,7 +118,7 @@ def test_states_can_be_named():
     task = make("six-cell")
     assert askable_states(task, [4, 1, 1]).tolist() == [1, 4]
     for wrong, message in (
-        ([0], "states must not be terminal; state 0 is"),
+        ([0], r"states must not be terminal; state 0 \(row 1, column 1\) is"),
         ([], "states must name at least one state"),
         ([9], "states must be from 0 to 5"),
         (3, "states must be a list of states; it is 3"),

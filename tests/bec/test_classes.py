@@ -182,9 +182,9 @@ def test_one_of_two_tied_actions_gives_an_inequality_both_an_equality(arithmetic
 @pytest.mark.parametrize(
     ("demonstrations", "error", "message"),
     [
-        ([[(2, 0)]], InvalidModel, r"demonstrations\[0\]\[0\] must show an optimal action"),
-        ([[(0, 0)]], InvalidModel, "state 0 is terminal"),
-        ([[(9, 0)]], InvalidInput, r"demonstrations\[0\]\[0\]: state"),
+        ([[(2, 0)]], InvalidModel, r"demonstration 1, step 1 must show an optimal action"),
+        ([[(0, 0)]], InvalidModel, "state 0 .*is terminal"),
+        ([[(9, 0)]], InvalidInput, r"demonstration 1, step 1: state"),
         ([[]], InvalidModel, "must show at least one"),
         (7, InvalidModel, "demonstrations must be a list"),
     ],

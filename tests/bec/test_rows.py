@@ -137,7 +137,7 @@ def test_only_optimal_actions_may_be_shown():
     task = make("six-cell")
     plan = solve(task.mdp, task.true_weights)
     with pytest.raises(
-        InvalidModel, match=r"demonstrations\[1\]\[0\] must show an optimal action; up in 2"
+        InvalidModel, match=r"demonstration 2, step 1 must show an optimal action; up in state 2"
     ):
         demonstrated_pairs(task.mdp, [Demonstration([(3, 0)]), Demonstration([(2, 0)])], plan)
     assert demonstrated_pairs(task.mdp, [Demonstration([(2, 0)])]).sum() == 1

@@ -124,7 +124,7 @@ def test_lines_of_text_answer_and_a_wrong_one_asks_again(didact, tmp_path):
     keys = "u up ↑, d down ↓, l left ←, r right →; z undoes, q stops"
     assert f"'jump' is no action here: {keys}" in answer.out
     assert answer.out.count("question 1 of 3: what to do in ") == 1
-    assert "(row " in answer.out
+    assert "what to do in row " in answer.out
     assert re.search(r"after 1 answer: sure of \d+ of 16 states; ", answer.out)
     shown = load_demonstrations(out, make("random-grid", size=4, n_features=3, seed=3).mdp)
     assert [d[0][1] for d in shown] == [0, 3, 2]
@@ -200,9 +200,10 @@ def test_undo_of_a_whole_answer_asks_the_same_question_again(didact, tmp_path):
     shown = json.loads(out.read_text())["demonstrations"]
     assert [d[0][1] for d in shown] == [1, 2, 0]
     assert len({d[0][0] for d in shown}) == 3
-    asked = re.findall(r"question (\d) of 3: what to do in (\d+)", answer.out)
-    assert [int(number) for number, _ in asked] == [1, 2, 3, 2, 3]
-    assert [int(state) for _, state in asked[1::2]] == [shown[1][0][0]] * 2
+    asked = re.findall(r"question (\d) of 3: what to do in row (\d), column (\d)", answer.out)
+    assert [int(number) for number, *_ in asked] == [1, 2, 3, 2, 3]
+    states = [4 * (int(row) - 1) + int(column) - 1 for _, row, column in asked]
+    assert states[1::2] == [shown[1][0][0]] * 2
 
 
 def test_machines_get_only_the_document_on_standard_output(didact, tmp_path):

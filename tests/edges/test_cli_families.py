@@ -66,4 +66,4 @@ def test_a_wrong_step_is_told(didact, family, tmp_path):
     shown.write_text(json.dumps([[0, [[0, action]]] for action in range(4)]))
     done = didact("check", family, shown)
     assert done.code == 3
-    assert "it is not optimal; action" in done.out
+    assert " in state 0 is not optimal, action " in done.out

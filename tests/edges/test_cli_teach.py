@@ -39,7 +39,7 @@ def test_taxi_needs_one_demonstration(didact):
         f"{taxi}: 400 situations, 300 starts: ONE demonstration of 18 steps is enough. "
         "Proof verified."
     )
-    assert "   18. taxi 0,0; passenger in taxi; to R: dropoff\n" in answer.out
+    assert "   18. dropoff in row 1, column 1; passenger in taxi; to R\n" in answer.out
 
 
 def test_a_lesson_is_drawn_and_told_in_words(didact):
@@ -157,7 +157,10 @@ def test_options_reach_the_teacher(didact, monkeypatch):
         (["six-cell", "--starts", ""], "--starts must read"),
         (["six-cell", "--starts", "99"], "starts must be from 0 to 5; it is 99"),
         (["six-cell", "--starts", "-1"], "starts must be from 0 to 5; it is -1"),
-        (["six-cell", "--starts", "0"], "starts must not be terminal; state 0 is"),
+        (
+            ["six-cell", "--starts", "0"],
+            "starts must not be terminal; state 0 (row 1, column 1) is",
+        ),
         (["six-cell", "--budget", "0"], "budget"),
         (["six-cell", "--horizon", "0"], "horizon"),
         (["six-cell", "--cost", "time"], "cost"),
@@ -361,14 +364,14 @@ def test_a_lesson_for_all_states_is_judged_as_such(didact, tmp_path):
         ("[[[0, 1]", "must be JSON"),
         ("3", "demonstrations"),
         ('{"format": "didact.lesson/1"}', "demonstrations"),
-        ("[[[9, 0]]]", "demonstrations[0][0]: state must be from 0 to 5; it is 9"),
-        ("[[[2, 9]]]", "demonstrations[0][0]: action must be from 0 to 3; it is 9"),
-        ("[[[0, 1]]]", "demonstrations[0][0]: state 0 is terminal"),
-        ("[[[2, 1], [3, 0]]]", "state 3 cannot follow state 2"),
-        ("[[[2.5, 1]]]", "demonstrations[0]: pair 0: state must be a whole number"),
-        ("[[2, 1]]", "demonstrations[0]"),
+        ("[[[9, 0]]]", "demonstration 1, step 1: state must be from 0 to 5; it is 9"),
+        ("[[[2, 9]]]", "demonstration 1, step 1: action must be from 0 to 3; it is 9"),
+        ("[[[0, 1]]]", "demonstration 1, step 1: state 0 (row 1, column 1) is terminal"),
+        ("[[[2, 1], [3, 0]]]", "state 3 (row 2, column 1) cannot follow down in row 1, column 3"),
+        ("[[[2.5, 1]]]", "demonstration 1: step 1: state must be a whole number"),
+        ("[[2, 1]]", "demonstration 1"),
         ("[[]]", "at least one"),
-        ('[["ab"]]', "demonstrations[0]"),
+        ('[["ab"]]', "demonstration 1"),
     ],
 )
 def test_bad_files_are_one_line_and_code_2(didact, tmp_path, content, message):

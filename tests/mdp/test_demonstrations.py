@@ -56,21 +56,21 @@ def test_lists_and_demonstrations_are_taken_alike() -> None:
     ("pairs", "place", "value"),
     [
         ([], "at least one", "pair"),
-        ([[0]], "pair 0", "[0]"),
-        ([[0, 1], [0, 1, 2]], "pair 1", "[0, 1, 2]"),
-        ([1, 2], "pair 0", "1"),
-        ([[0, 0.0]], "pair 0: action", "0.0"),
-        ([[True, 0]], "pair 0: state", "True"),
-        ([[0, -1]], "pair 0: action", "-1"),
-        ([["0", 0]], "pair 0: state", "'0'"),
-        (["01"], "pair 0", "'01'"),
+        ([[0]], "step 1", "[0]"),
+        ([[0, 1], [0, 1, 2]], "step 2", "[0, 1, 2]"),
+        ([1, 2], "step 1", "1"),
+        ([[0, 0.0]], "step 1: action", "0.0"),
+        ([[True, 0]], "step 1: state", "True"),
+        ([[0, -1]], "step 1: action", "-1"),
+        ([["0", 0]], "step 1: state", "'0'"),
+        (["01"], "step 1", "'01'"),
         ("01", "a demonstration", "'01'"),
         (5, "a demonstration", "5"),
         (None, "a demonstration", "None"),
         ({0: 1}, "a demonstration", "{0: 1}"),
         (np.array(3), "a demonstration", "3"),
-        ([[10**10_000, 0]], "pair 0: state", "very long int"),
-        ([[0, 2**62]], "pair 0: action", "4611686018427387904"),
+        ([[10**10_000, 0]], "step 1: state", "very long int"),
+        ([[0, 2**62]], "step 1: action", "4611686018427387904"),
     ],
     ids=shown,
 )
@@ -82,20 +82,20 @@ def test_bad_pairs_are_refused_in_one_line(pairs: Any, place: str, value: str) -
         assert place in message
         assert value in message
         assert "\n" not in message
-    assert message.startswith("demonstrations[1]: ")
+    assert message.startswith("demonstration 2: ")
 
 
 @pytest.mark.parametrize(
     ("given_as", "place", "value"),
     [
-        ([[[3, 0]]], "demonstrations[0][0]: state", "3"),
-        ([[[0, 0]], [[0, 1], [0, 2]]], "demonstrations[1][1]: action", "2"),
-        ([[[0, 0], [1, 0], [2, 0]]], "demonstrations[0][2]: state 2 is terminal", "remove it"),
+        ([[[3, 0]]], "demonstration 1, step 1: state", "3"),
+        ([[[0, 0]], [[0, 1], [0, 2]]], "demonstration 2, step 2: action", "2"),
+        ([[[0, 0], [1, 0], [2, 0]]], "demonstration 1, step 3: state 2 is terminal", "remove it"),
         (5, "demonstrations", "5"),
         (None, "demonstrations", "None"),
         ("[[0, 1]]", "demonstrations", "'[[0, 1]]'"),
         ({"a": 1}, "demonstrations", "{'a': 1}"),
-        (Demonstration([(0, 1)]), "demonstrations[0]: pair 0", "0"),
+        (Demonstration([(0, 1)]), "demonstration 1: step 1", "0"),
     ],
     ids=shown,
 )

@@ -118,16 +118,16 @@ def test_pairs_hold_observations_or_state_numbers():
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ([((9, 9), 0)], r"demonstrations\[0\]\[0\]: no state of the task shows the .* \[9,9\]"),
-        ([((2, 1), 0)], r"\[0\]\[0\]: the episode has ended where \[2,1\] is observed"),
+        ([((9, 9), 0)], r"demonstration 1, step 1: no state of the task shows the .* \[9,9\]"),
+        ([((2, 1), 0)], r"step 1: the episode has ended where \[2,1\] is observed"),
         (
             [((0, 0), 0), ((1, 1), 0)],
-            r"\[1\]: observation \[1,1\] cannot follow \[0,0\] with",
+            r"step 2: observation \[1,1\] cannot follow \[0,0\] with",
         ),
-        ([((0, 0), 7), ((0, 1), 0)], r"\[0\]\[0\]: action must be from 0 to 1; it is 7"),
-        ([((0, 0),)], r"pair 0 must be "),
-        ([((0, 0), "up")], "pair 0: action must be a whole number"),
-        ([(None, 0), ((0, 0), 0)], "pair 0: observation must be numbers or texts"),
+        ([((0, 0), 7), ((0, 1), 0)], r"step 1: action must be from 0 to 1; it is 7"),
+        ([((0, 0),)], r"step 1 must be "),
+        ([((0, 0), "up")], "step 1: action must be a whole number"),
+        ([(None, 0), ((0, 0), 0)], "step 1: observation must be numbers or texts"),
     ],
 )
 def test_what_cannot_have_been_observed_is_refused_in_one_line(pairs, message):

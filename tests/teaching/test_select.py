@@ -302,10 +302,13 @@ def test_wrong_options_are_refused(options, message):
 
 
 def test_wrong_episodes_are_refused():
-    with pytest.raises(InvalidModel, match=r"demonstrations\[0\]\[1\]: state 3 cannot follow"):
+    with pytest.raises(
+        InvalidModel,
+        match=r"demonstration 1, step 2: state 3 \(row 2, column 1\) cannot follow left in",
+    ):
         select(make("six-cell"), [[(5, 2), (3, 0)]])
     task = gridworld(["S.#.", "..#."], weights={"S": 0, ".": -1}, start="S")
     beyond = Demonstration([(2, 1)])
-    with pytest.raises(InvalidParameter, match=r"episode 0 must stay in scope 'reachable'"):
+    with pytest.raises(InvalidParameter, match=r"episode 1 must stay in scope 'reachable'"):
         select(task, [beyond])
     assert select(task, [beyond], scope="all").n_episodes == 1

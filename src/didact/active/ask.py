@@ -19,6 +19,7 @@ from didact.errors import InvalidInput, InvalidParameter, NotMixed
 from didact.inputs import entries, flag, is_number, is_whole, shown, whole_number
 from didact.learners.learn import find_learner
 from didact.mdp import MDP, Task, as_task, given_demonstrations
+from didact.mdp.naming import numbered_state
 from didact.planning import reachable_states
 from didact.random import Seed, as_generator
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -130,13 +131,12 @@ def askable_states(task: Task, states: Iterable[int] | None = None) -> NDArray[n
     if states is None:
         return np.flatnonzero(reached & ~task.mdp.terminal)
     try:
-        chosen = as_starts(task.mdp, states)
+        chosen = as_starts(task, states)
     except InvalidInput as error:
         raise InvalidParameter(str(error).replace("starts", "states", 1)) from None
     if not reached[chosen].all():
-        raise InvalidParameter(
-            f"states must be in reach of the start; state {chosen[~reached[chosen]][0]} is not"
-        )
+        outside = numbered_state(task, int(chosen[~reached[chosen]][0]))
+        raise InvalidParameter(f"states must be in reach of the start; {outside} is not")
     return chosen
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from didact.active.situation import Situation, softmax
 from didact.errors import InvalidInput, InvalidParameter
-from didact.inputs import is_whole, own_code, shown
+from didact.inputs import is_whole, own_code
 from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.demonstrations import as_demonstrations
+from didact.mdp.naming import numbered_state
 from didact.planning import Plan, rollout, solve
 
 
@@ -70,10 +71,14 @@ def answered(answer: Answer, question: Question) -> Demonstration | None:
     try:
         (demonstration,) = as_demonstrations([given], question.situation.mdp)
     except InvalidInput as error:
-        raise InvalidParameter(f"the answer about state {question.state}: {error}") from None
+        raise InvalidParameter(f"the answer about {_asked(question)}: {error}") from None
     if demonstration[0][0] != question.state:
         raise InvalidParameter(
-            f"the answer must begin in state {question.state}, which was asked; "
-            f"it begins in {shown(demonstration[0][0])}"
+            f"the answer must begin in {_asked(question)}, which was asked; "
+            f"it begins in {numbered_state(question.situation.mdp, demonstration[0][0])}"
         )
     return demonstration
+
+
+def _asked(question: Question) -> str:
+    return numbered_state(question.situation.mdp, question.state)

@@ -123,7 +123,7 @@ def _reward_of(task: Task, policy: str, given: Any, *, or_nearest: bool, **how: 
     found, nearest = rationalise(task.mdp, given, **how), None
     if not found.explains and or_nearest:
         nearest = nearest_reward(task.mdp, given, **how)
-    story = tuple(policy_story(task.mdp, policy, found, nearest, scene_of(task)))
+    story = tuple(policy_story(task, policy, found, nearest, scene_of(task)))
     weights = found.weights if nearest is None else nearest.weights
     if weights is None:
         return _Reward(None, found, nearest, story)

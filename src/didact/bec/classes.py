@@ -23,6 +23,7 @@ from didact.bec.rows import (
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Task, as_task, given_demonstrations
+from didact.mdp.naming import state_words
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import MOST_DIGITS
 from didact.planning import (
@@ -227,8 +228,8 @@ def demonstration_rows(known: Known, shown: tuple[Demonstration, ...]) -> Rows:
         outside = np.flatnonzero(visited & ~scope_states(mdp, known.scope))
         if outside.size:
             raise InvalidParameter(
-                f"demonstrations must stay in scope {known.scope!r}; state "
-                f"{mdp.state_name(int(outside[0]))} cannot be reached from the start. "
+                f"demonstrations must stay in scope {known.scope!r}; "
+                f"{state_words(part.task, int(outside[0]))} cannot be reached from the start. "
                 "Use scope='all'"
             )
     return known.rows.shown_part(shown_pairs(known.parts, shown, optimal=True))

@@ -22,6 +22,7 @@ from didact.errors import InvalidModel
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Demonstration
 from didact.mdp.idle import idle_states
+from didact.mdp.naming import pair_words, step_words
 from didact.numerics.exact import Floats
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -247,8 +248,8 @@ def demonstrated_pairs(
         for step, (state, action) in enumerate(demonstration):
             if plan is not None and not plan.optimal[state, action]:
                 raise InvalidModel(
-                    f"demonstrations[{i}][{step}] must show an optimal action; "
-                    f"{mdp.action_name(action)} in {mdp.state_name(state)} is not optimal"
+                    f"{step_words(i, step)} must show an optimal action; "
+                    f"{pair_words(mdp, state, action)} is not optimal"
                 )
             shown[state, action] = True
     return shown

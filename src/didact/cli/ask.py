@@ -212,7 +212,8 @@ class _Session:
     def _show(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> None:
         from rich.console import Group
 
-        from didact.report.terminal.asking import draw_question, place_words
+        from didact.mdp.naming import state_words
+        from didact.report.terminal.asking import draw_question
 
         printing.print_drawing(
             lambda width: Group(
@@ -220,7 +221,7 @@ class _Session:
             )
         )
         step = f", step {len(path) + 1} of {question.horizon}" if question.horizon > 1 else ""
-        where = place_words(self.task, state)
+        where = state_words(self.task, state)
         printing.print_words(
             f"question {question.number} of {self.total}{step}: "
             f"what to do in {where}?  {self.keys.words}"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.learners.evidence import Evidence, softmax_log_likelihood
+from didact.mdp.naming import pair_words
 from didact.planning import Plan, solve
 from didact.planning.derived import UNIT
 
@@ -33,6 +34,7 @@ class Certificate:
     holds: the proved plan of the weights (a float means its shortest decimal) has the shown
         actions, and no others, as the optimal ones of every shown state. None: not decided.
     reason: why, in words.
+    pair: the state and action that the reason names, or None; files do not keep it.
     """
 
     log_likelihood: float
@@ -40,6 +42,7 @@ class Certificate:
     by_likelihood: bool
     holds: bool | None
     reason: str
+    pair: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         answer = {True: "holds", False: "does not hold", None: "is open"}[self.holds]
@@ -60,8 +63,8 @@ def certify(evidence: Evidence, weights: Any, confidence: float) -> Certificate:
             "shown action beats every other one"
         )
         return Certificate(total, confidence, True, True, reason)
-    holds, reason = _judged(evidence, plan)
-    return Certificate(total, confidence, False, holds, reason)
+    holds, reason, pair = _judged(evidence, plan)
+    return Certificate(total, confidence, False, holds, reason, pair)
 
 
 def as_confidence(given: Any) -> float:
@@ -87,7 +90,7 @@ def _error_of_likelihood(evidence: Evidence, plan: Plan, confidence: float) -> f
     return evidence.n_pairs * (2.0 * confidence * plan.error_bound + units * reach)
 
 
-def _judged(evidence: Evidence, plan: Plan) -> tuple[bool | None, str]:
+def _judged(evidence: Evidence, plan: Plan) -> tuple[bool | None, str, tuple[int, int] | None]:
     """Compare the shown with the optimal actions of every shown state.
 
     The plan's optimal sets are never too small, so a shown action outside of them is refuted even
@@ -97,27 +100,30 @@ def _judged(evidence: Evidence, plan: Plan) -> tuple[bool | None, str]:
     best = plan.optimal[evidence.states]
     missed = given & ~best
     if missed.any():
-        return False, _worse_than_best(evidence, plan, missed)
+        return False, *_worse_than_best(evidence, plan, missed)
     extra = best & ~given
     sure = plan.is_proved or bool((best.sum(axis=1) == 1).all())
     if sure and extra.any():
-        state, action = _first(evidence, extra)
-        return False, f"action {action} in state {state} is as good as what was shown there"
+        pair = _first(evidence, extra)
+        said = f"{pair_words(evidence.mdp, *pair)} is as good as what was shown there"
+        return False, said, pair
     if sure:
-        return True, "in every shown state the shown actions are optimal and all others are worse"
-    return None, "some actions are too close to tell which is better; exact arithmetic may decide"
+        said = "in every shown state the shown actions are optimal and all others are worse"
+        return True, said, None
+    said = "some actions are too close to tell which is better; exact arithmetic may decide"
+    return None, said, None
 
 
-def _worse_than_best(evidence: Evidence, plan: Plan, missed: NDArray[np.bool_]) -> str:
+def _worse_than_best(
+    evidence: Evidence, plan: Plan, missed: NDArray[np.bool_]
+) -> tuple[str, tuple[int, int]]:
     """Names the shown action that falls short most, and by how much."""
     values = plan.action_values[evidence.states]
     gaps = np.where(missed, values.max(axis=1, keepdims=True) - values, -1.0)
     place, action = (int(i) for i in np.unravel_index(int(gaps.argmax()), gaps.shape))
     state = int(evidence.states[place])
-    return (
-        f"action {action}, shown in state {state}, is worse than the best there "
-        f"by {gaps[place, action]:.3g}"
-    )
+    shown_one = pair_words(evidence.mdp, state, action)
+    return f"{shown_one} is worse than the best there by {gaps[place, action]:.3g}", (state, action)
 
 
 def _first(evidence: Evidence, mask: NDArray[np.bool_]) -> tuple[int, int]:

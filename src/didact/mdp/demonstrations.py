@@ -13,6 +13,7 @@ import numpy as np
 from didact.errors import InvalidModel
 from didact.inputs import plain_array, shown
 from didact.mdp.model import MDP
+from didact.mdp.naming import numbered_state, pair_words, step_words
 from didact.mdp.observations import Observations, Watched, is_watched, read_watched, shown_text
 from didact.mdp.task import Task, as_mdp
 from didact.mdp.transitions import require_index
@@ -35,11 +36,11 @@ class Demonstration:
     def __init__(self, pairs: Iterable[Iterable[Any]], member: int | None = None):
         plain = []
         for i, pair in enumerate(_entries(pairs, "a demonstration must be [state, action] pairs")):
-            entries = _entries(pair, f"pair {i} must be [state, action]")
+            entries = _entries(pair, f"step {i + 1} must be [state, action]")
             if len(entries) != 2:
-                raise InvalidModel(f"pair {i} must be [state, action]; it is {shown(pair)}")
-            state = require_index(_number(entries[0]), 2**62, f"pair {i}: state")
-            action = require_index(_number(entries[1]), 2**62, f"pair {i}: action")
+                raise InvalidModel(f"step {i + 1} must be [state, action]; it is {shown(pair)}")
+            state = require_index(_number(entries[0]), 2**62, f"step {i + 1}: state")
+            action = require_index(_number(entries[1]), 2**62, f"step {i + 1}: action")
             plain.append((state, action))
         if not plain:
             raise InvalidModel("a demonstration must show at least one (state, action) pair")
@@ -96,21 +97,22 @@ def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstr
     mdp, observations = as_mdp(where), where.observations if isinstance(where, Task) else None
     checked = []
     for i, entry in enumerate(_entries(given, "demonstrations must be a list")):
-        demonstration = _as_demonstration(entry, mdp, observations, f"demonstrations[{i}]")
+        demonstration = _as_demonstration(entry, mdp, observations, f"demonstration {i + 1}")
         if demonstration.member is not None:
             raise InvalidModel(
-                f"demonstrations[{i}] is of member {demonstration.member} of a family; a task "
+                f"demonstration {i + 1} is of member {demonstration.member} of a family; a task "
                 "takes demonstrations of its own, without a member"
             )
         for step, (state, action) in enumerate(demonstration):
-            place = f"demonstrations[{i}][{step}]"
+            place = step_words(i, step)
             require_index(state, mdp.n_states, f"{place}: state")
             require_index(action, mdp.n_actions, f"{place}: action")
             if mdp.terminal[state]:
                 raise InvalidModel(
-                    f"{place}: state {state} is terminal, so no action is taken there; remove it"
+                    f"{place}: {numbered_state(where, state)} is terminal, so no action is taken "
+                    "there; remove it"
                 )
-        _require_possible(demonstration, mdp, f"demonstrations[{i}]")
+        _require_possible(demonstration, where, i)
         checked.append(demonstration)
     return tuple(checked)
 
@@ -139,14 +141,15 @@ def _as_demonstration(
     return Demonstration(read_watched(observations, mdp, entry, place))
 
 
-def _require_possible(demonstration: Demonstration, mdp: MDP, place: str) -> None:
+def _require_possible(demonstration: Demonstration, where: MDP | Task, number: int) -> None:
     """Each state must be a possible outcome of the pair before it."""
+    mdp = as_mdp(where)
     moves = mdp.transitions
     for step, ((state, action), (following, _)) in enumerate(pairwise(demonstration)):
         row = state * mdp.n_actions + action
         targets = moves.successors[moves.offsets[row] : moves.offsets[row + 1]]
         if following not in targets:
             raise InvalidModel(
-                f"{place}[{step + 1}]: state {following} cannot follow state {state} with action "
-                f"{action}; begin another demonstration there"
+                f"{step_words(number, step + 1)}: {numbered_state(where, following)} cannot follow "
+                f"{pair_words(where, state, action)}; begin another demonstration there"
             )

@@ -173,13 +173,13 @@ def family_demonstrations(given: Any, family: Family) -> tuple[Demonstration, ..
     checked = []
     listed = entries(getattr(given, "demonstrations", given), "demonstrations", "demonstrations")
     for i, entry in enumerate(listed):
-        place = f"demonstrations[{i}]"
+        place = f"demonstration {i + 1}"
         member, pairs = _of_member(entry, place)
         number = family.number(member, f"{place}: member")
         try:
             (shown_pairs,) = as_demonstrations([pairs], family[number])
         except InvalidModel as error:
-            raise InvalidModel(str(error).replace("demonstrations[0]", place, 1)) from None
+            raise InvalidModel(str(error).replace("demonstration 1", place, 1)) from None
         checked.append(Demonstration(shown_pairs, number))
     return tuple(checked)
 

@@ -24,6 +24,8 @@ ARROW_OF = {
 }
 DIRECTION = {"↑": (0, -1), "↓": (0, 1), "←": (-1, 0), "→": (1, 0)}
 """Right and down by one cell."""
+POINTING = {(0, -1): "up", (0, 1): "down", (-1, 0): "left", (1, 0): "right"}
+"""What a direction is called."""
 
 
 def states_by_cell(task: Task) -> NDArray[np.int64]:
@@ -35,6 +37,13 @@ def states_by_cell(task: Task) -> NDArray[np.int64]:
     state_at = np.full(shape[0] * shape[1], -1, dtype=np.int64)
     state_at[used if cells is None else np.asarray(cells)[used]] = used
     return state_at.reshape(shape)
+
+
+def cell_of(task: Task, state: int) -> tuple[int, int]:
+    """Row and column of a state on the grid, from 0."""
+    assert task.layout is not None
+    cells = task.layout.get("cells")
+    return divmod(state if cells is None else int(cells[state]), int(task.layout["columns"]))
 
 
 def action_directions(mdp: MDP) -> tuple[tuple[int, int] | None, ...]:

@@ -75,9 +75,11 @@ class Watched:
         read = []
         for i, pair in enumerate(pairs):
             if not isinstance(pair, list | tuple) or len(pair) != 2:
-                raise InvalidModel(f"pair {i} must be [observation, action]; it is {shown(pair)}")
-            action = require_index(pair[1], 2**62, f"pair {i}: action")
-            read.append((observation_text(pair[0], f"pair {i}: observation"), action))
+                raise InvalidModel(
+                    f"step {i + 1} must be [observation, action]; it is {shown(pair)}"
+                )
+            action = require_index(pair[1], 2**62, f"step {i + 1}: action")
+            read.append((observation_text(pair[0], f"step {i + 1}: observation"), action))
         if not read:
             raise InvalidModel("a demonstration must show at least one (observation, action) pair")
         return cls(tuple(read))
@@ -154,8 +156,9 @@ def read_watched(
     for step, states in enumerate(paths):
         if len(states) > 1:
             raise InvalidModel(
-                f"{place}[{step}]: {len(states)} states look like this, and the episode does not "
-                "tell which it was; record episodes from the reset on, or give state numbers"
+                f"{place}, step {step + 1}: {len(states)} states look like this, and the episode "
+                "does not tell which it was; record episodes from the reset on, or give "
+                "state numbers"
             )
     actions = (action for _, action in watched.pairs)
     return [(next(iter(states)), a) for states, a in zip(paths, actions, strict=True)]
@@ -169,13 +172,14 @@ def _looking_alike(
     alike = observations.states.get(text, ())
     if not alike:
         raise InvalidModel(
-            f"{place}[{step}]: no state of the task shows the observation {shown_text(text)}"
+            f"{place}, step {step + 1}: no state of the task shows the observation "
+            f"{shown_text(text)}"
         )
     going = {state for state in alike if not mdp.terminal[state]}
     if not going:
         raise InvalidModel(
-            f"{place}[{step}]: the episode has ended where {shown_text(text)} is observed, so no "
-            "action is taken there; remove it"
+            f"{place}, step {step + 1}: the episode has ended where {shown_text(text)} is "
+            "observed, so no action is taken there; remove it"
         )
     return going
 
@@ -184,12 +188,12 @@ def _possible(mdp: MDP, watched: Watched, alike: Sequence[set[int]], place: str)
     """Of the states that look alike at each step those that what came before and after allow."""
     paths = [alike[0]]
     for step, (_, action) in enumerate(watched.pairs[:-1]):
-        require_index(action, mdp.n_actions, f"{place}[{step}]: action")
+        require_index(action, mdp.n_actions, f"{place}, step {step + 1}: action")
         paths.append(alike[step + 1] & _after(mdp, paths[-1], action))
         if not paths[-1]:
             before, after = (shown_text(watched.pairs[step + i][0]) for i in (0, 1))
             raise InvalidModel(
-                f"{place}[{step + 1}]: observation {after} cannot follow {before} with action "
+                f"{place}, step {step + 2}: observation {after} cannot follow {before} with action "
                 f"{action}; begin another demonstration there"
             )
     for step in range(len(paths) - 2, -1, -1):

@@ -14,6 +14,7 @@ from didact.inputs import FAILURES, in_one_line, plain_array, reason_of, shown
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.distributions import SUM_TOLERANCE
 from didact.mdp.idle import idle_states
+from didact.mdp.naming import state_words
 from didact.numerics.exact import Floats
 from didact.planning.solve import Plan, solve
 
@@ -125,7 +126,7 @@ def _ask(mdp: MDP, answer: Any) -> list[Any]:
             raise
         except FAILURES as error:
             raise InvalidModel(
-                f"the policy failed in state {mdp.state_name(state)}: {reason_of(error)}"
+                f"the policy failed in {state_words(mdp, state)}: {reason_of(error)}"
             ) from error
     return answers
 

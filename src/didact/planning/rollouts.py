@@ -9,7 +9,8 @@ import numpy as np
 
 from didact.errors import InvalidParameter
 from didact.inputs import instance, whole_number
-from didact.mdp import MDP, Demonstration, as_mdp
+from didact.mdp import MDP, Demonstration, Task, as_mdp
+from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
 from didact.numerics.exact import Floats
 from didact.planning.policies import as_policy
@@ -43,7 +44,7 @@ def rollouts(
     starts: list[int | None],
 ) -> list[Demonstration]:
     """One trajectory from each start; None samples a start that is not terminal."""
-    mdp = as_mdp(mdp)
+    where, mdp = mdp, as_mdp(mdp)
     whole_number(horizon, "horizon", 1)
     instance(rng, np.random.Generator, "rng", "such as numpy.random.default_rng(0)")
     probabilities = as_policy(mdp, policy)
@@ -51,15 +52,16 @@ def rollouts(
     cumulative = np.cumsum(begin / begin.sum())
     paths = []
     for given in starts:
-        state = draw(cumulative, rng) if given is None else _require_start(mdp, given)
+        state = draw(cumulative, rng) if given is None else _require_start(where, given)
         paths.append(_follow(mdp, lambda s: probabilities[s], state, horizon, rng))
     return paths
 
 
-def _require_start(mdp: MDP, start: int) -> int:
+def _require_start(where: MDP | Task, start: int) -> int:
+    mdp = as_mdp(where)
     state = require_index(start, mdp.n_states, "start")
     if mdp.terminal[state]:
-        raise InvalidParameter(f"start must not be terminal; state {state} is")
+        raise InvalidParameter(f"start must not be terminal; {numbered_state(where, state)} is")
     return state
 
 

@@ -12,6 +12,7 @@ from didact.inputs import counted, shown_name
 from didact.learners import Belief
 from didact.learners.fit import Fit
 from didact.mdp import Task
+from didact.mdp.naming import action_words, pair_words, step_words
 from didact.planning import Evaluation
 
 LONGEST_FEATURE = 24
@@ -19,9 +20,18 @@ MOST_DOUBTED = 12
 """Steps that are not believed, told one by one."""
 
 
-def told_lines(belief: Belief, evaluation: Evaluation | None) -> list[str]:
-    """The certificate, and how the policy of the most likely weights fares, in words."""
-    lines = [] if belief.certificate is None else [str(belief.certificate)]
+def told_lines(
+    belief: Belief, evaluation: Evaluation | None, task: Task | None = None
+) -> list[str]:
+    """The certificate, and how the policy of the most likely weights fares, in words.
+
+    task: knows where a state lies on its grid, which the belief's model does not.
+    """
+    certificate = belief.certificate
+    lines = [] if certificate is None else [str(certificate)]
+    if certificate is not None and certificate.pair is not None and task is not None:
+        named = pair_words(belief.mdp, *certificate.pair)
+        lines = [lines[0].replace(named, pair_words(task, *certificate.pair), 1)]
     return lines if evaluation is None else [*lines, evaluation_line(evaluation)]
 
 
@@ -41,17 +51,15 @@ def fit_lines(task: Task, fit: Fit | None) -> list[str]:
     """Which steps the learner does not believe; nothing where it believes all of them."""
     if fit is None or not fit.doubted:
         return []
-    mdp = task.mdp
     lines = [
         f"{counted(len(fit.doubted), 'step')} of {fit.n_steps} not believed (below 5%); "
         f"{fit.wrong:.3g} wrong, where such a teacher takes {fit.expected_wrong:.3g}:"
     ]
     for step in fit.doubted[:MOST_DOUBTED]:
-        taken, likelier = (shown_name(mdp.action_name(a)) for a in (step.action, step.likelier))
         lines.append(
-            f"  demonstration {step.demonstration + 1}, step {step.step + 1}: {taken} in "
-            f"{shown_name(mdp.state_name(step.state))} has {100 * step.probability:.2g}%, "
-            f"{likelier} is likelier"
+            f"  {step_words(step.demonstration, step.step)}: "
+            f"{pair_words(task, step.state, step.action)} has {100 * step.probability:.2g}%, "
+            f"{action_words(task, step.likelier)} is likelier"
         )
     if len(fit.doubted) > MOST_DOUBTED:
         lines.append(f"  ({counted(len(fit.doubted) - MOST_DOUBTED, 'more step')})")

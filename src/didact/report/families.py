@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Family
+from didact.mdp.naming import action_words, pair_words, step_words
 from didact.report.verdicts import close_calls, closed_words, statement_words
 from didact.teaching import Lesson, Verdict
 
@@ -43,16 +44,12 @@ def _status(lesson: Lesson) -> str:
 
 
 def demonstration_words(family: Family, demonstration: Demonstration) -> str:
-    """The member, then its steps: 'map 3: 12 right, 13 up'."""
+    """The member, then its steps: 'map 3: right in row 2, column 3; up in row 2, column 4'."""
     member = demonstration.member or 0
-    mdp = family[member].mdp
-    steps = [
-        f"{shown_name(mdp.state_name(s))} {shown_name(mdp.action_name(a))}"
-        for s, a in demonstration.pairs[:MOST_STEPS]
-    ]
+    steps = [pair_words(family[member], s, a) for s, a in demonstration.pairs[:MOST_STEPS]]
     more = len(demonstration) - len(steps)
     rest = f" (and {more} more)" if more else ""
-    return f"{shown_name(family.names[member])}: {', '.join(steps)}{rest}"
+    return f"{shown_name(family.names[member])}: {'; '.join(steps)}{rest}"
 
 
 def family_verdict_lines(
@@ -64,8 +61,12 @@ def family_verdict_lines(
     end = " Proof verified." if verified else ""
     yield f"{name} {word} {counted(len(family), 'member')}.{end}"
     for wrong in verdict.wrong[:MOST_SHOWN]:
-        place = f"demonstration {wrong.demonstration + 1}, step {wrong.step + 1}"
-        yield f"{place}: it is not optimal; action {wrong.better} is better by {wrong.gap:.3g}"
+        where = family[wrong.member or 0]
+        what = pair_words(where, wrong.state, wrong.action)
+        yield (
+            f"{step_words(wrong.demonstration, wrong.step)}: {shown_name(where.name)}: {what} is "
+            f"not optimal, {action_words(where, wrong.better)} is better by {wrong.gap:.3g}"
+        )
     if verdict.missing is not None:
         member, state, action, other = verdict.missing
         words = statement_words(family[member], state, action, other)

@@ -9,6 +9,7 @@ from didact.bec.rows import scope_states
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
 from didact.mdp.idle import idle_states
+from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Lesson, Verdict
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
@@ -60,16 +61,6 @@ def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[
     rest = f" and {counted(more, 'other state')}" if more > 0 else ""
     yield f"way out: begin also in {where}{rest}"
     yield f"  --starts {'all' if every else ','.join(map(str, found.starts))}: {size}"
-
-
-def state_words(task: Task, state: int) -> str:
-    """A state as people find it: its name, or where it lies on the grid."""
-    name = shown_name(task.mdp.state_name(state))
-    if task.layout is None or not name.isdecimal():
-        return name if not name.isdecimal() else f"state {name}"
-    cells = task.layout.get("cells")
-    row, column = divmod(state if cells is None else cells[state], int(task.layout["columns"]))
-    return f"row {row + 1}, column {column + 1}"
 
 
 def n_starts(task: Task, lesson: Lesson) -> int:
@@ -141,17 +132,13 @@ def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) ->
 
 def _wrong_lines(task: Task, pair: WrongPair) -> Iterator[str]:
     yield (
-        f"demonstration {pair.demonstration + 1}, step {pair.step + 1}: "
-        f"{_pair(task, pair.state, pair.action)} is not optimal, "
-        f"{shown_name(task.mdp.action_name(pair.better))} is better by {pair.gap:.3g}"
+        f"{step_words(pair.demonstration, pair.step)}: "
+        f"{pair_words(task, pair.state, pair.action)} is not optimal, "
+        f"{action_words(task, pair.better)} is better by {pair.gap:.3g}"
     )
     if pair.contradicted_by:
-        others = ", ".join(_pair(task, s, a) for s, a in pair.contradicted_by)
+        others = ", ".join(pair_words(task, s, a) for s, a in pair.contradicted_by)
         yield f"    it contradicts what is shown elsewhere: {others}"
-
-
-def _pair(task: Task, state: int, action: int) -> str:
-    return f"{shown_name(task.mdp.action_name(action))} in {state_words(task, state)}"
 
 
 def between(low: int | None, high: int | None) -> str:
@@ -165,9 +152,8 @@ def between(low: int | None, high: int | None) -> str:
 
 def statement_words(task: Task, state: int, action: int, other: int) -> str:
     """An action against another in a state, by their names."""
-    against = shown_name(task.mdp.action_name(other))
-    where = state_words(task, state)
-    return f"{shown_name(task.mdp.action_name(action))} against {against} in {where}"
+    against = action_words(task, other)
+    return f"{action_words(task, action)} against {against} in {state_words(task, state)}"
 
 
 def witness_line(

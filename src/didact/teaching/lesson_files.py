@@ -82,8 +82,10 @@ def _as_demonstrations(document: Mapping[str, Any]) -> tuple[Demonstration, ...]
     shown_ones = []
     for i, entry in enumerate(_as_list(document, "demonstrations")):
         if not isinstance(entry, list) or len(entry) != 2:
-            raise InvalidFile(f"demonstrations[{i}] must be [member, pairs]; it is {shown(entry)}")
-        member = whole_number(entry[0], f"demonstrations[{i}]: member", 0, len(names) - 1)
+            raise InvalidFile(
+                f"demonstration {i + 1} must be [member, pairs]; it is {shown(entry)}"
+            )
+        member = whole_number(entry[0], f"demonstration {i + 1}: member", 0, len(names) - 1)
         shown_ones.append(Demonstration(entry[1], member))
     return tuple(shown_ones)
 

@@ -49,7 +49,8 @@ class WrongPair:
 
     gap: what the step costs, V*(state) - Q*(state, action); exact_gap: the same as a fraction, None
     in floats. contradicted_by: shown optimal pairs whose half-spaces together say that `better` is
-    at least as good; empty where nothing else shown says so. In a family each has its member first.
+    at least as good; empty where nothing else shown says so. In a family each has its member first,
+    and `member` is that of the step.
     """
 
     demonstration: int
@@ -60,11 +61,14 @@ class WrongPair:
     gap: float
     contradicted_by: tuple[tuple[int, ...], ...]
     exact_gap: Fraction | None = None
+    member: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines; the fraction as a text."""
+        member = {} if self.member is None else {"member": self.member}
         return {
-            **vars(self),
+            **{name: value for name, value in vars(self).items() if name != "member"},
+            **member,
             "contradicted_by": [list(pair) for pair in self.contradicted_by],
             "exact_gap": None if self.exact_gap is None else number_text(self.exact_gap),
         }
@@ -98,7 +102,7 @@ def wrong_steps(
     """
     judge = _Judge(known, shown)
     return tuple(
-        WrongPair(number, step, *pair, *judge.of(demonstration.member or 0, pair))
+        WrongPair(number, step, *pair, *judge.of(demonstration, pair))
         for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True)
         for optimal in (known.parts[demonstration.member or 0].plan.optimal,)
         for step, pair in enumerate(demonstration)
@@ -113,11 +117,9 @@ class _Judge:
         self.known, self.shown = known, shown
         self.told: dict[tuple[int, int, int], tuple[Any, ...]] = {}
 
-    def of(self, number: int, pair: tuple[int, int]) -> tuple[Any, ...]:
-        """An optimal action, the gap, what contradicts the pair, and the gap as a fraction.
-
-        number: of the part that the pair is of.
-        """
+    def of(self, demonstration: Demonstration, pair: tuple[int, int]) -> tuple[Any, ...]:
+        """An optimal action, the gap, what contradicts the pair, the exact gap, and the member."""
+        number = demonstration.member or 0
         if (number, *pair) not in self.told:
             of = self.known.parts[number]
             better = of.plan.optimal_actions(pair[0])[0]
@@ -125,7 +127,7 @@ class _Judge:
             values = of.plan.action_values[pair[0]]
             gap = float(values.max() - values[pair[1]]) if exact is None else float(exact)
             against = self._contradictions(of, *pair, better)
-            self.told[number, *pair] = better, gap, against, exact
+            self.told[number, *pair] = better, gap, against, exact, demonstration.member
         return self.told[number, *pair]
 
     def _contradictions(

@@ -22,6 +22,7 @@ from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task, as_task, given_demonstrations
+from didact.mdp.naming import state_words
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
@@ -242,8 +243,8 @@ def _require_in_scope(
         for state, _ in demonstration:
             if not inside[state]:
                 raise InvalidParameter(
-                    f"episode {number} must stay in scope {known.scope!r}; state "
-                    f"{known.task.mdp.state_name(state)} cannot be reached from the start. "
+                    f"episode {number + 1} must stay in scope {known.scope!r}; "
+                    f"{state_words(known.task, state)} cannot be reached from the start. "
                     "Use scope='all'"
                 )
 

@@ -59,7 +59,7 @@ def way_out(task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None
     if known is None:
         how = {name: settings.get(name) for name in ("scope", "arithmetic") if settings.get(name)}
         known = lesson.known or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
-    own = as_starts(task.mdp, settings.get("starts")).tolist()
+    own = as_starts(task, settings.get("starts")).tolist()
     added = _added_starts(known, own, settings.get("horizon"))
     if added is None:
         return None

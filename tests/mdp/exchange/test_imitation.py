@@ -110,7 +110,7 @@ def rewritten(folder: Path, **columns) -> None:
         ({"obs": [[0, 1]]}, "episode 0: must have one observation more than actions"),
         ({"acts": [[0.5, 1.0]]}, "must be numbers of states or actions"),
         ({"acts": [[[0, 1], [1, 1]]]}, "must be numbers of states or actions"),
-        ({"acts": [[0, -1]]}, "pair 1: action must be from 0"),
+        ({"acts": [[0, -1]]}, "step 2: action must be from 0"),
         ({"obs": None}, "obs is missing"),
         ({"acts": [3]}, "acts must be a list"),
     ],

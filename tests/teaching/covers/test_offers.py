@@ -95,9 +95,9 @@ def test_what_only_a_family_takes_is_refused_for_a_task():
     [
         ([[[0, 0]]], "must say whose it is"),
         ([didact.Demonstration([(0, 0)])], "must say whose it is"),
-        ([(7, [(0, 0)])], "demonstrations[0]: member must be"),
-        ([(0, [(0, 0)]), ("far", [(9, 0)])], "demonstrations[1][0]: state"),
-        ([(0, 3)], "demonstrations[0]: a demonstration must be"),
+        ([(7, [(0, 0)])], "demonstration 1: member must be"),
+        ([(0, [(0, 0)]), ("far", [(9, 0)])], "demonstration 2, step 1: state"),
+        ([(0, 3)], "demonstration 1: a demonstration must be"),
     ],
 )
 def test_demonstrations_of_a_family_say_whose_they_are(shown, words):

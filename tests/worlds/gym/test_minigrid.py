@@ -137,7 +137,7 @@ def test_things_that_look_alike_are_told_apart():
     going = [name for name, ends in zip(mdp.state_names, mdp.terminal, strict=True) if not ends]
     alike = {name: going.count(name) for name in going}
     assert set(alike.values()) == {2}
-    assert {name.split(" at ")[0] for name in going} > {"1,1 east; red ball"}
+    assert {name.split(" at ")[0] for name in going} > {"row 1, column 1, looking east; red ball"}
 
 
 def test_rewards_of_ones_own_stay():

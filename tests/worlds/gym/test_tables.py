@@ -161,7 +161,8 @@ def test_taxi_has_its_reachable_states_its_starts_and_names():
     for state in range(500):
         row, column, passenger, to = env.decode(state)
         where = [*"RGYB", "in taxi"][passenger]
-        assert mdp.state_names[state] == f"taxi {row},{column}; passenger {where}; to {'RGYB'[to]}"
+        place = f"row {row + 1}, column {column + 1}"
+        assert mdp.state_names[state] == f"{place}; passenger {where}; to {'RGYB'[to]}"
     assert (mdp.start.floats > 0).sum() == 300
     assert set(mdp.start.fractions()) == {0, Fraction(1, 300)}
     assert mdp.action_names == ("south", "north", "east", "west", "pickup", "dropoff")

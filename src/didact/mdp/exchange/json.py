@@ -44,7 +44,7 @@ def _read_demonstrations(given: Any) -> list[Demonstration | Watched]:
         try:
             found.append(read_pairs(entry))
         except InvalidInput as error:
-            raise InvalidFile(f"demonstrations[{i}]: {error}") from None
+            raise InvalidFile(f"demonstration {i + 1}: {error}") from None
     return found
 
 

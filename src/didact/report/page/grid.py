@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,12 @@ from didact.mdp import MDP, Task
 from didact.mdp.layout import (
     action_directions,
     active_feature,
+    cell_of,
     feature_letters,
     marked_starts,
     states_by_cell,
 )
+from didact.mdp.naming import cell_words, state_words
 from didact.planning import Plan
 from didact.report.page.ends import END, falls, kinds_of_ends
 from didact.report.page.scene import CELL, Box, Scene, Token
@@ -48,10 +50,9 @@ def grid_scene(task: Task, plan: Plan | None = None) -> Scene:
     assert task.layout is not None
     ends, thrown = kinds_of_ends(task, plan), falls(task)
     rows, columns = int(task.layout["rows"]), int(task.layout["columns"])
-    cells = task.layout.get("cells")
 
     def cell(state: int) -> tuple[int, int]:
-        return divmod(state if cells is None else cells[state], columns)
+        return cell_of(task, state)
 
     def centre(state: int) -> tuple[float, float]:
         row, column = cell(state)
@@ -63,18 +64,19 @@ def grid_scene(task: Task, plan: Plan | None = None) -> Scene:
         columns=columns,
         ground=lambda boxes: _ground(task, boxes, ends, thrown),
         cell=cell,
-        in_words=lambda state: _in_words(task.mdp, state, cell),
+        in_words=lambda state: _in_words(task, state),
         tokens=(Token("agent", "walker", centre),),
         arrows=action_directions(task.mdp),
         signs=frozenset({*ends.values(), *(["fall"] if thrown else [])}),
     )
 
 
-def _in_words(mdp: MDP, state: int, cell: Callable[[int], tuple[int, int]]) -> str:
-    row, column = cell(state)
-    place = f"row {row + 1}, column {column + 1}"
-    feature = active_feature(mdp, state)
-    return place if feature is None else f"{place}, on {mdp.feature_name(feature)}"
+def _in_words(task: Task, state: int) -> str:
+    """The cell, and the feature that a picture shows by a colour; a name says it itself."""
+    place, feature = state_words(task, state), active_feature(task.mdp, state)
+    if feature is None or place != cell_words(*cell_of(task, state)):
+        return place
+    return f"{place}, on {task.mdp.feature_name(feature)}"
 
 
 def _ground(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from didact.inputs import shown_name
+from didact.mdp.naming import action_words
 from didact.report.page.facts import Facts
 from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.words import differences, loss_words, weights_words
@@ -47,13 +48,13 @@ class WrongReward:
 
 def gaps(facts: Facts, scene: Scene | None) -> tuple[Gap, ...]:
     """The constraints that stay open."""
-    mdp = facts.task.mdp
+    task = facts.task
     return tuple(
         Gap(
             words=entry.words,
-            action=mdp.action_name(entry.action),
-            other=mdp.action_name(entry.other),
-            place=shown_name(state_in_words(mdp, entry.state, scene), 90),
+            action=action_words(task, entry.action),
+            other=action_words(task, entry.other),
+            place=shown_name(state_in_words(task.mdp, entry.state, scene), 90),
             reason=REASONS.get(entry.reason, entry.reason),
         )
         for entry in facts.lesson.uncovered

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from didact.inputs import counted, shown_name
+from didact.mdp.naming import action_words
 from didact.report.page.facts import Facts, Said
 from didact.report.page.plain import shown_words, slips, wishes
 from didact.report.page.scene import Scene, state_in_words
@@ -79,14 +80,10 @@ def _open(facts: Facts, scene: Scene | None) -> str:
     astray = facts.witness.astray
     if not astray:
         return "Someone who watched all this may still be wrong about what it likes."
-    mdp, state = facts.task.mdp, astray[0]
-    right = " or ".join(
-        shown_name(mdp.action_name(a)) for a in facts.known.plan.optimal_actions(state)
-    )
-    wrong = " or ".join(
-        shown_name(mdp.action_name(int(a))) for a in facts.witness.wrong[state].nonzero()[0]
-    )
-    where = shown_name(state_in_words(mdp, state, scene), 90)
+    task, state = facts.task, astray[0]
+    right = " or ".join(action_words(task, a) for a in facts.known.plan.optimal_actions(state))
+    wrong = " or ".join(action_words(task, int(a)) for a in facts.witness.wrong[state].nonzero()[0])
+    where = shown_name(state_in_words(task.mdp, state, scene), 90)
     return (
         "Someone who watched all this may still guess wrongly in "
         f"{counted(len(astray), 'situation')}. One of them: in {where} it does {right}, and not "

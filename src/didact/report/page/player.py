@@ -13,6 +13,7 @@ from itertools import groupby
 from didact.inputs import counted
 from didact.mdp import Demonstration, Task
 from didact.mdp.layout import ARROW_OF
+from didact.mdp.naming import action_words
 from didact.report.page.arrows import stub, way
 from didact.report.page.scene import (
     WIDEST_CELL,
@@ -95,7 +96,7 @@ def frames(task: Task, demonstration: Demonstration, scene: Scene | None) -> lis
         at_end = steps[-1] + 1 == len(whole)
         after = only_successor(mdp, state, action) if at_end else whole[steps[-1] + 1][0]
         place = state_in_words(mdp, state, scene)
-        does = mdp.action_name(action)
+        does = action_words(task, action)
         chance = after is not None and only_successor(mdp, state, action) is None
         leads = state_in_words(mdp, after, scene) if chance and after is not None else ""
         found.append(Frame(state, action, after, place, does, leads, steps[0], steps[-1]))

@@ -8,7 +8,8 @@ from fractions import Fraction
 from didact.bec.nearest_reward import NearestReward
 from didact.bec.rationalise import Comparison, Rationalisation
 from didact.inputs import counted, shown_name
-from didact.mdp import MDP
+from didact.mdp import MDP, Task
+from didact.mdp.naming import action_words
 from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
 from didact.report.page.words import weights_words
@@ -17,7 +18,7 @@ MOST_COMPARISONS = 4
 
 
 def policy_story(
-    mdp: MDP,
+    task: Task,
     name: str,
     found: Rationalisation,
     nearest: NearestReward | None = None,
@@ -28,10 +29,10 @@ def policy_story(
     if found.kind == "any":
         return [f"{policy} is optimal for every reward: these features tell no actions apart."]
     if found.weights is not None:
-        return list(_explained(mdp, policy, found))
+        return list(_explained(task.mdp, policy, found))
     lines = [
         f"{policy} is not optimal for any reward in these features.",
-        *_proof(mdp, found, scene),
+        *_proof(task, found, scene),
     ]
     if nearest is not None:
         n_differs = len(nearest.differs)
@@ -59,12 +60,12 @@ def _explained(mdp: MDP, policy: str, found: Rationalisation) -> Iterator[str]:
         )
 
 
-def _proof(mdp: MDP, found: Rationalisation, scene: Scene | None) -> Iterator[str]:
+def _proof(task: Task, found: Rationalisation, scene: Scene | None) -> Iterator[str]:
     if not found.is_proved:
         yield "This was found numerically; exact arithmetic would prove it."
         return
     said = [
-        f"choosing {_choice(mdp, entry, scene)} says that {entry.words}"
+        f"choosing {_choice(task, entry, scene)} says that {entry.words}"
         for entry in found.contradiction[:MOST_COMPARISONS]
     ]
     left = len(found.contradiction) - len(said)
@@ -89,7 +90,7 @@ def _multiples(entries: Sequence[Comparison]) -> list[str]:
     return [amount(float(entry.multiplier / scale)) for entry in entries]
 
 
-def _choice(mdp: MDP, entry: Comparison, scene: Scene | None) -> str:
-    place = shown_name(state_in_words(mdp, entry.state, scene), 60)
-    action, other = (shown_name(mdp.action_name(a)) for a in (entry.action, entry.other))
+def _choice(task: Task, entry: Comparison, scene: Scene | None) -> str:
+    place = shown_name(state_in_words(task.mdp, entry.state, scene), 60)
+    action, other = (action_words(task, a) for a in (entry.action, entry.other))
     return f"{action} rather than {other} in {place}"

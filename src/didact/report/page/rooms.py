@@ -14,13 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from didact.mdp import MDP, Task
+from didact.mdp.naming import cell_words
 from didact.planning import Plan
 from didact.report.page.ends import END, GOAL, WORSE, kinds_of_ends
 from didact.report.page.grid import Cells, cell_runs, grid_lines
 from didact.report.page.scene import CELL, Box, Place, Scene, Token
 
-NAME = re.compile(r"(\d{1,3}),(\d{1,3}) (east|south|west|north)((?:; [^;]{1,60})*)")
-THING = re.compile(r"(\w+) (key|ball|box|door)(?:, (open|closed|locked))? at (\d{1,3}),(\d{1,3})")
+CELL_NAME = r"row (\d{1,3}), column (\d{1,3})"
+NAME = re.compile(rf"{CELL_NAME}, looking (east|south|west|north)((?:; [^;]{{1,60}})*)")
+THING = re.compile(rf"(\w+) (key|ball|box|door)(?:, (open|closed|locked))? at {CELL_NAME}")
+OLD_AGENT = re.compile(r"^(\d{1,3}),(\d{1,3}) (?=east|south|west|north)")
+OLD_THING = re.compile(r" at (\d{1,3}),(\d{1,3})(?=;|$)")
+"""Cells as older files name them: column and row."""
 CARRIED = re.compile(r"carrying (\w+) (key|ball|box)")
 TURN = {"east": 0, "south": 90, "west": 180, "north": 270}
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
@@ -91,7 +96,8 @@ def _moments(mdp: MDP) -> tuple[Moment, ...] | None:
 
 
 def _moment(name: str) -> Moment | None:
-    match = NAME.fullmatch(name)
+    name = OLD_AGENT.sub(r"row \2, column \1, looking ", name)
+    match = NAME.fullmatch(OLD_THING.sub(r" at row \2, column \1", name))
     if match is None:
         return None
     carried, things = None, []
@@ -101,10 +107,10 @@ def _moment(name: str) -> Moment | None:
             carried = f"{held[2]} {held[1]}"
         elif thing and thing[1] in COLOURS:
             drawing = f"{thing[3] or thing[2]} {thing[1]}"
-            things.append((drawing, (int(thing[5]), int(thing[4]))))
+            things.append((drawing, (int(thing[4]), int(thing[5]))))
         else:
             return None
-    return Moment((int(match[2]), int(match[1])), match[3], carried, tuple(things))
+    return Moment((int(match[1]), int(match[2])), match[3], carried, tuple(things))
 
 
 def _tokens(moments: Sequence[Moment], corner: Cell) -> list[Token]:
@@ -160,7 +166,7 @@ def _centre(cell: Cell, corner: Cell) -> Place:
 
 
 def _in_words(moment: Moment, cell: Cell, ends: bool) -> str:
-    parts = [f"row {cell[0] + 1}, column {cell[1] + 1}, looking {moment.looks}"]
+    parts = [f"{cell_words(*cell)}, looking {moment.looks}"]
     if moment.carried is not None:
         kind, colour = moment.carried.split(" ")
         parts.append(f"carrying the {colour} {kind}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.mdp import MDP, Task
+from didact.mdp.naming import state_words
 from didact.planning import Plan
 from didact.report.page.svg import View
 
@@ -106,11 +107,8 @@ def scene_of(task: Task, plan: Plan | None = None) -> Scene | None:
 
 
 def state_in_words(mdp: MDP, state: int, scene: Scene | None) -> str:
-    """Where one is: by the picture, unless the state has a name that says more than a number."""
-    name = mdp.state_name(state)
-    if name.removesuffix(" (end)").isdigit():
-        return f"state {name}" if scene is None else scene.in_words(state)
-    return scene.in_words(state) if scene is not None and scene.kind != "grid" else name
+    """Where one is: as the picture says it, else by name or number."""
+    return state_words(mdp, state) if scene is None else scene.in_words(state)
 
 
 def only_successor(mdp: MDP, state: int, action: int) -> int | None:

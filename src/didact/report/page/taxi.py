@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from didact.mdp import MDP, Task
 from didact.mdp.idle import idle_states
 from didact.mdp.layout import action_directions
+from didact.mdp.naming import cell_words
 from didact.report.page.grid import grid_lines
 from didact.report.page.scene import CELL, Box, Place, Scene, Token, only_successor
 from didact.report.page.svg import View, number
 
 NAME = re.compile(
-    r"taxi (\d{1,3}),(\d{1,3}); passenger (in taxi|[^;]{1,8}); to ([^;]{1,8}?)(?: \(end\))?"
+    r"row (\d{1,3}), column (\d{1,3}); passenger (in taxi|[^;]{1,8}); to ([^;]{1,8}?)(?: \(end\))?"
 )
+OLD_NAME = re.compile(NAME.pattern.replace("row", "taxi").replace(", column ", ","))
+"""As older files name the states: cells from 0."""
 
 Ride = tuple[int, int, str, str]
 """Row and column of the taxi, where the passenger is, where the ride goes."""
@@ -75,7 +78,7 @@ class Town:
     def in_words(self, state: int) -> str:
         """Where taxi and passenger are, for people who do not see the picture."""
         row, column, where, to = self.rides[state]
-        place = f"row {row + 1}, column {column + 1}"
+        place = cell_words(row, column)
         if self.mdp.terminal[state]:
             return f"{place}, passenger brought to {to}"
         if where == "in taxi":
@@ -111,10 +114,12 @@ def _rides(mdp: MDP) -> tuple[Ride, ...] | None:
     """What the name of every state says, or None where one is not Taxi's."""
     if mdp.state_names is None or mdp.action_names is None or "pickup" not in mdp.action_names:
         return None
-    matches = [NAME.fullmatch(name) for name in mdp.state_names]
-    if any(match is None for match in matches):
-        return None
-    return tuple((int(m[1]), int(m[2]), m[3], m[4]) for m in matches if m is not None)
+    for pattern, first in ((NAME, 1), (OLD_NAME, 0)):
+        matches = [pattern.fullmatch(name) for name in mdp.state_names]
+        found = [(int(m[1]) - first, int(m[2]) - first, m[3], m[4]) for m in matches if m]
+        if len(found) == len(matches):
+            return tuple(found)
+    return None
 
 
 def _centre(row: int, column: int) -> Place:

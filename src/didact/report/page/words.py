@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from didact.inputs import counted, shown_name
-from didact.mdp import MDP
+from didact.mdp import MDP, Task
+from didact.mdp.naming import action_words
 from didact.report.page.facts import Belief, Facts
 from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
@@ -160,10 +161,10 @@ def example_words(facts: Facts, number: int, scene: Scene | None) -> tuple[str, 
     belief = facts.ruled_out[number]
     if belief is None:
         return None
-    mdp = facts.task.mdp
+    task, mdp = facts.task, facts.task.mdp
     path = [state for state, _ in facts.lesson.demonstrations[number]]
     where = next((s for s in path if belief.wrong[s].any()), None)
-    does = "" if where is None else f" It would {_choice(mdp, belief, where)} in "
+    does = "" if where is None else f" It would {_choice(task, belief, where)} in "
     place = "" if where is None else f"{shown_name(state_in_words(mdp, where, scene), 90)}."
     return weights_words(mdp, belief.weights), f"{loss_words(belief)}{does}{place}"
 
@@ -175,20 +176,20 @@ def loss_words(belief: Belief) -> str:
     return f"Believing it may cost {amount(belief.loss)}."
 
 
-def _choice(mdp: MDP, belief: Belief, state: int) -> str:
-    wrong = [a for a in range(mdp.n_actions) if belief.wrong[state, a]]
-    return "choose " + " or ".join(shown_name(mdp.action_name(a)) for a in wrong[:3])
+def _choice(task: Task, belief: Belief, state: int) -> str:
+    wrong = [a for a in range(task.mdp.n_actions) if belief.wrong[state, a]]
+    return "choose " + " or ".join(action_words(task, a) for a in wrong[:3])
 
 
 def differences(
     facts: Facts, belief: Belief, scene: Scene | None, most: int
 ) -> Iterator[tuple[str, str, str]]:
     """State, what the teacher does, what the believer would do; at most so many rows."""
-    mdp, plan = facts.task.mdp, facts.known.plan
+    task, mdp, plan = facts.task, facts.task.mdp, facts.known.plan
     for state in belief.astray[:most]:
-        right = ", ".join(shown_name(mdp.action_name(a)) for a in plan.optimal_actions(state))
+        right = ", ".join(action_words(task, a) for a in plan.optimal_actions(state))
         wrong = ", ".join(
-            shown_name(mdp.action_name(a)) for a in range(mdp.n_actions) if belief.wrong[state, a]
+            action_words(task, a) for a in range(mdp.n_actions) if belief.wrong[state, a]
         )
         yield shown_name(state_in_words(mdp, state, scene), 90), right, wrong
 

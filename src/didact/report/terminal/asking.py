@@ -14,7 +14,8 @@ from didact.active import Comparison, Run, Situation, Step
 from didact.active.run import ENDINGS
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
-from didact.mdp.layout import active_feature, feature_letters
+from didact.mdp.layout import active_feature, cell_of, feature_letters
+from didact.mdp.naming import state_words
 from didact.report.terminal.worlds import (
     INDENT,
     MOST_ROWS,
@@ -90,7 +91,7 @@ def _run_table(task: Task, run: Run, width: int) -> RenderableType:
         cells += [_figure(step.value_at_risk)] if risky else []
         cells += [_figure(step.bound), f"{step.agreed:.0%}"] if wide else []
         cells += [f"{step.covered}/{step.n_elements}"] if true else []
-        room = width // 5 if width >= 50 else 0
+        room = width // 8 if width >= 50 else 0
         table.add_row(*map(Text, cells), Text(bar(loss, scale, room), style="cyan"))
     return indented_table(table)
 
@@ -103,7 +104,7 @@ def indented_table(table: Table) -> RenderableType:
 
 
 def _asked(task: Task, step: Step, longest: int) -> str:
-    return "-" if step.state is None else shown_name(task.mdp.state_name(step.state), longest)
+    return "-" if step.state is None else state_words(task, step.state, longest)
 
 
 def _figure(value: float | None) -> str:
@@ -147,7 +148,7 @@ def draw_question(
     """The world with what is known so far, `?` where it is asked, and the steps taken so far."""
     arrows = None if task.layout is None else action_arrows(task.mdp)
     if arrows is None:
-        return [indented(line) for line in _in_words(task.mdp, state)]
+        return [indented(line) for line in _in_words(task, state)]
     taken = known_actions(situation)
     for shown_state, action in path:
         taken[shown_state] = False
@@ -159,16 +160,6 @@ def draw_question(
     return [*lines, indented(_legend(task.mdp)), indented(f"arrows: {meaning}")]
 
 
-def place_words(task: Task, state: int) -> str:
-    """A state as a person finds it: its name, in a grid also its row and column."""
-    named = shown_name(task.mdp.state_name(state), 60)
-    if task.layout is None:
-        return named
-    cells = task.layout.get("cells")
-    row, column = divmod(state if cells is None else cells[state], task.layout["columns"])
-    return f"{named} (row {row + 1}, column {column + 1})"
-
-
 def known_actions(situation: Situation) -> Any:
     """What the learned policy does (S, A), only where the belief is sure of it."""
     taken = situation.belief.policy("map") > 0.0
@@ -178,8 +169,7 @@ def known_actions(situation: Situation) -> Any:
 def _mark(task: Task, lines: list[Text], state: int, wide: int) -> None:
     """Put a question mark into the cell of the state, `wide` signs wide, where it is drawn."""
     assert task.layout is not None
-    cells = task.layout.get("cells")
-    row, column = divmod(state if cells is None else cells[state], task.layout["columns"])
+    row, column = cell_of(task, state)
     first = INDENT + column * wide
     if row >= min(task.layout["rows"], MOST_ROWS) or first + wide > len(lines[row].plain):
         return
@@ -194,9 +184,10 @@ def _legend(mdp: MDP) -> str:
     return "  ".join(f"{letters[i]} {shown_name(mdp.feature_name(i))}" for i in on[:24])
 
 
-def _in_words(mdp: MDP, state: int) -> list[str]:
+def _in_words(task: Task, state: int) -> list[str]:
+    mdp = task.mdp
     features = mdp.features.floats[state]
-    lines = [f"state {shown_name(mdp.state_name(state), 70)}"]
+    lines = [state_words(task, state)]
     if features.ndim == 1:
         on = np.flatnonzero(features)[:12].tolist()
         listed = ", ".join(f"{shown_name(mdp.feature_name(i))} {features[i]:.3g}" for i in on)

@@ -34,7 +34,7 @@ def draw_belief(
     head = f"{shown_name(task.name)}: {size_in_words(belief)}"
     parts: list[RenderableType] = [Text(head, style="bold", no_wrap=True, overflow="ignore"), ""]
     parts += _weights(belief, width)
-    parts += ["", *map(indented, told_lines(belief, evaluation))]
+    parts += ["", *map(indented, told_lines(belief, evaluation, task))]
     parts += [indented(Text(f"warning: {line}", style="yellow")) for line in belief.warnings]
     return Group(*parts)
 

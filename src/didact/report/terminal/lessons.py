@@ -9,8 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from didact.bec.rows import demonstrated_pairs
-from didact.inputs import counted, shown_name
+from didact.inputs import counted
 from didact.mdp import Demonstration, Task
+from didact.mdp.naming import pair_words
 from didact.report.terminal.worlds import action_arrows, draw_grid, indented, letter_legend
 from didact.report.verdicts import closed_words, lesson_line, statement_words, witness_line
 from didact.teaching import Lesson
@@ -60,10 +61,9 @@ def _picture(task: Task, shown: Sequence[Demonstration], width: int) -> list[Ren
 
 
 def _steps(task: Task, shown: Sequence[Demonstration]) -> list[RenderableType]:
-    mdp = task.mdp
     pairs = [pair for demonstration in shown for pair in demonstration]
     lines: list[RenderableType] = [
-        indented(f"{i + 1:3}. {shown_name(mdp.state_name(s))}: {shown_name(mdp.action_name(a))}")
+        indented(f"{i + 1:3}. {pair_words(task, s, a)}")
         for i, (s, a) in enumerate(pairs[:MOST_STEPS])
     ]
     if len(pairs) > MOST_STEPS:

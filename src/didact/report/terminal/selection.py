@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.report.verdicts import state_words
+from didact.mdp.naming import action_words, pair_words
 from didact.teaching.segments import Segment
 from didact.teaching.select import Selection
 
@@ -68,16 +68,15 @@ def _others(what: str, numbers: Sequence[int]) -> Iterator[str]:
 
 
 def _wrong(task: Task, selection: Selection) -> Iterator[str]:
-    mdp, wrong = task.mdp, selection.wrong
+    wrong = selection.wrong
     against = {c.episode: c for c in selection.contradicting}
     if wrong:
         yield f"  wrong steps ({len(wrong)}), left out:"
     for step in wrong[:MOST_LISTED]:
-        taken, better = (shown_name(mdp.action_name(a)) for a in (step.action, step.better))
         line = (
-            f"    episode {step.demonstration}, step {step.step + 1}: {taken} in "
-            f"{state_words(task, step.state)} is not optimal, {better} is better by "
-            f"{step.gap:.4g}"
+            f"    episode {step.demonstration}, step {step.step + 1}: "
+            f"{pair_words(task, step.state, step.action)} is not optimal, "
+            f"{action_words(task, step.better)} is better by {step.gap:.4g}"
         )
         about = against[step.demonstration]
         if about.step == step.step and about.against:
@@ -94,13 +93,11 @@ def _who(numbers: Sequence[int]) -> str:
 
 
 def _missing(task: Task, selection: Selection) -> Iterator[str]:
-    mdp = task.mdp
     if selection.missing:
         yield f"  still missing ({len(selection.missing)}):"
     for missing in selection.missing[:MOST_LISTED]:
-        where = state_words(task, missing.state)
         how = "" if missing.reason == "not recorded" else " (in an episode left out)"
-        yield f"    {shown_name(mdp.action_name(missing.action))} in {where}{how}: {missing.words}"
+        yield f"    {pair_words(task, missing.state, missing.action)}{how}: {missing.words}"
     if len(selection.missing) > MOST_LISTED:
         yield f"    ({len(selection.missing) - MOST_LISTED} more)"
     if selection.verdict.loss is not None:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
 from didact.inputs import entries, shown, whole_number
-from didact.mdp import MDP, Demonstration
+from didact.mdp import MDP, Demonstration, Task, as_mdp
+from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
@@ -84,15 +85,18 @@ class Candidates:
         return replace(self, pairs=np.concatenate(both))
 
 
-def as_starts(mdp: MDP, starts: Any) -> Indices:
+def as_starts(where: MDP | Task, starts: Any) -> Indices:
     """Start states, ascending: those given, or all of the task's that are not terminal."""
+    mdp = as_mdp(where)
     if starts is None:
         return np.flatnonzero((mdp.start.floats > 0) & ~mdp.terminal)
     given = entries(starts, "starts", "states")
     chosen = sorted({require_index(s, mdp.n_states, "starts") for s in given})
     ending = [s for s in chosen if mdp.terminal[s]]
     if ending:
-        raise InvalidParameter(f"starts must not be terminal; state {ending[0]} is")
+        raise InvalidParameter(
+            f"starts must not be terminal; {numbered_state(where, ending[0])} is"
+        )
     if not chosen:
         raise InvalidParameter("starts must name at least one state; it is empty")
     return np.array(chosen, dtype=np.int64)

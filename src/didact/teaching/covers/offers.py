@@ -18,6 +18,7 @@ from didact.bec.rows import scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.mdp import Demonstration, Family, Task
+from didact.mdp.naming import numbered_state
 from didact.planning import Plan
 from didact.random import Seed
 from didact.teaching.covers.aimed import aimed_demonstrations
@@ -67,7 +68,7 @@ def starts_of(what: Task | Family, starts: Starts) -> dict[int, Indices] | None:
     if not isinstance(what, Family):
         if isinstance(starts, Mapping):
             raise InvalidParameter("starts by member are for families; give a list of states")
-        return {0: as_starts(what.mdp, starts)}
+        return {0: as_starts(what, starts)}
     if starts is None:
         return {number: as_starts(task.mdp, None) for number, task in enumerate(what)}
     if not isinstance(starts, Mapping):
@@ -75,7 +76,7 @@ def starts_of(what: Task | Family, starts: Starts) -> dict[int, Indices] | None:
             f"starts of a family must be a table {{member: states}}; it is {shown(starts)}"
         )
     begin = {
-        what.number(member, "starts: member"): as_starts(what[member].mdp, states)
+        what.number(member, "starts: member"): as_starts(what[member], states)
         for member, states in starts.items()
     }
     if not begin:
@@ -106,7 +107,8 @@ def require_in_scope(known: Known, offers: Sequence[Offer]) -> Sequence[Offer]:
             if known.scope == "all":
                 reason = "never comes up, and no action matters there. Leave it out"
             raise InvalidParameter(
-                f"starts must be in scope {known.scope!r}; state {outside[0]} {reason}"
+                f"starts must be in scope {known.scope!r}; "
+                f"{numbered_state(offer.part.task, int(outside[0]))} {reason}"
             )
     return offers
 

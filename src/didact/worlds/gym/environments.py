@@ -8,6 +8,7 @@ from typing import Any
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.inputs import FAILURES, nearest_spelling, reason_of, shown
+from didact.mdp.naming import cell_words
 from didact.worlds.gym.numbering import Node
 
 _SAME_TABLE = {
@@ -219,4 +220,4 @@ def _taxi_name(env: Any, state: int) -> str:
     row, column, passenger, destination = (int(part) for part in env.decode(state))
     places = [bytes(env.desc[1 + r, 2 * c + 1]).decode() for r, c in env.locs]
     where = places[passenger] if passenger < len(places) else "in taxi"
-    return f"taxi {row},{column}; passenger {where}; to {places[destination]}"
+    return f"{cell_words(row, column)}; passenger {where}; to {places[destination]}"

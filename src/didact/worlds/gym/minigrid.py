@@ -16,6 +16,7 @@ import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import Task
+from didact.mdp.naming import cell_words
 from didact.mdp.observations import observation_text
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import look_of, name_of, open_environment
@@ -284,13 +285,18 @@ def _state_names(keys: Sequence[Any]) -> Callable[[GridKey], str]:
     layouts = len({key.layout for key in keys}) > 1
 
     def named(key: GridKey) -> str:
-        parts = [f"{key.position[0]},{key.position[1]} {DIRECTIONS[key.direction]}"]
+        parts = [f"{_cell(*key.position)}, looking {DIRECTIONS[key.direction]}"]
         if layouts:
             parts.insert(0, f"layout {key.layout}")
         if key.carried is not None:
             parts.append(f"carrying {key.carried}")
         if differ:
-            parts += [f"{text} at {column},{row}" for column, row, text in key.things]
+            parts += [f"{text} at {_cell(column, row)}" for column, row, text in key.things]
         return "; ".join(parts)
 
     return named
+
+
+def _cell(column: int, row: int) -> str:
+    """A cell from 1, as everywhere: MiniGrid's own 0 is the wall around the room."""
+    return cell_words(row - 1, column - 1)
