@@ -13,7 +13,7 @@ from didact.errors import InvalidParameter
 from didact.learners.certificate import certify
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states, idle_states
 from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
@@ -23,7 +23,7 @@ DISCOUNTS = ("0", "1/2", "0.9", "0.95")
 
 def shown_sets(mdp, data) -> dict[int, list[int]]:
     """Some states, each with some of its actions."""
-    alive = [s for s in range(mdp.n_states) if not (mdp.terminal | idle_states(mdp))[s]]
+    alive = [s for s in range(mdp.n_states) if deciding_states(mdp)[s]]
     states = data.draw(st.lists(st.sampled_from(alive), unique=True))
     action = st.integers(0, mdp.n_actions - 1)
     return {s: data.draw(st.lists(action, min_size=1, unique=True)) for s in states}

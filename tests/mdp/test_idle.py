@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.mdp import MDP, Task
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states, idle_states
 from didact.planning import as_policy, evaluate, solve
 
 N, A = 5, 2
@@ -39,6 +39,7 @@ def test_idle_is_where_nothing_starts_leads_leaves_or_matters(given_model):
             and (phi[state] == phi[state, 0]).all()
         )
         assert idle_states(mdp)[state] == wanted
+        assert deciding_states(mdp)[state] == (not wanted and not mdp.terminal[state])
 
 
 def padded():

@@ -22,6 +22,11 @@ def idle_states(mdp: MDP) -> NDArray[np.bool_]:
     return np.asarray(known)
 
 
+def deciding_states(mdp: MDP) -> NDArray[np.bool_]:
+    """States (S,) where something is decided: neither terminal nor idle."""
+    return np.asarray(~mdp.terminal & ~idle_states(mdp))
+
+
 def _found(mdp: MDP) -> NDArray[np.bool_]:
     idle = np.asarray((mdp.start.floats == 0) & ~mdp.terminal)
     if not idle.any():

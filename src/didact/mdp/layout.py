@@ -11,7 +11,7 @@ from unicodedata import east_asian_width
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states, idle_states
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
 
@@ -58,7 +58,7 @@ def action_directions(mdp: MDP) -> tuple[tuple[int, int] | None, ...]:
 def marked_starts(mdp: MDP) -> NDArray[np.bool_]:
     """Starts (S,) are marked where not every state that goes on is one."""
     starts = mdp.start.floats > 0
-    going = ~mdp.terminal & ~idle_states(mdp)
+    going = deciding_states(mdp)
     return np.zeros_like(starts) if starts[going].all() else starts
 
 

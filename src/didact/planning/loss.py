@@ -15,7 +15,7 @@ import numpy as np
 from didact.errors import InvalidModel
 from didact.inputs import instance
 from didact.mdp import MDP, Task, as_task
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states
 from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.planning.floats import plan_in_floats
@@ -83,7 +83,7 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
     by_state = _discounted_gaps(mdp, probabilities, gaps)
     worst = _worst_gaps(mdp, probabilities > 0, gaps)
     wrong = np.where(truth.optimal, 0.0, probabilities).sum(axis=1)
-    alive = ~mdp.terminal & ~idle_states(mdp)
+    alive = deciding_states(mdp)
     start = mdp.start.floats
     return Evaluation(
         policy_loss=float(start @ by_state),

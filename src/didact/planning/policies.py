@@ -13,8 +13,8 @@ from didact.errors import DidactError, InvalidInput, InvalidModel
 from didact.inputs import FAILURES, in_one_line, plain_array, reason_of, shown
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.distributions import SUM_TOLERANCE
-from didact.mdp.idle import idle_states
 from didact.mdp.naming import state_words
+from didact.mdp.idle import deciding_states, idle_states
 from didact.numerics.exact import Floats
 from didact.planning.solve import Plan, solve
 
@@ -119,9 +119,9 @@ def _without_exploration(predict: Any) -> dict[str, Any]:
 def _ask(mdp: MDP, answer: Any) -> list[Any]:
     """The answer in every state where something is to be done; None elsewhere."""
     answers: list[Any] = []
-    for state, nothing in enumerate((mdp.terminal | idle_states(mdp)).tolist()):
+    for state, decides in enumerate(deciding_states(mdp).tolist()):
         try:
-            answers.append(None if nothing else answer(state))
+            answers.append(answer(state) if decides else None)
         except DidactError:
             raise
         except FAILURES as error:
@@ -150,7 +150,7 @@ def _as_row(answer: Any) -> NDArray[Any]:
 
 def _stacked(mdp: MDP, answers: list[Any]) -> NDArray[Any]:
     """Probabilities answered state by state as one table (S, A), in the numbers they came in."""
-    unasked = mdp.terminal | idle_states(mdp)
+    unasked = ~deciding_states(mdp)
     rows = [_as_row(answer) for answer in answers]
     asked = [state for state in range(mdp.n_states) if not unasked[state]]
     for state in asked:

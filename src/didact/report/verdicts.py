@@ -8,8 +8,8 @@ from typing import Any
 from didact.bec.rows import scope_states
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.mdp.idle import idle_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
+from didact.mdp.idle import deciding_states
 from didact.teaching import Lesson, Verdict
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
@@ -22,7 +22,7 @@ MOST_WRONG = 12
 
 def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     """The verdict in one line."""
-    n_going = int((~task.mdp.terminal & ~idle_states(task.mdp)).sum())
+    n_going = int(deciding_states(task.mdp).sum())
     starts = counted(n_starts(task, lesson), "start")
     where = f"{shown_name(task.name)}: {counted(n_going, 'situation')}, {starts}"
     end = " Proof verified." if verified else " Numerical, not proved."

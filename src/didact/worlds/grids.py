@@ -205,14 +205,6 @@ def gridworld(
     feature_of, feature_names, values = _read_features(weight_of, names)
     slip = as_probability(slip, "slip")
     ends = np.isin(cells, list(terminal))
-    begins: Any = "uniform"
-    if start:
-        begin_cells = np.flatnonzero(np.isin(cells, list(start)) & ~ends).tolist()
-        if not begin_cells:
-            raise InvalidParameter(
-                f"start must name a letter that is not terminal; it is {start!r}"
-            )
-        begins = [(state, Fraction(1, len(begin_cells))) for state in begin_cells]
     return grid_task(
         free,
         one_hot(np.array([feature_of[letter] for letter in cells.tolist()]), len(values)),
@@ -220,10 +212,20 @@ def gridworld(
         terminal=ends,
         discount=discount,
         slip=slip,
-        start=begins,
+        start=_begins(cells, start, ends) if start else "uniform",
         feature_names=feature_names,
         name=name,
     )
+
+
+def _begins(
+    cells: NDArray[np.str_], start: str, ends: NDArray[np.bool_]
+) -> list[tuple[int, Fraction]]:
+    """The cells with these letters that do not end, each as likely."""
+    found = np.flatnonzero(np.isin(cells, list(start)) & ~ends).tolist()
+    if not found:
+        raise InvalidParameter(f"start must name a letter that is not terminal; it is {start!r}")
+    return [(state, Fraction(1, len(found))) for state in found]
 
 
 def _as_letters(rows: Sequence[str] | str) -> NDArray[np.str_]:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from didact.errors import InvalidModel, InvalidParameter
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states, idle_states
 from didact.planning import as_policy, solve
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.policies import environment_states, in_numbers, policy_of_environment
@@ -34,7 +34,7 @@ def test_states_keep_their_numbers_in_the_environment(name):
     numbers = environment_states(task, name)
     table = gymnasium.make(name, **({"is_slippery": False} if "Lake" in name else {})).unwrapped.P
     moves, mdp = task.mdp.transitions, task.mdp
-    for state in np.flatnonzero(~mdp.terminal & ~idle_states(mdp)).tolist():
+    for state in np.flatnonzero(deciding_states(mdp)).tolist():
         for action in range(mdp.n_actions):
             after = int(moves.successors[moves.offsets[state * mdp.n_actions + action]])
             assert numbers[after] in [row[1] for row in table[numbers[state]][action]]
@@ -50,7 +50,7 @@ def test_an_agent_is_asked_in_the_environments_numbers_without_exploration():
     assert plan.optimal[policy > 0].all()
     assert {deterministic for _, deterministic in agent.asked} == {True}
     assert {state for state, _ in agent.asked} == {
-        numbers[s] for s in np.flatnonzero(~task.mdp.terminal & ~idle_states(task.mdp))
+        numbers[s] for s in np.flatnonzero(deciding_states(task.mdp))
     }
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.mdp.files import task_document
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states
 from didact.planning import solve
 from didact.worlds import from_gymnasium
 from didact.worlds.gym.tabularise import from_environment
@@ -73,7 +73,7 @@ def test_every_step_of_the_model_is_a_step_of_the_environment(given_table):
             elif after not in going:
                 going.add(after)
                 waiting.append(after)
-    assert set(np.flatnonzero(~mdp.terminal & ~idle_states(mdp))) == going
+    assert set(np.flatnonzero(deciding_states(mdp))) == going
     assert int(mdp.terminal.sum()) == len(ended)
     assert {s for s in ended if s not in going} <= set(np.flatnonzero(mdp.terminal))
     named = {(mdp.state_name(s), bool(mdp.terminal[s])): s for s in range(mdp.n_states)}
@@ -273,7 +273,7 @@ def test_the_environment_given_is_left_alone():
 
 
 def test_progress_is_told(monkeypatch, caplog):
-    monkeypatch.setattr("didact.worlds.gym.tabularise.TOLD_EVERY", 2)
+    monkeypatch.setattr("didact.worlds.gym.walks.TOLD_EVERY", 2)
     with caplog.at_level("INFO", "didact"):
         from_environment(Corridor())
     assert caplog.messages == [f"Corridor: {n} states found, at most 50000" for n in (2, 4)]

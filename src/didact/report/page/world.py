@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from didact.mdp import Task
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states, idle_states
 from didact.mdp.layout import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.arrows import stub
@@ -150,7 +150,7 @@ def _ground_signs(task: Task, scene: Scene) -> Iterable[str]:
     if scene.kind != "grid":
         return
     starts = (mdp.start.floats > 0) & ~mdp.terminal
-    if not starts[~mdp.terminal & ~idle_states(mdp)].all():
+    if not starts[deciding_states(mdp)].all():
         yield "dotted ring: " + ("the start" if starts.sum() == 1 else "a start")
     if (states_by_cell(task) < 0).sum() > len(falls(task)):
         yield "solid blocks: no state"

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
-from didact.mdp.idle import idle_states
+from didact.mdp.idle import deciding_states, idle_states
 from didact.mdp.layout import (
     ARROW_OF,
     active_feature,
@@ -217,7 +217,7 @@ def _key(task: Task, *, is_grid: bool) -> str:
         parts.append("◎ ends")
     if is_grid and task.layout is not None and (states_by_cell(task) < 0).any():
         parts.append("█ is no state")
-    if not starts[~mdp.terminal & ~idle_states(mdp)].all():
+    if not starts[deciding_states(mdp)].all():
         parts.append(f"• {counted(int(starts.sum()), 'start')}")
     else:
         parts.append(f"every {'' if starts.all() else 'other '}state is a start")

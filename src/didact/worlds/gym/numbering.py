@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from didact.mdp import Transitions
+
 if TYPE_CHECKING:
     from didact.worlds.gym.tables import Model
 
@@ -64,8 +66,11 @@ class Numbering:
         """What tells the name of an ended state from the same one that goes on."""
         return " (end)" if node[1] and (node[0], False) in self.number else ""
 
-    def rows(self, model: Model, n_actions: int) -> Iterator[tuple[int, int, int, Fraction]]:
-        """Transitions [state, action, next state, probability]; idle states stay where they are."""
+    def transitions(self, model: Model, n_actions: int) -> Transitions:
+        """Where actions lead in the numbers of the task; idle states stay where they are."""
+        return Transitions.from_rows(self._rows(model, n_actions), self.n_states, n_actions)
+
+    def _rows(self, model: Model, n_actions: int) -> Iterator[tuple[int, int, int, Fraction]]:
         for state, actions in model.items():
             for action, outcomes in enumerate(actions):
                 for o in outcomes:

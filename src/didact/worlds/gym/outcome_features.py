@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,37 @@ if TYPE_CHECKING:
     from didact.worlds.gym.numbering import Node
     from didact.worlds.gym.tables import Model, Outcome
 
+    Nodes = Sequence[Node | None]
+
 Vector = list[Fraction]
 
 
-def reward_indicators(
-    model: Model, nodes: Sequence[Node | None]
-) -> tuple[Numbers, list[Fraction], list[str]]:
+class Paid(NamedTuple):
+    """What states or actions pay: features, their weights, and names where there are any."""
+
+    features: Numbers
+    weights: Any
+    names: Sequence[str] | None
+
+
+def paid_features(
+    given: Any, weights: Any, names: Sequence[str] | None, *, model: Model, nodes: Nodes, n: int
+) -> Paid:
+    """The caller's features and weights; where none are given, the rewards and their indicators.
+
+    n: how many states the environment has.
+    """
+    if given is None:
+        phi, values, of_rewards = reward_indicators(model, nodes)
+        return Paid(
+            phi, values if weights is None else weights, of_rewards if names is None else names
+        )
+    if weights is None:
+        raise InvalidParameter("weights must be given with features of your own; give one for each")
+    return Paid(outcome_features(given, model, nodes, n), weights, names)
+
+
+def reward_indicators(model: Model, nodes: Nodes) -> tuple[Numbers, list[Fraction], list[str]]:
     """Features (S, A, k): the probability of each distinct reward; and the rewards as weights.
 
     Then w.phi(s, a) is exactly the expected reward. States that end or never come up have
@@ -41,9 +66,7 @@ def reward_indicators(
     return _expected(indicator, model, nodes, len(rewards)), rewards, names
 
 
-def outcome_features(
-    given: Any, model: Model, nodes: Sequence[Node | None], n_states: int
-) -> Numbers:
+def outcome_features(given: Any, model: Model, nodes: Nodes, n_states: int) -> Numbers:
     """The caller's features, (S, k) of states or (S, A, k) of outcomes; 0 where none comes up."""
     if not callable(given):
         return _from_array(given, nodes, n_states)
@@ -60,7 +83,7 @@ def outcome_features(
     return _expected(called, model, nodes, len(called(state, 0, actions[0][0])))
 
 
-def _of_states(given: Callable[[int], Any], nodes: Sequence[Node | None]) -> Numbers:
+def _of_states(given: Callable[[int], Any], nodes: Nodes) -> Numbers:
     """Shape (S, k): what the function says of each state."""
     states = {node[0]: None for node in nodes if node is not None}
     vectors = {state: _as_vector(given(state), f"features({state})") for state in states}
@@ -75,7 +98,7 @@ def _of_states(given: Callable[[int], Any], nodes: Sequence[Node | None]) -> Num
 def _expected(
     vector_of: Callable[[int, int, Outcome], Vector],
     model: Model,
-    nodes: Sequence[Node | None],
+    nodes: Nodes,
     width: int,
 ) -> Numbers:
     """Shape (S, A, k): the expectation of the vector over the outcomes of each action."""
@@ -94,7 +117,7 @@ def _expected(
     return Numbers.of_fractions(values, (len(nodes), n_actions, width))
 
 
-def _from_array(given: Any, nodes: Sequence[Node | None], n_states: int) -> Numbers:
+def _from_array(given: Any, nodes: Nodes, n_states: int) -> Numbers:
     numbers = Numbers.read(given, "features")
     shape = numbers.floats.shape
     if len(shape) != 2 or shape[0] != n_states:

@@ -20,14 +20,14 @@ import numpy as np
 
 from didact.errors import InvalidInput, InvalidModel, InvalidParameter
 from didact.inputs import is_whole, shown
-from didact.mdp import MDP, Task, Transitions
+from didact.mdp import MDP, Task
 from didact.mdp.distributions import SUM_TOLERANCE
 from didact.mdp.observations import Observations, observation_text
 from didact.mdp.transitions import require_index
 from didact.numerics.exact import read_number
-from didact.worlds.gym.environments import describe, look_of, open_environment, require_table
+from didact.worlds.gym.environments import Notes, describe, look_of, open_environment, require_table
 from didact.worlds.gym.numbering import Node, by_observation
-from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
+from didact.worlds.gym.outcome_features import paid_features
 
 LARGEST_DENOMINATOR = 1000
 CLEANING_TOLERANCE = Fraction(1, 10**12)
@@ -84,38 +84,27 @@ def from_gymnasium(
     any lesson.
     """
     opened = open_environment(env_or_id, make_kwargs)
-    table = require_table(opened)
+    require_table(opened)
     notes = describe(opened)
-    is_uniform = isinstance(start, str) and start == "uniform"
-    starts = _read_start(opened, None if is_uniform else start, notes.n_states)
-    model, found = _explore(table, starts, notes.n_states, notes.n_actions)
-    if is_uniform:
-        starts = dict.fromkeys(sorted(model), Fraction(1, len(model)))
+    model, found, starts = _read_model(opened, start, notes)
     numbering = by_observation(found, notes.n_states)
     nodes = numbering.nodes
-    if features is None:
-        phi, values, of_rewards = reward_indicators(model, nodes)
-        feature_names = of_rewards if feature_names is None else feature_names
-        weights = values if weights is None else weights
-    elif weights is None:
-        raise InvalidParameter("weights must be given with features of your own; give one for each")
-    else:
-        phi = outcome_features(features, model, nodes, notes.n_states)
+    paid = paid_features(
+        features, weights, feature_names, model=model, nodes=nodes, n=notes.n_states
+    )
     mdp = MDP(
-        Transitions.from_rows(
-            numbering.rows(model, notes.n_actions), numbering.n_states, notes.n_actions
-        ),
-        phi,
+        numbering.transitions(model, notes.n_actions),
+        paid.features,
         discount,
         start=list(starts.items()),
         terminal=numbering.terminal,
         state_names=numbering.names(state_names, notes.names_of(nodes), range(notes.n_states)),
         action_names=notes.action_names if action_names is None else action_names,
-        feature_names=feature_names,
+        feature_names=paid.names,
     )
     return Task(
         mdp,
-        weights,
+        paid.weights,
         name=name or notes.name,
         layout=notes.layout_of(nodes),
         observations=_observations(look_of(env_or_id), nodes),
@@ -133,6 +122,18 @@ def _observations(look: Callable[[int], Any], nodes: Sequence[Node | None]) -> O
 def gymnasium_world(id: str = "FrozenLake-v1", discount: Any = 0.95, **options: Any) -> Task:
     """A Gymnasium environment with a P table, by its id; other parameters go to the environment."""
     return from_gymnasium(id, discount=discount, **options)
+
+
+def _read_model(
+    opened: Any, start: Any, notes: Notes
+) -> tuple[Model, set[Node], dict[int, Fraction]]:
+    """What any policy reaches, the nodes of it, and the shares of the states where it starts."""
+    is_uniform = isinstance(start, str) and start == "uniform"
+    starts = _read_start(opened, None if is_uniform else start, notes.n_states)
+    model, found = _explore(require_table(opened), starts, notes.n_states, notes.n_actions)
+    if is_uniform:
+        starts = dict.fromkeys(sorted(model), Fraction(1, len(model)))
+    return model, found, starts
 
 
 def _explore(

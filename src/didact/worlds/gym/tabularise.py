@@ -7,95 +7,19 @@ key leaves something out and the environment is refused. Time limits are no part
 
 from __future__ import annotations
 
-import copy
 import functools
-import logging
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import FAILURES, is_whole, reason_of, shown, whole_number
-from didact.mdp import MDP, Task, Transitions
-from didact.mdp.observations import Observations, observation_text
-from didact.numerics.exact import read_number
-from didact.worlds.gym.continuous import require_countable
-from didact.worlds.gym.environments import has_table, name_of, walkable
-from didact.worlds.gym.numbering import MOST_NUMBERS, Node, Numbering, as_found, by_observation
-from didact.worlds.gym.outcome_features import outcome_features, reward_indicators
-from didact.worlds.gym.tables import Model, Outcome, from_gymnasium
-
-LIMIT = 50_000
-"""States that a walk may find before it gives up."""
-SPARSE = 1000
-"""Where no space says how many numbers there are: so many, and ten for each that was found."""
-TOLD_EVERY = 10_000
-"""A line of progress each time so many states are found."""
-
-log = logging.getLogger("didact.worlds")
-
-
-@dataclass(frozen=True)
-class Step:
-    """What an action did: where it leads, the exact reward, and whether the episode ended."""
-
-    snapshot: Any
-    key: Hashable
-    reward: Fraction
-    ends: bool
-
-
-class Walker(Protocol):
-    """An environment that can be put back into any state it was in."""
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-
-    @property
-    def n_actions(self) -> int:
-        """A."""
-
-    def begin(self, seed: int) -> tuple[Any, Hashable]:
-        """A snapshot of the state after a reset, and its key."""
-
-    def step(self, snapshot: Any, action: int) -> Step:
-        """What an action does in a snapshot, which stays as it is."""
-
-    def seen(self, key: Hashable) -> str | None:
-        """What recordings hold of a state: its observation, or the key where one was given."""
-
-
-@dataclass(frozen=True)
-class Walk:
-    """Everything that was found: outcomes by number, nodes, the key of each number, the starts.
-
-    seen: what recordings hold of each number, as a text. keep: how many numbers there are, where
-    they are the environment's own and stay; else None.
-    """
-
-    model: Model
-    nodes: list[Node]
-    keys: Sequence[Hashable]
-    starts: dict[int, Fraction]
-    seen: Sequence[str | None]
-    keep: int | None = None
-
-    @property
-    def numbering(self) -> Numbering:
-        """The state of each node."""
-        return as_found(self.nodes) if self.keep is None else by_observation(self.nodes, self.keep)
-
-    def observations(self) -> Observations | None:
-        """What recordings hold of each state; None where that is its number."""
-        nodes = self.numbering.nodes
-        if self.keep == len(nodes):
-            return None
-        return Observations(tuple(None if n is None else self.seen[n[0]] for n in nodes))
+from didact.errors import InvalidParameter
+from didact.inputs import shown
+from didact.mdp import MDP, Task
+from didact.worlds.gym.copies import CopyWalker
+from didact.worlds.gym.environments import has_table, walkable
+from didact.worlds.gym.outcome_features import paid_features
+from didact.worlds.gym.tables import from_gymnasium
+from didact.worlds.gym.walks import LIMIT, Walk, as_seeds, explore, in_own_numbers
 
 
 def from_environment(
@@ -145,7 +69,7 @@ def from_environment(
     if key is None and has_table(env):
         return from_gymnasium(env, name=name, **named)
     opened = walkable(env)
-    walker = _CopyWalker(opened, key)
+    walker = CopyWalker(opened, key)
     seeds = as_seeds(seed)
     if key is None:
         walker.require_countable(seeds[0])
@@ -154,107 +78,6 @@ def from_environment(
     return task_of(
         in_own_numbers(walk, space), n_actions=walker.n_actions, name=name or walker.name, **named
     )
-
-
-def in_own_numbers(walk: Walk, space: Any = None) -> Walk:
-    """The walk in the environment's own numbers, where its keys are whole numbers from 0.
-
-    space: the environment's, which says how many there are where it is Discrete.
-    """
-    numbers = [key for key in walk.keys if is_whole(key) and key >= 0]
-    if len(numbers) < len(walk.keys):
-        return walk
-    size, most = max(numbers) + 1, SPARSE + 10 * len(numbers)
-    if is_whole(n := getattr(space, "n", None)):
-        size, most = max(size, int(getattr(space, "start", 0)) + int(n)), MOST_NUMBERS
-    if size > min(most, MOST_NUMBERS):
-        return walk
-    own = dict(enumerate(numbers))
-    return replace(
-        walk,
-        model={
-            own[state]: [
-                [replace(o, successor=own[o.successor]) for o in outcomes] for outcomes in actions
-            ]
-            for state, actions in walk.model.items()
-        },
-        nodes=[(own[state], ends) for state, ends in walk.nodes],
-        keys=range(size),
-        starts={own[state]: share for state, share in walk.starts.items()},
-        seen=list(map(str, range(size))),
-        keep=size,
-    )
-
-
-def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Walk:
-    """All states that any actions reach from the resets, in the order of their discovery."""
-    most = whole_number(limit, "limit", 1)
-    numbers: dict[Hashable, int] = {}
-    found: dict[Node, None] = {}
-    waiting: deque[tuple[int, Any]] = deque()
-    second: dict[int, Any] = {}
-    model: Model = {}
-    starts: dict[int, Fraction] = {}
-
-    def arrive(snapshot: Any, key: Hashable, *, ends: bool) -> int:
-        number = numbers.setdefault(key, len(numbers))
-        node = (number, ends)
-        if node not in found:
-            found[node] = None
-            _require_within(walker, len(found), most)
-            if not ends:
-                waiting.append((number, snapshot))
-        elif not ends and number not in second:
-            second[number] = snapshot
-            if number in model:
-                _require_same(walker, number, snapshot, model[number], numbers)
-        return number
-
-    for seed in seeds:
-        number = arrive(*walker.begin(seed), ends=False)
-        starts[number] = starts.get(number, Fraction(0)) + Fraction(1, len(seeds))
-    while waiting:
-        number, snapshot = waiting.popleft()
-        steps = [walker.step(snapshot, action) for action in range(walker.n_actions)]
-        model[number] = [
-            [Outcome(Fraction(1), arrive(s.snapshot, s.key, ends=s.ends), s.reward, s.ends)]
-            for s in steps
-        ]
-        if second.get(number) is not None:
-            _require_same(walker, number, second[number], model[number], numbers)
-            second[number] = None
-    return Walk(model, sorted(found), list(numbers), starts, [walker.seen(k) for k in numbers])
-
-
-def _require_within(walker: Walker, n_states: int, limit: int) -> None:
-    if n_states > limit:
-        raise Unsupported(
-            f"{walker.name} has more than {limit} states, too many to tabularise; choose a smaller "
-            f"environment, a coarser key, or raise the limit (limit={2 * limit})"
-        )
-    if n_states % TOLD_EVERY == 0:
-        log.info("%s: %d states found, at most %d", walker.name, n_states, limit)
-
-
-def _require_same(
-    walker: Walker,
-    number: int,
-    snapshot: Any,
-    outcomes: list[list[Outcome]],
-    numbers: dict[Hashable, int],
-) -> None:
-    """A second way into a state must go on as the first did."""
-    for action, (expected,) in enumerate(outcomes):
-        step = walker.step(snapshot, action)
-        got = (numbers.get(step.key), step.reward, step.ends)
-        if got != (expected.successor, expected.reward, expected.ends):
-            what = "reward" if got[0] == expected.successor else "next state"
-            key = next(key for key, i in numbers.items() if i == number)
-            raise InvalidModel(
-                f"{walker.name}: two ways into the state {shown(key)} go on differently: action "
-                f"{action} has another {what}. The key must hold all that matters, and steps must "
-                "not depend on chance or on the time"
-            )
 
 
 def task_of(
@@ -273,32 +96,21 @@ def task_of(
 ) -> Task:
     """The task that a walk has found."""
     numbering = walk.numbering
-    nodes = numbering.nodes
-    if features is None:
-        phi, values, of_rewards = reward_indicators(walk.model, nodes)
-        feature_names = of_rewards if feature_names is None else feature_names
-        weights = values if weights is None else weights
-    elif not callable(features):
-        raise InvalidParameter(
-            "features must be a function of a key, or of (key, action, next key, reward); "
-            f"it is {shown(features)}"
-        )
-    elif weights is None:
-        raise InvalidParameter("weights must be given with features of your own; give one for each")
-    else:
-        by_key = _by_key(features, walk.keys)
-        phi = outcome_features(by_key, walk.model, nodes, len(walk.keys))
+    by_key = None if features is None else _by_key(features, walk.keys)
+    paid = paid_features(
+        by_key, weights, feature_names, model=walk.model, nodes=numbering.nodes, n=len(walk.keys)
+    )
     mdp = MDP(
-        Transitions.from_rows(numbering.rows(walk.model, n_actions), len(nodes), n_actions),
-        phi,
+        numbering.transitions(walk.model, n_actions),
+        paid.features,
         discount,
         start=[(numbering.number[s, False], p) for s, p in _starts(walk, start).items()],
         terminal=numbering.terminal,
         state_names=numbering.names(state_names, _state_names(walk, state_name), walk.keys),
         action_names=action_names or [f"action {i}" for i in range(n_actions)],
-        feature_names=feature_names,
+        feature_names=paid.names,
     )
-    return Task(mdp, weights, name=name, observations=walk.observations())
+    return Task(mdp, paid.weights, name=name, observations=walk.observations())
 
 
 def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
@@ -322,8 +134,13 @@ def _state_names(walk: Walk, state_name: Callable[[Any], str]) -> list[str]:
     ]
 
 
-def _by_key(features: Callable[..., Any], keys: Sequence[Hashable]) -> Callable[..., Any]:
+def _by_key(features: Any, keys: Sequence[Hashable]) -> Callable[..., Any]:
     """The same function of state numbers; its signature still says how many arguments it takes."""
+    if not callable(features):
+        raise InvalidParameter(
+            "features must be a function of a key, or of (key, action, next key, reward); "
+            f"it is {shown(features)}"
+        )
 
     @functools.wraps(features)
     def called(*given: Any) -> Any:
@@ -333,117 +150,3 @@ def _by_key(features: Callable[..., Any], keys: Sequence[Hashable]) -> Callable[
         return features(keys[state], action, keys[successor], reward)
 
     return called
-
-
-def as_seeds(seed: Any) -> list[int]:
-    """One seed or several, as whole numbers; texts such as '3' come from the command line."""
-    listed = list(seed) if isinstance(seed, list | tuple | range | np.ndarray) else [seed]
-    if not listed:
-        raise InvalidParameter("seed must be a whole number or several; there is none")
-    return [whole_number(_read_whole(entry), "seed", 0, 2**32 - 1) for entry in listed]
-
-
-def _read_whole(entry: Any) -> Any:
-    return int(entry) if isinstance(entry, str) and entry.isdecimal() else entry
-
-
-def require_discrete(env: Any) -> tuple[int, int]:
-    """The first action and how many there are."""
-    space = getattr(env, "action_space", None)
-    n, first = getattr(space, "n", None), getattr(space, "start", 0)
-    if not isinstance(n, int | np.integer) or not callable(getattr(env, "step", None)):
-        raise Unsupported(
-            f"{type(env).__name__} must have reset, step and a Discrete action_space to be walked "
-            f"through; its actions are {shown(space)}"
-        )
-    return int(first), int(n)
-
-
-def random_state(env: Any) -> Any:
-    """The state of the environment's own generator, to see whether a step drew from it."""
-    generator = getattr(getattr(env, "unwrapped", env), "_np_random", None)
-    return None if generator is None else generator.bit_generator.state
-
-
-def require_no_chance(name: str, before: Any, after: Any) -> None:
-    """Refuse steps that drew random numbers."""
-    if before != after:
-        raise Unsupported(
-            f"{name} draws random numbers in its steps, so a walk cannot know their probabilities; "
-            "give the environment a table P, or build an MDP by hand"
-        )
-
-
-class _CopyWalker:
-    """Any environment that can be copied; a snapshot is a copy."""
-
-    def __init__(self, env: Any, key: Callable[[Any], Hashable] | None):
-        if key is not None and not callable(key):
-            raise InvalidParameter(f"key must be a function of the environment; it is {shown(key)}")
-        self._env = env
-        self._key = key
-        self._first, self.n_actions = require_discrete(env)
-        self._seen: dict[Hashable, str | None] = {}
-        self.name = name_of(env)
-
-    def begin(self, seed: int) -> tuple[Any, Hashable]:
-        env = self._copied(self._env)
-        observation, _ = env.reset(seed=seed)
-        return env, self._key_of(env, observation)
-
-    def step(self, snapshot: Any, action: int) -> Step:
-        env = self._copied(snapshot)
-        before = random_state(env)
-        observation, reward, ends, _, _ = env.step(self._first + action)
-        require_no_chance(self.name, before, random_state(env))
-        text = str(reward) if isinstance(reward, np.floating) else reward
-        exact = read_number(text, f"{self.name}: reward of action {action}")
-        return Step(env, self._key_of(env, observation), exact, bool(ends))
-
-    def _copied(self, env: Any) -> Any:
-        kept = (getattr(env, n, None) for n in ("spec", "action_space", "observation_space"))
-        try:
-            return copy.deepcopy(env, {id(part): part for part in kept if part is not None})
-        except FAILURES as error:
-            raise Unsupported(
-                f"{self.name} cannot be copied, and the walk must come back to every state: "
-                f"{reason_of(error)}"
-            ) from None
-
-    def _key_of(self, env: Any, observation: Any) -> Hashable:
-        found = frozen(observation) if self._key is None else self._key(env)
-        try:
-            if found not in self._seen:
-                self._seen[found] = _told(observation if self._key is None else frozen(found))
-        except TypeError:
-            raise InvalidParameter(
-                f"{self.name}: a key must be hashable, as a number or a tuple; it is {shown(found)}"
-            ) from None
-        return found
-
-    def seen(self, key: Hashable) -> str | None:
-        return self._seen[key]
-
-    def require_countable(self, seed: int) -> None:
-        require_countable(self._env, self.name, seed, self._first, self.n_actions)
-
-
-def _told(value: Any) -> str | None:
-    """The text of what was observed; None where a file cannot hold it."""
-    try:
-        return observation_text(value)
-    except InvalidModel:
-        return None
-
-
-def frozen(value: Any) -> Any:
-    """Numbers, texts, arrays, and containers of them as hashable plain values."""
-    if isinstance(value, np.ndarray):
-        return frozen(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | tuple):
-        return tuple(frozen(entry) for entry in value)
-    if isinstance(value, dict):
-        return tuple((name, frozen(value[name])) for name in sorted(value))
-    return value
