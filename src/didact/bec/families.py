@@ -24,8 +24,8 @@ from didact.bec.linear import Row
 from didact.bec.parts import Mask, Part, home_statement, of_home, part_with, stacked
 from didact.bec.rows import Rows, Scope, feature_scales, rows_from_counts, scope_states
 from didact.errors import InvalidParameter
-from didact.inputs import choice, shown_name
-from didact.mdp import Demonstration, Family, Task, family_demonstrations
+from didact.inputs import choice, instance, shown_name
+from didact.mdp import Demonstration, Family, Task, as_task, family_demonstrations
 from didact.numerics.exact import Floats
 from didact.planning import Plan, exact_successor_features, float_successor_features, solve
 from didact.planning.solve import Arithmetic
@@ -131,6 +131,15 @@ class FamilyClass:
 
 Known = EquivalenceClass | FamilyClass
 """The class of a task or of a family."""
+
+
+def require_class(task: Task | Family, known: Any) -> None:
+    """A task or a family, and a class of its kind where one is given."""
+    if not isinstance(task, Family):
+        as_task(task)
+    if known is not None:
+        kind = FamilyClass if isinstance(task, Family) else EquivalenceClass
+        instance(known, kind, "known", "the result of equivalence_class")
 
 
 @overload

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import FamilyClass, Known, equivalence_class
+from didact.bec.families import Known, equivalence_class, require_class
 from didact.bec.rows import Scope
-from didact.inputs import counted, instance
-from didact.mdp import Family, Task, as_task, family_demonstrations, given_demonstrations
+from didact.inputs import counted
+from didact.mdp import Demonstration, Family, Task, family_demonstrations, given_demonstrations
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
@@ -115,16 +114,9 @@ def check(
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    is_family = isinstance(task, Family)
-    shown = (
-        family_demonstrations(demonstrations, task)
-        if isinstance(task, Family)
-        else given_demonstrations(demonstrations, as_task(task))
-    )
-    if known is not None:
-        kind = FamilyClass if is_family else EquivalenceClass
-        instance(known, kind, "known", "the result of equivalence_class")
-    else:
+    require_class(task, known)
+    shown = _shown(task, demonstrations)
+    if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     wrong, segments = wrong_steps(known, shown), right_segments(known, shown)
     right = tuple(segment.shown for segment in segments)
@@ -150,3 +142,10 @@ def check(
         proof=None if found.proof is None else found.proof.document,
         n_close_calls=known.n_close_calls,
     )
+
+
+def _shown(task: Task | Family, demonstrations: Any) -> tuple[Demonstration, ...]:
+    """What is given, as demonstrations of the task, or of the members of the family."""
+    if isinstance(task, Family):
+        return family_demonstrations(demonstrations, task)
+    return given_demonstrations(demonstrations, task)

@@ -8,36 +8,29 @@ after it are candidates of their own (see `segments`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
 from typing import Any
 
 from didact.bec.classes import (
     EquivalenceClass,
-    demonstration_class,
-    demonstration_rows,
     equivalence_class,
 )
+from didact.bec.families import require_class
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, shown, shown_name, whole_number
-from didact.mdp import Demonstration, Task, as_task, given_demonstrations
+from didact.mdp import Demonstration, Task, given_demonstrations
 from didact.mdp.naming import state_words
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
-from didact.random import as_generator
 from didact.teaching.check import Verdict, check
 from didact.teaching.contradictions import Contradiction, contradictions
-from didact.teaching.covers.candidates import MOST_PAIRS, Candidates
 from didact.teaching.covers.coverage import Coverage
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Problem
 from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
-from didact.teaching.methods.exact import exact_minimum
-from didact.teaching.methods.scot import greedy_picks
+from didact.teaching.methods.recorded import picked_segments, problem_of_segments
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 
 METHODS = ("greedy", "exact")
@@ -190,30 +183,24 @@ def select(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    recorded = given_demonstrations(demonstrations, as_task(task))
+    require_class(task, known)
+    recorded = given_demonstrations(demonstrations, task)
     numbers = _as_numbers(episodes, len(recorded))
     choice(method, "method", METHODS)
     choice(cost, "cost", ("demonstrations", "pairs"))
     most = None if budget is None else whole_number(budget, "budget", 1)
-    if known is None:
-        known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    known = known or equivalence_class(task, scope=scope, arithmetic=arithmetic)
     _require_in_scope(known, recorded, numbers)
     segments = right_segments(known, recorded, numbers)
-    usable = [segment.shown for segment in segments]
-    problem = _problem(known, usable, cost, most)
-    picked, adding = _picked(problem, usable, method)
+    problem = problem_of_segments(known, segments, cost, most)
+    picked, adding = picked_segments(problem, segments, method)
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
-    names = [segment.demonstration for segment in segments]
-    used = {names[place] for place in (*picked, *adding)}
-    shown_ones = tuple(usable[place] for place in picked)
+    shown_ones = tuple(segments[place].shown for place in picked)
     wrong = wrong_steps(known, recorded, numbers)
     return Selection(
         task_name=task.name,
         n_episodes=len(recorded),
-        chosen=tuple(names[place] for place in picked),
         gains=coverage.gains,
-        left_out=tuple(dict.fromkeys(names[place] for place in adding)),
-        redundant=tuple(dict.fromkeys(name for name in names if name not in used)),
         contradicting=contradictions(wrong, recorded, numbers),
         missing=_missing(problem, coverage.covered),
         n_covered=coverage.covered.bit_count(),
@@ -222,7 +209,21 @@ def select(
         demonstrations=shown_ones,
         segments=tuple(segments[place] for place in picked),
         wrong=wrong,
+        **_fates(segments, picked, adding),
     )
+
+
+def _fates(
+    segments: Sequence[Segment], picked: Sequence[int], adding: Sequence[int]
+) -> dict[str, tuple[int, ...]]:
+    """The episodes that are chosen, left out, and redundant, by their numbers."""
+    names = [segment.demonstration for segment in segments]
+    used = {names[place] for place in (*picked, *adding)}
+    return {
+        "chosen": tuple(names[place] for place in picked),
+        "left_out": tuple(dict.fromkeys(names[place] for place in adding)),
+        "redundant": tuple(dict.fromkeys(name for name in names if name not in used)),
+    }
 
 
 def _as_numbers(episodes: Sequence[int] | None, n: int) -> list[int]:
@@ -247,81 +248,6 @@ def _require_in_scope(
                     f"{state_words(known.task, state)} cannot be reached from the start. "
                     "Use scope='all'"
                 )
-
-
-def _problem(
-    known: EquivalenceClass, usable: Sequence[Demonstration], cost: str, budget: int | None
-) -> Problem:
-    """The cover problem whose candidates are the episodes, each pair of one counted once."""
-    n_actions = known.task.mdp.n_actions
-    lines = [sorted({s * n_actions + a for s, a in demonstration}) for demonstration in usable]
-    width = max(map(len, lines), default=1)
-    if len(lines) * width > MOST_PAIRS:
-        raise InvalidParameter(
-            f"{len(lines)} episodes of up to {width} different pairs are more than {MOST_PAIRS} "
-            "pairs; give fewer episodes"
-        )
-    costs = [1 if cost == "demonstrations" else len(d) for d in usable]
-    candidates = Candidates.of(lines, n_actions, width)
-    return Problem(cover_elements(known), candidates, costs, budget)
-
-
-def _picked(
-    problem: Problem, recorded: Sequence[Demonstration], method: str
-) -> tuple[list[int], list[int]]:
-    """The candidates to show, and those that would still add something.
-
-    First a cover of the facets; where some stay open, then whatever narrows the rest most.
-    """
-    if method == "greedy":
-        picked = list(greedy_picks(problem, problem.budget))
-    else:
-        picked = list(_cheapest(problem, recorded))
-    if problem.covered_by(picked) == problem.everything:
-        return picked, []
-    offsets, members = problem.stated
-    says = [set(members[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
-    stated = set().union(*(says[number] for number in picked))
-    open_rows = set().union(*says)
-    while True:
-        open_rows = _not_following(problem, stated, open_rows)
-        adding = [number for number in range(len(says)) if says[number] & open_rows]
-        if not adding or len(picked) == problem.budget:
-            return picked, adding
-        best = max(adding, key=lambda n: (len(says[n] & open_rows) / problem.costs[n], -n))
-        picked.append(best)
-        stated |= says[best]
-
-
-def _cheapest(problem: Problem, recorded: Sequence[Demonstration]) -> tuple[int, ...]:
-    """The cheapest candidates that together imply all that was recorded, proved.
-
-    Where the recorded do not pin the class down, that is a cover of the class of their own: its
-    facets and equalities are all that they imply. Those that cover the task's facets come first.
-    Beyond the budget it is what covers most of the task's.
-    """
-    if problem.covered_by(problem.masks) == problem.everything:
-        return exact_minimum(problem, as_generator(0, "select")).numbers
-    known, shown_ones = problem.known, tuple(recorded)
-    own = replace(
-        known,
-        rows=demonstration_rows(known, shown_ones),
-        cone=demonstration_class(known, shown_ones),
-    )
-    whole = replace(problem, elements=cover_elements(own), budget=None)
-    chosen = exact_minimum(whole, as_generator(0, "select")).numbers
-    if problem.budget is not None and len(chosen) > problem.budget:
-        return exact_minimum(problem, as_generator(0, "select")).numbers
-    masks = {number: problem.masks.get(number, 0) for number in chosen}
-    prices = dict.fromkeys(masks, 1)
-    first = greedy_cover(masks, prices, problem.n_elements, closure=problem.closure).picks
-    return (*first, *(number for number in chosen if number not in first))
-
-
-def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:
-    """The rows that are no consequence of the stated ones."""
-    given = sorted(stated)
-    return {row for row in rows - stated if not problem.follows(given, row)}
 
 
 def _missing(problem: Problem, covered: int) -> tuple[Missing, ...]:

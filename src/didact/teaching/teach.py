@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import FamilyClass, Known, equivalence_class
+from didact.bec.families import FamilyClass, Known, equivalence_class, require_class
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
-from didact.inputs import flag, instance, is_whole, plain, whole_number
-from didact.mdp import Demonstration, Family, Task, as_task
+from didact.inputs import flag, is_whole, plain, whole_number
+from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import write_number
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
@@ -94,7 +93,7 @@ def teach(
     n: how many are drawn, with replacement; 20 by default.
     """
     flag(closed, "closed")
-    _require_class(task, known)
+    require_class(task, known)
     find_teacher(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)
     if horizon is not None:
@@ -115,15 +114,6 @@ def teach(
     settings = _settings(problem, cost=cost, seed=seed, offers=given, **chosen)
     settings |= _of_family(task, surcharges)
     return _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
-
-
-def _require_class(task: Task | Family, known: Any) -> None:
-    """The task or family, and its class where that is given."""
-    if not isinstance(task, Family):
-        as_task(task)
-    if known is not None:
-        kind = FamilyClass if isinstance(task, Family) else EquivalenceClass
-        instance(known, kind, "known", "the result of equivalence_class")
 
 
 def _surcharges(task: Task | Family, given: Any) -> dict[int, Fraction]:
