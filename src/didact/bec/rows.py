@@ -21,8 +21,8 @@ from didact.bec.linear import Row, primitive, unit_floats
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Demonstration
-from didact.mdp.idle import idle_states
 from didact.mdp.naming import pair_words, step_words
+from didact.mdp.idle import deciding_states
 from didact.numerics.exact import Floats
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -76,7 +76,7 @@ class Rows:
         if self.scales is None:
             return self.normals
         rows = self.normals / self.scales
-        return np.asarray(rows / _lengths(rows)[:, None])
+        return _unit(rows)
 
     def balanced_weights(self, weights: Floats) -> Floats:
         """The weights that say of balanced rows what these say of normals."""
@@ -134,7 +134,7 @@ def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
     """Which states' rows count: reachable under any policy, or all; never terminal or idle ones."""
     if choice(scope, "scope", get_args(Scope)) == "reachable":
         return reachable_states(mdp) & ~mdp.terminal
-    return ~mdp.terminal & ~idle_states(mdp)
+    return deciding_states(mdp)
 
 
 def rows_from_counts(
@@ -192,9 +192,7 @@ def _float_rows(
     """Differences that the error bound cannot tell from zero are zero rows.
 
     An action that is not shown is worse, so its row is not zero: if it looks so, it is lost. So is
-    a difference that is no rounding beside the longest row and beside the counts, but within the
-    bound on its own errors; and one that is within the bounds of all features together, but not
-    within that of each.
+    a difference within the bound on its own errors that does not look like nothing.
     """
     states, actions, others = statements.T
     pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
@@ -213,17 +211,14 @@ def _float_rows(
     number[firm] = labels
     distinct = units[first]
     units -= distinct[labels]
-    normals = distinct if scales is None else distinct * scales
     worse = ~shown[states, others]
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
     sizes = np.abs(pairs).max(axis=0, initial=0.0) / (1.0 if scales is None else scales)
-    is_rounding = (np.abs(raw) <= ROUNDING * sizes).all(axis=1)
-    differs = (length > SHORTEST * longest) & ~is_rounding
-    differs |= (np.abs(raw) > 1.001 * doubts).any(axis=1)
+    differs = _differs(raw, sizes, doubts, is_long=length > SHORTEST * longest)
     lost = (number < 0) & (worse | differs)
     return Rows(
-        normals if scales is None else normals / _lengths(normals)[:, None],
+        distinct if scales is None else _unit(distinct * scales),
         None,
         statements,
         number,
@@ -235,8 +230,25 @@ def _float_rows(
     )
 
 
+def _differs(
+    raw: Floats, sizes: Floats, doubts: Floats, *, is_long: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which differences do not look like nothing.
+
+    They are no rounding beside the longest row and beside the counts; or within the bounds of all
+    features together, but not within that of each.
+    """
+    is_rounding = (np.abs(raw) <= ROUNDING * sizes).all(axis=1)
+    beyond = (np.abs(raw) > 1.001 * doubts).any(axis=1)
+    return np.asarray((is_long & ~is_rounding) | beyond)
+
+
 def _lengths(rows: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+
+def _unit(rows: Floats) -> Floats:
+    return np.asarray(rows / _lengths(rows)[:, None])
 
 
 def demonstrated_pairs(

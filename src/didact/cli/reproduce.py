@@ -80,9 +80,7 @@ def command(
         )
     except KeyboardInterrupt:
         bar.close()
-        last = bar.last
-        kept = "" if last is None else f": {last.study} has {last.done} of {last.total} trials"
-        printing.print_note(f"interrupted{kept}; the same command goes on from there")
+        printing.print_note(bar.interrupted())
         return INTERRUPTED
     finally:
         bar.close()
@@ -169,6 +167,12 @@ class _Bar:
         self._bar.update(
             self._task, description=printing.printable(in_words(progress)), completed=done
         )
+
+    def interrupted(self) -> str:
+        """How far the study was, and how to go on."""
+        last = self.last
+        kept = "" if last is None else f": {last.study} has {last.done} of {last.total} trials"
+        return f"interrupted{kept}; the same command goes on from there"
 
     def close(self) -> None:
         """Take the bar away."""

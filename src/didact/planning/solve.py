@@ -215,23 +215,33 @@ def _settled(
     while True:
         solved = evaluate_exactly(model, policy, paid, roots)
         values = [None if v is None else v[0] for v in solved]
-        switched = False
-        optimal = candidates.copy()
-        exact_q: dict[tuple[int, int], Any] = {}
-        for state, actions in enumerate(choices):
-            if len(actions) < least:
-                continue
-            q = [_action_value(model, rewards, values, state, a) for a in actions]
-            best = max(q)
-            exact_q.update({(state, a): v for a, v in zip(actions, q, strict=True)})
-            if best > values[state]:
-                policy[state] = [actions[q.index(best)]]
-                switched = True
-            for action, value in zip(actions, q, strict=True):
-                optimal[state, action] = value == best
-        if not switched:
-            break
-    return _exact_plan(mdp, found, optimal, values, exact_q, n_close)
+        exact_q = {
+            (state, a): _action_value(model, rewards, values, state, a)
+            for state, actions in enumerate(choices)
+            if len(actions) >= least
+            for a in actions
+        }
+        optimal, better = _compared(exact_q, values, candidates)
+        if not better:
+            return _exact_plan(mdp, found, optimal, values, exact_q, n_close)
+        policy = [[better[s]] if s in better else actions for s, actions in enumerate(policy)]
+
+
+def _compared(
+    exact_q: dict[tuple[int, int], Any], values: list[Any], candidates: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], dict[int, int]]:
+    """The candidates that are best by their exact values, and for each state that can be improved
+    the first action that is best there."""
+    best: dict[int, Any] = {}
+    for (state, _), value in exact_q.items():
+        if state not in best or value > best[state]:
+            best[state] = value
+    optimal, better = candidates.copy(), dict[int, int]()
+    for (state, action), value in exact_q.items():
+        optimal[state, action] = value == best[state]
+        if value == best[state] and value > values[state]:
+            better.setdefault(state, action)
+    return optimal, better
 
 
 def _action_value(
