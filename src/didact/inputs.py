@@ -157,7 +157,7 @@ def instance(value: Any, kind: type[Kind], place: str, remedy: str = "") -> Kind
     """The value, which must be of this kind."""
     if isinstance(value, kind):
         return value
-    article = "an" if kind.__name__[0] in "AEIOUM" else "a"
+    article = "an" if kind.__name__[0] in "AEIOU" or kind.__name__ == "MDP" else "a"
     advice = f", {remedy}" if remedy else ""
     raise InvalidParameter(
         f"{place} must be {article} {kind.__name__}{advice}; it is {shown(value)}"

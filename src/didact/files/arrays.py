@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidFile
-from didact.files.reading import MOST_BYTES, Name, open_file, reason_of, shown_path
+from didact.files.reading import MOST_BYTES, Name, open_file, shown_path, system_reason
 
 MOST_ENTRIES = 50_000_000
 """An array has at most so many entries; no task has more states times actions."""
@@ -40,7 +40,7 @@ def read_array(path: Name) -> NDArray[Any]:
         except InvalidFile as error:
             raise InvalidFile(f"{place}: {error}") from None
         except OSError as error:
-            raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
+            raise InvalidFile(f"{place}: cannot be read: {system_reason(error)}") from None
         except DAMAGED:
             raise InvalidFile(
                 f"{place}: cannot be read: it is no array that NumPy saved, or not whole"

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from didact.errors import InvalidParameter, Unsupported
+from didact.files.reading import shown_path
 from didact.inputs import FAILURES, reason_of
 
 
@@ -33,5 +34,7 @@ def named_object(text: str, place: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except FAILURES as error:
-        raise InvalidParameter(f"{place} {text} cannot be loaded: {reason_of(error)}") from None
+        raise InvalidParameter(
+            f"{place} {shown_path(text)} cannot be loaded: {reason_of(error)}"
+        ) from None
     return found

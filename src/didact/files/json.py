@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile
-from didact.files.reading import read_text, reason_of, shown_path
+from didact.files.pipes import write_to_pipe
+from didact.files.reading import read_text, shown_path, system_reason
 from didact.inputs import shown
 from didact.numerics.exact import MAX_DIGITS
 
@@ -132,30 +133,32 @@ def require_writable(path: str | os.PathLike[str]) -> None:
             os.lstat(target)  # a name that is too long is refused here
         if os.path.isdir(target):
             raise InvalidFile(f"{place}: cannot be written: it is a directory")
-        if not os.path.exists(target) or os.path.isfile(target):
+        if not os.path.exists(path) or os.path.isfile(path):
             with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), prefix=".didact-"):
                 pass
     except InvalidFile:
         raise
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{place}: cannot be written: {reason_of(error)}") from None
+        raise InvalidFile(f"{place}: cannot be written: {system_reason(error)}") from None
 
 
 def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part.
 
-    A link is followed, an old file keeps its permissions, and a pipe is simply written to.
+    A link is followed, an old file keeps its permissions, and a pipe that somebody reads, or a
+    device, is simply written to.
     """
     place = shown_path(path)
     try:
         target = os.path.realpath(path)
         if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "wb") as pipe:
-                pipe.write(content)
+            write_to_pipe(content, path)
         else:
             _replace(target, content)
+    except InvalidFile:
+        raise
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{place}: cannot be written: {reason_of(error)}") from None
+        raise InvalidFile(f"{place}: cannot be written: {system_reason(error)}") from None
 
 
 def _replace(target: str, content: bytes) -> None:

@@ -42,7 +42,7 @@ def shown_path(path: Name) -> str:
     return text if len(text) <= LONGEST_PATH else f"{text[:100]}...{text[103 - LONGEST_PATH :]}"
 
 
-def reason_of(error: Exception) -> str:
+def system_reason(error: Exception) -> str:
     """What the system says was wrong, without the name of the file."""
     return str(getattr(error, "strerror", None) or error)
 
@@ -53,7 +53,7 @@ def open_file(path: Name, *, pipes: bool = False) -> BinaryIO:
     try:
         file = open(path, "rb", opener=without_waiting)  # noqa: SIM115 (the caller closes it)
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
+        raise InvalidFile(f"{place}: cannot be read: {system_reason(error)}") from None
     try:
         _require_readable(file, place, pipes)
     except BaseException:
@@ -142,7 +142,7 @@ def _taken(read: Callable[[int], bytes], n_bytes: int, path: Name) -> bytes:
     try:
         part = read(n_bytes)
     except OSError as error:
-        raise InvalidFile(f"{shown_path(path)}: cannot be read: {reason_of(error)}") from None
+        raise InvalidFile(f"{shown_path(path)}: cannot be read: {system_reason(error)}") from None
     if b"\0" in part:
         raise _binary(path)
     return part
