@@ -23,6 +23,8 @@ from didact.mdp.observations import (
 SAME = [
     [3, np.int64(3), np.array(3), 3.0, np.float32(3), Decimal(3), np.uint8(3)],
     [(1, 2), [1, 2], np.array([1, 2]), np.array([1.0, 2.0]), (np.int64(1), 2)],
+    [0, -0.0, Decimal("1e-99999999"), Decimal("-1e-400")],
+    [7, Decimal("6.99999999999999999999999")],
     [0.5, np.float32(0.5), Decimal("0.5"), np.array(0.5)],
     [True, 1, np.bool_(True)],
     [{"b": (1,), "a": "x"}, {"a": "x", "b": np.array([1])}],
@@ -40,7 +42,10 @@ def test_what_compares_equal_has_one_text(values):
     assert text not in others - {"1"}
 
 
-@pytest.mark.parametrize("value", [None, object(), b"x", float("nan"), {1, 2}, [None], 1j])
+@pytest.mark.parametrize(
+    "value",
+    [None, object(), b"x", float("nan"), {1, 2}, [None], 1j, float("inf"), Decimal("1e99999999")],
+)
 def test_what_a_file_cannot_hold_is_refused(value):
     with pytest.raises(InvalidModel, match="observation must be numbers or texts"):
         observation_text(value)

@@ -9,6 +9,7 @@ whole: only states that its steps can have led through are left.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -42,12 +43,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool | int):
         return int(value)
     if isinstance(value, float | Decimal):
-        return int(value) if value == int(value) else float(value)
+        return _number(value)
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, Mapping):
         return {str(name): _plain(value[name]) for name in sorted(value, key=str)}
     raise TypeError
+
+
+def _number(value: float | Decimal) -> int | float:
+    """A whole number where it is one, or so near to one that no float tells them apart."""
+    nearest = float(value)
+    if not math.isfinite(nearest):
+        raise ValueError
+    if value == int(value):
+        return int(value)
+    return int(nearest) if nearest == int(nearest) else nearest
 
 
 def observation_of(text: str) -> Any:

@@ -13,6 +13,7 @@ from didact.mdp.exchange.formats import format_of_name, load_recording, save_rec
 from didact.mdp.exchange.recordings import Recording
 from didact.mdp.exchange.steps import steps_of
 from didact.mdp.files import task_document
+from didact.mdp.observations import Watched
 from didact.planning import rollout
 from didact.teaching import teach
 from didact.worlds import make
@@ -230,3 +231,50 @@ def test_states_of_another_numbering_are_renumbered():
     assert not own.foreign
     with pytest.raises(InvalidFile, match="episode 0, step 1: six-cell has no state 40"):
         foreign.of_task(task, {50: 5})
+
+
+SCALARS = st.one_of(
+    st.integers(-5, 50), st.booleans(), st.text(max_size=4), st.floats(allow_nan=False, width=32)
+).filter(lambda value: value not in (float("inf"), float("-inf")))
+OBSERVATIONS = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(OBSERVATIONS, st.integers(0, 5)), min_size=1, max_size=4),
+    foreign=st.booleans(),
+)
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl"])
+def test_whatever_was_observed_reads_back_equal(name, pairs, foreign, tmp_path_factory):
+    seen = Watched.of(pairs)
+    path = tmp_path_factory.mktemp("observed") / name
+    save_recording(Recording((seen,), foreign=foreign), path)
+    (back,) = load_recording(path).demonstrations
+    assert back == seen or back.pairs == tuple(seen.numbers())
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (([[(0, 1)]], make("six-cell")), "episodes must be a list of whole numbers; it is Task"),
+        ((make("six-cell"), [[(0, 1)]]), "demonstrations must be a list of demonstrations; it is"),
+        ((None,), "demonstrations must be a list of demonstrations; it is None"),
+        (("abc",), "demonstrations must be a list of demonstrations; it is 'abc'"),
+        (([5],), r"a demonstration must be \[state, action\] pairs; it is 5"),
+        (([[(0, 1)]], 7), "episodes must be a list of whole numbers; it is 7"),
+        (([[(0, 1)]], ["a"]), r"episodes\[0\] must be a whole number from 0; it is 'a'"),
+        (([[(0, 1)]], (), 5), "task must be a Task, given by its name; it is 5"),
+        (([[(0, 1)]], (), None, 3), "lesson must be a Mapping, given by its name; it is 3"),
+        (([[(0, 1)]], (), None, None, "x"), "foreign must be True or False; it is 'x'"),
+        (([[(0, 1)]], (), None, None, True, 4), "environment must be an Environment"),
+    ],
+)
+def test_arguments_in_the_wrong_place_are_told_in_one_line(given, words):
+    with pytest.raises(InvalidInput, match=words):
+        Recording(*given)

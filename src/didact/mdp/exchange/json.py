@@ -23,7 +23,7 @@ def read_json_recording(path: Path) -> Recording:
     try:
         task = given.get("task")
         return Recording(
-            tuple(_read_demonstrations(given.get("demonstrations"))),
+            tuple(_read_demonstrations(given.get("demonstrations"), isinstance(task, dict))),
             tuple(_read_episodes(given.get("episodes"))),
             task_from_document(task) if isinstance(task, dict) else None,
             plain_numbers(given) if given.get("format") == LESSON_FORMAT else None,
@@ -33,7 +33,7 @@ def read_json_recording(path: Path) -> Recording:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
-def _read_demonstrations(given: Any) -> list[Demonstration | Watched]:
+def _read_demonstrations(given: Any, has_task: bool) -> list[Demonstration | Watched]:
     if not isinstance(given, list):
         raise InvalidFile(
             "must hold a list of demonstrations, each a list of [state, action] pairs, or an "
@@ -42,7 +42,7 @@ def _read_demonstrations(given: Any) -> list[Demonstration | Watched]:
     found = []
     for i, entry in enumerate(given):
         try:
-            found.append(read_pairs(entry))
+            found.append(read_pairs(entry, has_task=has_task))
         except InvalidInput as error:
             raise InvalidFile(f"demonstration {i + 1}: {error}") from None
     return found

@@ -41,7 +41,10 @@ def read_jsonlines(path: Path) -> Recording:
         if number == 1 and isinstance(value, dict) and "format" in value:
             begins = _header(value, place)
             continue
-        episode, demonstration = _episode(value, len(found), f"{place}: line {number}")
+        given = value if isinstance(value, dict) else {"pairs": value}
+        where, has_task = f"{place}: line {number}", begins.get("task") is not None
+        episode = _number_of(given, len(found), where)
+        demonstration = _shown_by(given, where, has_task=has_task)
         n_pairs += len(demonstration)
         require_size(n_pairs, place)
         found.append(demonstration)
@@ -77,13 +80,16 @@ def _header(value: dict[str, Any], place: str) -> dict[str, Any]:
     return value
 
 
-def _episode(value: Any, next_number: int, place: str) -> tuple[int, Demonstration | Watched]:
-    given = value if isinstance(value, dict) else {"pairs": value}
+def _number_of(given: dict[str, Any], next_number: int, place: str) -> int:
     episode = given.get("episode", next_number)
     if type(episode) is not int or episode < 0:
         raise InvalidFile(f"{place}: episode must be a whole number; it is {shown(episode)}")
+    return episode
+
+
+def _shown_by(given: dict[str, Any], place: str, *, has_task: bool) -> Demonstration | Watched:
     try:
-        return episode, read_pairs(given.get("pairs", ()))
+        return read_pairs(given.get("pairs", ()), has_task=has_task)
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
 

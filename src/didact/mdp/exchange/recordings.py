@@ -11,12 +11,13 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import plain_numbers
-from didact.inputs import shown
+from didact.inputs import entries, flag, instance, shown, whole_number
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.model import MDP
@@ -63,16 +64,33 @@ class Recording:
     __repr__ = short_repr
 
     def __post_init__(self) -> None:
-        shown_ones = tuple(self.demonstrations)
-        if self.task is not None:
+        self._require_kinds()
+        shown_ones = tuple(entries(self.demonstrations, "demonstrations", "demonstrations"))
+        object.__setattr__(self, "demonstrations", shown_ones)
+        if self.task is None:
+            shown_ones = tuple(map(_as_shown, shown_ones))
+        else:
             shown_ones = as_demonstrations(self.read_by(self.task), self.task)
         object.__setattr__(self, "demonstrations", shown_ones)
-        numbers = tuple(self.episodes) or tuple(range(len(shown_ones)))
+        listed = entries(self.episodes, "episodes", "whole numbers")
+        numbers = tuple(whole_number(n, f"episodes[{i}]", 0) for i, n in enumerate(listed))
+        numbers = numbers or tuple(range(len(shown_ones)))
         if len(numbers) != len(shown_ones) or len(set(numbers)) != len(numbers):
             raise InvalidParameter("episodes must have a number of its own for each demonstration")
         object.__setattr__(self, "episodes", numbers)
         if self.lesson is not None and not _is_of(self.lesson, shown_ones):
             object.__setattr__(self, "lesson", None)
+
+    def _require_kinds(self) -> None:
+        """Refuse what stands in another's place, as Recording(demonstrations, task) has it."""
+        flag(self.foreign, "foreign")
+        for value, kind, place in (
+            (self.task, Task, "task"),
+            (self.lesson, Mapping, "lesson"),
+            (self.environment, Environment, "environment"),
+        ):
+            if value is not None:
+                instance(value, kind, place, "given by its name")
 
     @property
     def n_pairs(self) -> int:
@@ -151,9 +169,22 @@ def document_of(demonstration: Demonstration | Watched) -> list[list[Any]]:
     return [list(pair) for pair in demonstration]
 
 
-def read_pairs(given: Any) -> Demonstration | Watched:
-    """An episode in a file, of whole numbers or of what was observed."""
-    if isinstance(given, list) and is_watched(given, None):
+def _as_shown(given: Any) -> Demonstration | Watched:
+    """A demonstration of states, or what was watched, where no task says what it means."""
+    return given if isinstance(given, Demonstration | Watched) else read_pairs(given)
+
+
+def read_pairs(given: Any, *, has_task: bool = False) -> Demonstration | Watched:
+    """An episode in a file, of whole numbers or of what was observed.
+
+    has_task: whether its task is known, whose states have numbers; else also texts and fractions
+        of numbers are observations.
+    """
+    if not isinstance(given, list | tuple):
+        return Demonstration(given)
+    pairs = [pair for pair in given if isinstance(pair, list | tuple) and len(pair) == 2]
+    told = any(isinstance(first, str | float | Decimal) for first, _ in pairs)
+    if (told and not has_task) or is_watched(given, None):
         return Watched.of(given)
     return Demonstration(given)
 
