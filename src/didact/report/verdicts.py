@@ -8,8 +8,8 @@ from typing import Any
 from didact.bec.rows import scope_states
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.mdp.idle import deciding_states
+from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Lesson, Verdict
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
