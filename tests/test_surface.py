@@ -42,6 +42,7 @@ PUBLIC = [
     "gridworld",
     "learn",
     "load_belief",
+    "load_exam",
     "load_family",
     "load_lesson",
     "load_recording",

@@ -61,6 +61,7 @@ _ROOM_OF = {
     "Exam": "didact.auditing",
     "audit": "didact.auditing",
     "exam": "didact.auditing",
+    "load_exam": "didact.auditing",
     "register_study": "didact.studies",
     "DidactError": "didact.errors",
     "InvalidInput": "didact.errors",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from didact.auditing import Exam as Exam
     from didact.auditing import audit as audit
     from didact.auditing import exam as exam
+    from didact.auditing import load_exam as load_exam
     from didact.bec import EquivalenceClass as EquivalenceClass
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class

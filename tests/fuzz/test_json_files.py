@@ -121,6 +121,26 @@ def family_lesson_reads_back(lesson: didact.Lesson, folder: Path) -> None:
     assert repr(lesson)
 
 
+def exam_files() -> list[Files]:
+    first, second, third = tasks()
+    family, _ = family_lessons()[0]
+    exams = [
+        *(didact.exam(first, ask=ask) for ask in ("comparisons", "actions", "preferences")),
+        didact.exam(second, arithmetic="float", scope="all"),
+        didact.exam(third),
+        didact.exam(family, ask="actions"),
+    ]
+    return [{FILE: text(exam.document())} for exam in exams]
+
+
+def exam_reads_back(exam: didact.Exam, folder: Path) -> None:
+    exam.save(folder.with_name("again.json"))
+    assert didact.load_exam(folder.with_name("again.json")).document() == exam.document()
+    right = exam.grade([question.key for question in exam.questions])
+    assert right.passed == exam.can_pass
+    assert repr(exam)
+
+
 def recording_files() -> list[Files]:
     plain = [[list(pair) for pair in d] for d in lessons()[0][1].demonstrations]
     with_task = {
@@ -271,6 +291,7 @@ TARGETS = {
         proof_is_true,
         refusals=(ProofError,),
     ),
+    "exam": Target(exam_files, FILE, didact.load_exam, exam_reads_back),
     "recording": Target(recording_files, FILE, load_recording, recording_reads_back, converted),
     "lines": Target(lines_files, "given.jsonl", load_recording, recording_reads_back, converted),
     "table": Target(

@@ -2,6 +2,7 @@
 
 from didact.auditing.audit import audit
 from didact.auditing.exam import Exam, exam
+from didact.auditing.exam_files import load_exam
 from didact.auditing.result import Audit, Situation
 
-__all__ = ["Audit", "Exam", "Situation", "audit", "exam"]
+__all__ = ["Audit", "Exam", "Situation", "audit", "exam", "load_exam"]
