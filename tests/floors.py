@@ -40,7 +40,7 @@ FLOORS = {
     "worlds": ({REST}, {"gym"}, {"registry"}, {"opening"}, {"members"}),
     "teaching": ({REST}, {"covers"}, {"closure", "witness"}, {"evidence", "gaps"}, {"methods"},
                  {"teachers"}, {"bounds", "check", "teach"}, {"contradictions", "way_out"},
-                 {"rank", "select"}),
+                 {"rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
     "studies": ({REST}, {"paper"}, {"registry"}),
     "report": ({REST}, {"terminal", "page"}, {"studies"}),

@@ -28,6 +28,7 @@ PUBLIC = [
     "Selection",
     "Task",
     "Transitions",
+    "Transfer",
     "Verdict",
     "ask",
     "audit",
@@ -65,6 +66,7 @@ PUBLIC = [
     "solve",
     "successor_features",
     "teach",
+    "transfer",
 ]
 HEAVY = ["numpy", "scipy", "numba", "flint", "gymnasium", "click", "rich"]
 

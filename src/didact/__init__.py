@@ -44,6 +44,7 @@ _ROOM_OF = {
     "Difficulty": "didact.teaching",
     "Lesson": "didact.teaching",
     "Selection": "didact.teaching",
+    "Transfer": "didact.teaching",
     "Verdict": "didact.teaching",
     "check": "didact.teaching",
     "load_lesson": "didact.teaching",
@@ -51,6 +52,7 @@ _ROOM_OF = {
     "select": "didact.teaching",
     "register_teacher": "didact.teaching",
     "teach": "didact.teaching",
+    "transfer": "didact.teaching",
     "learn": "didact.learners",
     "Belief": "didact.learners",
     "load_belief": "didact.learners",
@@ -111,6 +113,7 @@ if TYPE_CHECKING:
     from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Lesson as Lesson
     from didact.teaching import Selection as Selection
+    from didact.teaching import Transfer as Transfer
     from didact.teaching import Verdict as Verdict
     from didact.teaching import check as check
     from didact.teaching import load_lesson as load_lesson
@@ -118,6 +121,7 @@ if TYPE_CHECKING:
     from didact.teaching import register_teacher as register_teacher
     from didact.teaching import select as select
     from didact.teaching import teach as teach
+    from didact.teaching import transfer as transfer
     from didact.worlds import from_environment as from_environment
     from didact.worlds import from_gymnasium as from_gymnasium
     from didact.worlds import from_minigrid as from_minigrid

@@ -82,7 +82,7 @@ def test_an_unknown_world_or_parameter_is_one_line_with_the_nearest_spelling():
     with pytest.raises(InvalidParameter, match="needs the parameter 'rows'"):
         make("grid")
     with pytest.raises(InvalidParameter, match="a world must be a name"):
-        make(["six-cell"])
+        make(6)
 
 
 def test_tasks_travel_between_processes():

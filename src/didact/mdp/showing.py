@@ -20,6 +20,7 @@ SHOWN = {
     "lesson from a file": "didact.report.page.notebook:lesson_table",
     "verdict": "didact.report.page.notebook:verdict_fragment",
     "selection": "didact.report.page.notebook:selection_fragment",
+    "transfer": "didact.report.page.notebook:transfer_fragment",
     "difficulty": "didact.report.page.notebook:difficulty_fragment",
     "belief": "didact.report.page.belief:belief_in_notebook",
     "run": "didact.report.page.notebook:run_fragment",
@@ -30,6 +31,7 @@ SHOWN = {
     "plot of a lesson": "didact.plots:lesson",
     "plot of a selection": "didact.plots:coverage",
     "plot of a difficulty": "didact.plots:difficulty",
+    "plot of a transfer": "didact.plots:transfer",
     "plot of a belief": "didact.plots:posterior",
     "plot of a run": "didact.plots:curve",
 }

@@ -10,7 +10,18 @@ from didact.plots.cones import cone as cone
 from didact.plots.curves import curve as curve
 from didact.plots.lessons import coverage as coverage
 from didact.plots.lessons import lesson as lesson
+from didact.plots.transfers import transfer as transfer
 from didact.plots.worlds import plan as plan
 from didact.plots.worlds import world as world
 
-__all__ = ["cone", "coverage", "curve", "difficulty", "lesson", "plan", "posterior", "world"]
+__all__ = [
+    "cone",
+    "coverage",
+    "curve",
+    "difficulty",
+    "lesson",
+    "plan",
+    "posterior",
+    "transfer",
+    "world",
+]

@@ -8,6 +8,7 @@ from didact.teaching.rank import Difficulty, rank
 from didact.teaching.select import Selection, select
 from didact.teaching.teach import teach
 from didact.teaching.teachers import register_teacher, teachers
+from didact.teaching.transfer import Transfer, transfer
 
 __all__ = [
     "Difficulty",
@@ -15,6 +16,7 @@ __all__ = [
     "Picks",
     "Problem",
     "Selection",
+    "Transfer",
     "Verdict",
     "check",
     "load_lesson",
@@ -23,4 +25,5 @@ __all__ = [
     "select",
     "teach",
     "teachers",
+    "transfer",
 ]

@@ -127,13 +127,15 @@ def random_grid(
     terminals: int = 0,
     walls: Any = 0,
     seed: Seed = 0,
+    weights_seed: Seed = None,
 ) -> Task:
     """The paper's random grid: one of k features in each cell, random weights, every state a start.
 
     The weights are drawn first, uniform on the signed L1 unit sphere, then one uniform feature for
     each cell (not all need occur), then walls, then terminals: a seed names the same weights and
     colours whatever the other options. `walls` is a number of cells or a share of them; the free
-    cells stay connected. `terminals` is a number of cells.
+    cells stay connected. `terminals` is a number of cells. `weights_seed` takes the weights of
+    another seed, for worlds that share a reward.
     """
     rows, columns = as_sides(size)
     n_cells = rows * columns
@@ -146,6 +148,8 @@ def random_grid(
     slip = as_probability(slip, "slip")
     rng = as_generator(seed, "random-grid")
     weights = draw_unit_weights(n_features, rng)
+    if weights_seed is not None:
+        weights = draw_unit_weights(n_features, as_generator(weights_seed, "random-grid"))
     active = rng.integers(n_features, size=n_cells)
     free = draw_free_cells(rows, columns, walls, rng)
     n_states = int(free.sum())

@@ -20,8 +20,9 @@ from didact.planning import Evaluation, Plan
 from didact.report.page.svg import amount
 from didact.report.page.templates import render
 from didact.report.page.words import task_words
+from didact.report.transfers import transfer_curve_lines
 from didact.report.verdicts import between
-from didact.teaching import Difficulty, Lesson, Selection, Verdict
+from didact.teaching import Difficulty, Lesson, Selection, Transfer, Verdict
 
 MOST_ROWS = 20
 """Rows of a table; the others are counted."""
@@ -122,6 +123,14 @@ def selection_fragment(found: Selection) -> str:
     covered = f"{found.n_covered} of {counted(found.n_elements, 'constraint')} covered."
     columns = ("episode", "verdict", "new_constraints", "n_wrong")
     return result_fragment(title, [f"{teaches} {covered}"], found.to_records(), columns)
+
+
+def transfer_fragment(found: Transfer) -> str:
+    """What a lesson determines in unseen worlds."""
+    title = f"{found.n_determined} of {counted(len(found.worlds), 'unseen world')} determined"
+    lines = list(transfer_curve_lines(found))
+    open_ones = [row for row in found.to_records() if not row["determined"]]
+    return result_fragment(title, lines, open_ones, ("name", "loss", "words"))
 
 
 def difficulty_fragment(row: Difficulty) -> str:
