@@ -37,7 +37,7 @@ def test_the_dataset_alone_says_it_all(didact, dataset):
         f"random-grid 6x6, seed 2: {dataset + 5} episodes, 3 with wrong steps: {dataset} of them "
         "are enough."
     )
-    assert "  episode 0: " in answer.out
+    assert "  episode 1: " in answer.out
     assert "  wrong steps (3), left out:" in answer.out
     assert " is not optimal, " in answer.out
     assert "still missing" not in answer.out
@@ -95,7 +95,7 @@ def test_parts_of_one_long_episode_are_written_as_demonstrations(didact, tmp_pat
     lines = didact("select", "walk.jsonl").out.splitlines()
     assert lines[0].startswith("random-grid 6x6, seed 2: 1 episode, 1 with wrong steps: ")
     assert f"{len(parts)} of their right segments" in lines[0]
-    assert f"  episode 0, step{'s' if parts[0][1] - parts[0][0] > 1 else ''} " in lines[1]
+    assert f"  episode 1, step{'s' if parts[0][1] - parts[0][0] > 1 else ''} " in lines[1]
     assert any(line.strip().endswith("more wrong steps)") for line in lines)
 
 

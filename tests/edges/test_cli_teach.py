@@ -393,3 +393,19 @@ def test_every_world_can_be_taught_from_the_command_line(didact, tmp_path):
         checked = didact("check", name, path, "--proof")
         assert checked.code == answer.code
         assert checked.verdict.endswith("Proof verified.")
+
+
+def test_the_way_out_is_told_to_machines_too_and_by_check(didact, tmp_path):
+    answer = didact("teach", "FrozenLake-v1", "--json")
+    told = json.loads(answer.out)
+    assert (answer.code, told["status"]) == (3, "partial")
+    assert told["way_out"] == {"starts": [0, 3], "added": [3], "n_demonstrations": 1}
+    assert "way_out" not in json.loads(didact("teach", "six-cell", "--json").out)
+    path = tmp_path / "lesson.json"
+    path.write_text(answer.out)
+    document = json.loads(didact("check", "FrozenLake-v1", path, "--json").out)
+    assert document["way_out"] == {"starts": [3], "added": [3], "n_demonstrations": 1}
+    said = didact("check", "FrozenLake-v1", path).out.splitlines()[-1]
+    assert said == (
+        "way out: with 1 more demonstration that begins in row 1, column 4, they teach it, checked"
+    )

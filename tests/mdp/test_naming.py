@@ -4,7 +4,14 @@ import pytest
 
 from didact import MDP, Task, make
 from didact.mdp import Transitions
-from didact.mdp.naming import action_words, numbered_state, pair_words, state_words, step_words
+from didact.mdp.naming import (
+    action_words,
+    episode_numbers,
+    numbered_state,
+    pair_words,
+    state_words,
+    step_words,
+)
 
 
 def grid_task(**names):
@@ -48,6 +55,20 @@ def test_a_state_that_also_ends_is_told_apart():
 def test_people_count_demonstrations_and_steps_from_one():
     assert step_words(0, 3) == "demonstration 1, step 4"
     assert step_words(2, 0, "episode") == "episode 3, step 1"
+
+
+@pytest.mark.parametrize(
+    ("in_the_file", "for_people"),
+    [
+        ((), []),
+        ((0, 1, 2), ["1", "2", "3"]),
+        ((1, 2), ["1", "2"]),
+        ((17, 4), ["1 (17 in the file)", "2 (4 in the file)"]),
+        ((1, 0), ["1 (1 in the file)", "2 (0 in the file)"]),
+    ],
+)
+def test_people_count_episodes_from_one_and_hear_other_numbers_of_the_file(in_the_file, for_people):
+    assert list(episode_numbers(in_the_file).values()) == for_people
 
 
 @pytest.mark.parametrize("name", ["Taxi-v4", "MiniGrid-Empty-5x5-v0"])

@@ -7,7 +7,7 @@ import pytest
 
 import didact
 from didact.errors import InvalidInput
-from didact.teaching.way_out import MOST_STARTS, way_out
+from didact.teaching.way_out import MOST_STARTS, further_starts, way_out
 
 
 def small(seed):
@@ -78,3 +78,23 @@ def test_all_starts_are_all_states_that_count():
     assert didact.teach(lake, starts="all").settings["starts"] == [0, 1, 4]
     with pytest.raises(InvalidInput):
         didact.teach(lake, starts="every")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_demonstrations_from_further_starts_complete_what_was_shown(seed):
+    task = small(seed)
+    known = didact.equivalence_class(task, scope="all")
+    begin = int(np.flatnonzero(task.mdp.start.floats)[0])
+    shown = [didact.Demonstration([(begin, known.plan.optimal_actions(begin)[0])])]
+    found = further_starts(known, shown)
+    if didact.check(task, shown, known=known).teaches:
+        assert found is None
+        return
+    assert {d[0][0] for d in found.lesson.demonstrations} <= set(found.starts)
+    assert didact.check(task, [*shown, *found.lesson.demonstrations], known=known).teaches
+
+
+def test_the_slippery_lake_needs_a_demonstration_from_its_corner():
+    lake = didact.make("FrozenLake-v1")
+    known = didact.equivalence_class(lake)
+    assert further_starts(known, didact.teach(lake).demonstrations).starts == (3,)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.app.verify import verify
+from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import Scope
 from didact.errors import InvalidFile, InvalidInput, ProofFailed
 from didact.files.json import read_json
@@ -16,17 +17,23 @@ from didact.mdp.exchange.given import demonstrations_in, read_file
 from didact.numerics.texts import number_texts
 from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import FAMILY_LESSON_FORMAT
+from didact.teaching.way_out import WayOut, further_starts
 from didact.worlds.members import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A task or family, a verdict on demonstrations, and what the checker said of a proof."""
+    """A task or family, a verdict on demonstrations, and what the checker said of a proof.
+
+    way_out: where demonstrations would have to begin that complete the right steps; None where
+    they teach, where no starts do it, and for families.
+    """
 
     task: Task | Family
     verdict: Verdict
     n_demonstrations: int
     verified: str | None
+    way_out: WayOut | None = None
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""
@@ -43,6 +50,7 @@ class Checked:
             "loss": verdict.loss,
             "missing": None if verdict.missing is None else list(verdict.missing),
             "missing_words": verdict.missing_words,
+            "way_out": None if self.way_out is None else self.way_out.to_dict(),
             "closed": verdict.closed,
             "n_open": verdict.n_open,
             "n_close_calls": verdict.n_close_calls,
@@ -72,6 +80,8 @@ def check_source(
     task = open_task_or_family(source, parameters)
     shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
     asked = scope or _scope_of(lesson)
+    if isinstance(task, Task):
+        settings["known"] = equivalence_class(task, scope=asked, **settings)
     verdict = check(task, shown, scope=asked, **settings)
     own = lesson.get("proof")
     verified = None
@@ -81,7 +91,13 @@ def check_source(
         verified = verify(task, verdict.proof)  # a proof about other states does not answer
     elif proof and own is None:
         raise ProofFailed("there is no proof to check: floats prove nothing")
-    return Checked(task, verdict, len(shown), verified)
+    return Checked(task, verdict, len(shown), verified, _way_out(verdict, settings.get("known")))
+
+
+def _way_out(verdict: Verdict, known: EquivalenceClass | None) -> WayOut | None:
+    if known is None or verdict.missing is None:
+        return None
+    return further_starts(known, [segment.shown for segment in verdict.segments])
 
 
 def _of_task(task: Task, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:

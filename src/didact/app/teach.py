@@ -28,6 +28,14 @@ class Taught:
             return None
         return way_out(self.task, self.lesson)
 
+    def document(self) -> dict[str, Any]:
+        """The lesson for machines; with `way_out` where it leaves something open."""
+        lesson = self.lesson.document()
+        if self.lesson.status != "partial" or isinstance(self.task, Family):
+            return lesson
+        found = self.way_out()
+        return {**lesson, "way_out": None if found is None else found.to_dict()}
+
 
 def teach_source(
     source: str,

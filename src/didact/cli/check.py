@@ -54,9 +54,9 @@ def command(
     if as_json:
         printing.print_json(checked.document())
         return exit_code(checked.verdict.teaches)
-    from didact.mdp import Family
+    from didact.mdp import Family, Task
     from didact.report.families import family_verdict_lines
-    from didact.report.verdicts import verdict_lines
+    from didact.report.verdicts import further_line, verdict_lines
 
     said = (checked.verdict, checked.n_demonstrations, checked.verified)
     for line in (
@@ -65,4 +65,6 @@ def command(
         else verdict_lines(checked.task, *said)
     ):
         printing.print_line(line)
+    if checked.way_out is not None and isinstance(checked.task, Task):
+        printing.print_line(further_line(checked.task, checked.way_out))
     return exit_code(checked.verdict.teaches)

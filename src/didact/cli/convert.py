@@ -17,7 +17,11 @@ from didact.cli.settings import read_numbers, read_settings
 @options.parameters
 @click.option("--from", "read_as", type=options.FORMATS, help="The format of SOURCE.")
 @click.option("--to", "write_as", type=options.FORMATS, help="The format of TARGET.")
-@click.option("--episodes", metavar="N,N,...", help="These episodes alone.")
+@click.option(
+    "--episodes",
+    metavar="N,N,...",
+    help="These episodes alone, numbered as in the file and in `select --json`.",
+)
 @click.option("--replace", "--force", "force", is_flag=True, help="Replace TARGET if there.")
 @options.as_json
 def command(

@@ -32,7 +32,8 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.
 
     DATASET is a Minari dataset on this machine, a folder that imitation reads, or a file in JSON,
-    JSON lines or CSV. Minari's filter_episodes takes the numbers. Where an episode has wrong
+    JSON lines or CSV. In --json they have their numbers of the file,
+    which Minari's filter_episodes takes. Where an episode has wrong
     steps, these are listed with what they cost, and the right ones before and after them are used
     alone. Exit code 0: what is chosen teaches the task; 3: something stays open.
     """
@@ -46,7 +47,7 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
         return exit_code(selected.selection.teaches)
     from didact.report.terminal.selection import selection_lines
 
-    for line in selection_lines(selected.task, selected.selection):
+    for line in selection_lines(selected.task, selected.selection, selected.recording.episodes):
         printing.print_line(line)
     if selected.written is not None:
         printing.print_line(f"  saved as {selected.written.path}")

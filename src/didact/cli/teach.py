@@ -67,7 +67,7 @@ def command(
             **choices,
         )
     if as_json:
-        printing.print_json(taught.lesson.document())
+        printing.print_json(taught.document())
         return exit_code(taught.lesson.is_complete)
     from didact.mdp import Family
 

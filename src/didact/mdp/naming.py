@@ -7,6 +7,8 @@ steps from 1; Python and files count from 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from didact.inputs import shown_name
 from didact.mdp.layout import POINTING, action_directions, cell_of
 from didact.mdp.model import MDP
@@ -57,6 +59,17 @@ def action_words(where: MDP | Task, action: int) -> str:
 def pair_words(where: MDP | Task, state: int, action: int) -> str:
     """An action in a state: 'right in row 2, column 3'."""
     return f"{action_words(where, action)} in {state_words(where, state)}"
+
+
+def episode_numbers(episodes: Sequence[int]) -> dict[int, str]:
+    """What people call the episodes of a recording, by their numbers in its file: 1, 2, 3, ...
+
+    Where the file does not count from 0 or 1, its own number is said too.
+    """
+    n = len(episodes)
+    if list(episodes) in (list(range(n)), list(range(1, n + 1))):
+        return {number: str(place + 1) for place, number in enumerate(episodes)}
+    return {number: f"{i + 1} ({number} in the file)" for i, number in enumerate(episodes)}
 
 
 def step_words(demonstration: int, step: int, kind: str = "demonstration") -> str:

@@ -56,11 +56,23 @@ def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[
         return
     scope = scope_states(task.mdp, lesson.settings.get("scope", "reachable"))
     every = len(found.starts) == int(scope.sum())
-    where = "; ".join(state_words(task, state) for state in found.added[:MOST_NAMED])
-    more = len(found.added) - MOST_NAMED
-    rest = f" and {counted(more, 'other state')}" if more > 0 else ""
-    yield f"way out: begin also in {where}{rest}"
+    yield f"way out: begin also in {_listed(task, found.added)}"
     yield f"  --starts {'all' if every else ','.join(map(str, found.starts))}: {size}"
+
+
+def further_line(task: Task, found: WayOut) -> str:
+    """Which further demonstrations complete what was shown, as checked."""
+    n = len(found.lesson.demonstrations)
+    where = _listed(task, found.starts)
+    begin = f"{counted(n, 'more demonstration')} that {'begins' if n == 1 else 'begin'} in {where}"
+    return f"way out: with {begin}, they teach it, checked"
+
+
+def _listed(task: Task, states: Sequence[int]) -> str:
+    """The first states in words, and how many more there are."""
+    where = "; ".join(state_words(task, state) for state in states[:MOST_NAMED])
+    more = len(states) - MOST_NAMED
+    return where if more <= 0 else f"{where} and {counted(more, 'other state')}"
 
 
 def n_starts(task: Task, lesson: Lesson) -> int:

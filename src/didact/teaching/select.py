@@ -20,7 +20,7 @@ from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task, given_demonstrations
-from didact.mdp.naming import state_words
+from didact.mdp.naming import episode_numbers, state_words
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
@@ -239,12 +239,12 @@ def _as_numbers(episodes: Sequence[int] | None, n: int) -> list[int]:
 def _require_in_scope(
     known: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
 ) -> None:
-    inside = scope_states(known.task.mdp, known.scope)
+    inside, called = scope_states(known.task.mdp, known.scope), episode_numbers(numbers)
     for number, demonstration in zip(numbers, recorded, strict=True):
         for state, _ in demonstration:
             if not inside[state]:
                 raise InvalidParameter(
-                    f"episode {number + 1} must stay in scope {known.scope!r}; "
+                    f"episode {called[number]} must stay in scope {known.scope!r}; "
                     f"{state_words(known.task, state)} cannot be reached from the start. "
                     "Use scope='all'"
                 )

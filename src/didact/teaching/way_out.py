@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.rows import scope_states
-from didact.mdp import Task, as_task
+from didact.bec.rows import demonstrated_pairs, scope_states
+from didact.mdp import Demonstration, Task, as_task
 from didact.planning import reachable_pairs
 from didact.teaching.check import check
 from didact.teaching.covers.candidates import as_horizon, as_starts
@@ -47,6 +48,11 @@ class WayOut:
     added: tuple[int, ...]
     lesson: Lesson
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        n = len(self.lesson.demonstrations)
+        return {"starts": list(self.starts), "added": list(self.added), "n_demonstrations": n}
+
 
 def way_out(task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None) -> WayOut | None:
     """How a lesson that leaves something open becomes complete; None where no starts do it.
@@ -72,6 +78,24 @@ def way_out(task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None
     return WayOut(tuple(starts), tuple(added), again)
 
 
+def further_starts(known: EquivalenceClass, shown: Sequence[Demonstration]) -> WayOut | None:
+    """Where demonstrations would have to begin that complete what was shown; None where none do.
+
+    known: the class of the task. shown: optimal actions only. The starts and the lesson are those
+    of the demonstrations to add.
+    """
+    elements, task = cover_elements(known), known.task
+    visited = demonstrated_pairs(task.mdp, shown).ravel()
+    added = _completing(elements, _stated_by(elements, visited), as_horizon(task.mdp, None))
+    if not added:
+        return None
+    more = teach(task, known=known, starts=added)
+    both = (*shown, *more.demonstrations)
+    if not check(task, both, known=known).teaches:
+        return None
+    return WayOut(tuple(added), tuple(added), more)
+
+
 def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
     """How the lesson was made, without what limits it: no budget, no chance."""
     teacher = settings.get("teacher")
@@ -91,11 +115,15 @@ def _added_starts(
     """Few states to begin in besides; None where what stays open cannot be shown at all."""
     elements = cover_elements(known)
     steps = as_horizon(known.task.mdp, horizon)
-    offered = _shown_from(elements, own, steps)
+    return _completing(elements, _shown_from(elements, own, steps), steps)
+
+
+def _completing(elements: Elements, offered: int, steps: int) -> list[int] | None:
+    """Few states to begin in that show what is not offered; None where nothing shows it."""
     missing = elements.everything & ~elements.closure(offered)
     if not missing:
         return []
-    n_actions = known.task.mdp.n_actions
+    n_actions = elements.class_of_task.task.mdp.n_actions
     states = [pair // n_actions for pair in elements.pairs_for(missing)]
     ranked = sorted(set(states), key=lambda s: (-states.count(s), s))[:MOST_TRIED]
     worth = {state: _shown_from(elements, [state], steps) for state in ranked}
@@ -109,7 +137,12 @@ def _shown_from(elements: Elements, starts: Iterable[int], horizon: int) -> int:
     mdp, plan = known.task.mdp, known.plan
     begin = np.zeros(mdp.n_states, dtype=np.bool_)
     begin[list(starts)] = True
-    visited = reachable_pairs(mdp, plan.optimal, horizon=horizon, starts=begin).ravel()
+    reached = reachable_pairs(mdp, plan.optimal, horizon=horizon, starts=begin)
+    return _stated_by(elements, reached.ravel())
+
+
+def _stated_by(elements: Elements, visited: NDArray[np.bool_]) -> int:
+    """What pairs (S * A,) state, as the bits of an integer."""
     pairs, bits = elements.stating_pairs
     stated = 0
     for bit in set(bits[visited[pairs]].tolist()):

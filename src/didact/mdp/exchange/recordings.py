@@ -128,8 +128,8 @@ class Recording:
             for step, (state, _) in enumerate(demonstration):
                 if state not in number_of:
                     raise InvalidFile(
-                        f"episode {episode}, step {step}: {task.name} has no state {state} that "
-                        "goes on and that its start can reach"
+                        f"episode {episode}, step {step + 1}: {task.name} has no state {state} "
+                        "that goes on and that its start can reach"
                     )
             renumbered.append(Demonstration([(number_of[s], a) for s, a in demonstration]))
         return replace(

@@ -16,6 +16,7 @@ from didact.active import Comparison, Run
 from didact.bec.classes import EquivalenceClass
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP
+from didact.mdp.naming import episode_numbers
 from didact.planning import Evaluation, Plan
 from didact.report.page.svg import amount
 from didact.report.page.templates import render
@@ -26,6 +27,8 @@ from didact.teaching import Difficulty, Lesson, Selection, Transfer, Verdict
 
 MOST_ROWS = 20
 """Rows of a table; the others are counted."""
+COUNTED = ("demonstration", "step")
+"""Columns that people count from 1, and records from 0."""
 
 
 def result_fragment(
@@ -35,7 +38,10 @@ def result_fragment(
     columns: Sequence[str] = (),
 ) -> str:
     """A title, sentences, and records as a table of the named columns."""
-    rows = [[_written(record[name]) for name in columns] for record in records[:MOST_ROWS]]
+    rows = [
+        [_written(record[name] + 1 if name in COUNTED else record[name]) for name in columns]
+        for record in records[:MOST_ROWS]
+    ]
     return render(
         "result.html.jinja",
         title=title,
@@ -122,7 +128,10 @@ def selection_fragment(found: Selection) -> str:
     teaches = "They teach it." if found.teaches else "They do NOT teach it."
     covered = f"{found.n_covered} of {counted(found.n_elements, 'constraint')} covered."
     columns = ("episode", "verdict", "new_constraints", "n_wrong")
-    return result_fragment(title, [f"{teaches} {covered}"], found.to_records(), columns)
+    records = found.to_records()
+    called = episode_numbers([record["episode"] for record in records])
+    rows = [{**record, "episode": called[record["episode"]]} for record in records]
+    return result_fragment(title, [f"{teaches} {covered}"], rows, columns)
 
 
 def transfer_fragment(found: Transfer) -> str:

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.mdp.naming import action_words, pair_words
+from didact.mdp.naming import action_words, episode_numbers, pair_words
 from didact.teaching.segments import Segment
 from didact.teaching.select import Selection
 
 MOST_LISTED, MOST_NUMBERS = 12, 20
 
 
-def selection_lines(task: Task, selection: Selection) -> list[str]:
-    """The verdict in one line, then the chosen, the others, and what is missing."""
-    return [
-        _verdict(selection),
-        *_chosen(selection),
-        *_others("left out by the budget", selection.left_out),
-        *_others("redundant", selection.redundant),
-        *_wrong(task, selection),
-        *_missing(task, selection),
+COUNTING = (
+    "  (episodes and steps are counted from 1; --json and --episodes count as the file, from 0)"
+)
+
+Called = Mapping[int, str]
+"""What people call an episode, by its number in the file."""
+
+
+def selection_lines(
+    task: Task, selection: Selection, episodes: Sequence[int] | None = None
+) -> list[str]:
+    """The verdict in one line, then the chosen, the others, and what is missing.
+
+    episodes: the numbers of all in their file; 0, 1, 2, ... by default.
+    """
+    called = episode_numbers(range(selection.n_episodes) if episodes is None else episodes)
+    named = [
+        *_chosen(selection, called),
+        *_others("left out by the budget", selection.left_out, called),
+        *_others("redundant", selection.redundant, called),
+        *_wrong(task, selection, called),
     ]
+    counting = [COUNTING] if named and called.get(0) == "1" else []
+    return [_verdict(selection), *named, *_missing(task, selection), *counting]
 
 
 def _verdict(selection: Selection) -> str:
@@ -44,11 +58,11 @@ def _verdict(selection: Selection) -> str:
     return f"{where}: NOT taught: the best {n}{best} {verb} {selection.n_covered} of {of}.{proof}"
 
 
-def _chosen(selection: Selection) -> Iterator[str]:
+def _chosen(selection: Selection, called: Called) -> Iterator[str]:
     cut = {c.episode for c in selection.contradicting}
     for segment, gain in zip(selection.segments, selection.gains, strict=True):
         what = counted(gain, "new constraint") if gain else "narrows what stays open"
-        where = f"episode {segment.demonstration}"
+        where = f"episode {called[segment.demonstration]}"
         if segment.demonstration in cut:
             where += f", {_steps(segment)}"
         yield f"  {where}: {what}, {counted(len(segment.shown), 'step')}"
@@ -60,35 +74,35 @@ def _steps(segment: Segment) -> str:
     return f"step {first}" if n == 1 else f"steps {first} to {first + n - 1}"
 
 
-def _others(what: str, numbers: Sequence[int]) -> Iterator[str]:
+def _others(what: str, numbers: Sequence[int], called: Called) -> Iterator[str]:
     if numbers:
         cut = ", ..." if len(numbers) > MOST_NUMBERS else ""
-        listed = ", ".join(map(str, numbers[:MOST_NUMBERS]))
+        listed = ", ".join(called[number] for number in numbers[:MOST_NUMBERS])
         yield f"  {what} ({len(numbers)}): {listed}{cut}"
 
 
-def _wrong(task: Task, selection: Selection) -> Iterator[str]:
+def _wrong(task: Task, selection: Selection, called: Called) -> Iterator[str]:
     wrong = selection.wrong
     against = {c.episode: c for c in selection.contradicting}
     if wrong:
         yield f"  wrong steps ({len(wrong)}), left out:"
     for step in wrong[:MOST_LISTED]:
         line = (
-            f"    episode {step.demonstration}, step {step.step + 1}: "
+            f"    episode {called[step.demonstration]}, step {step.step + 1}: "
             f"{pair_words(task, step.state, step.action)} is not optimal, "
             f"{action_words(task, step.better)} is better by {step.gap:.4g}"
         )
         about = against[step.demonstration]
         if about.step == step.step and about.against:
-            line += f"; {_who(about.against)} so too"
+            line += f"; {_who([called[number] for number in about.against])} so too"
         yield line
     if len(wrong) > MOST_LISTED:
         yield f"    ({counted(len(wrong) - MOST_LISTED, 'more wrong step')})"
 
 
-def _who(numbers: Sequence[int]) -> str:
+def _who(numbers: Sequence[str]) -> str:
     """'episode 3 says', 'episodes 3, 4 say'."""
-    listed = ", ".join(map(str, numbers))
+    listed = ", ".join(numbers)
     return f"episode {listed} says" if len(numbers) == 1 else f"episodes {listed} say"
 
 
