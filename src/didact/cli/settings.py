@@ -89,3 +89,22 @@ def _as_decimal(value: Any) -> Any:
         return float(value) if isinstance(value, str) else value
     except ValueError:
         return value
+
+
+def read_member_cost(texts: Iterable[str]) -> Any:
+    """What members cost from COST for all of them, or MEMBER=COST by name or number; else None."""
+    listed = list(texts)
+    if not listed:
+        return None
+    if listed == [text for text in listed if "=" in text]:
+        pairs = [text.rpartition("=") for text in listed]
+        return {_read_member(member): cost for member, _, cost in pairs}
+    if len(listed) > 1:
+        raise InvalidParameter(
+            f"--member-cost must be one cost for all, or MEMBER=COST each; it is {listed!r:.60}"
+        )
+    return listed[0]
+
+
+def _read_member(text: str) -> str | int:
+    return int(text) if _WHOLE.fullmatch(text) else text

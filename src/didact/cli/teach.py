@@ -8,7 +8,7 @@ import click
 
 from didact.cli import options, printing
 from didact.cli.exits import exit_code
-from didact.cli.settings import read_numbers, read_options, world_settings
+from didact.cli.settings import read_member_cost, read_numbers, read_options, world_settings
 
 if TYPE_CHECKING:
     from didact.app.teach import Taught
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 @options.text("--teacher", "scot", "scot, scot-redundant, exact, uvm, random, or one of your own.")
 @options.horizon
 @options.cost()
+@click.option(
+    "--member-cost",
+    metavar="COST|MEMBER=COST",
+    multiple=True,
+    help="Of a family: walking over to a member costs this, once; may be given again.",
+)
 @click.option("--budget", type=click.IntRange(1), help="At most so many demonstrations.")
 @click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's; or all.")
 @click.option("--rollouts", type=click.IntRange(1), help="Sample so many from each start.")
@@ -40,6 +46,7 @@ def command(
     seed: int | None,
     members: int | None,
     starts: str | None,
+    member_cost: tuple[str, ...],
     teacher_settings: tuple[str, ...],
     out: str | None,
     as_json: bool,
@@ -55,7 +62,17 @@ def command(
     from didact.cli.progress import waiting
 
     parameters = world_settings(world, settings, seed, members)
-    reserved = {*given, "world", "task", "source", "parameters", "known", "starts", "seed"}
+    reserved = {
+        *given,
+        "world",
+        "task",
+        "source",
+        "parameters",
+        "known",
+        "starts",
+        "seed",
+        "member_cost",
+    }
     choices = {**given, **read_options(teacher_settings, reserved)}
     with waiting(f"teaching {world}"):
         taught = teach_source(
@@ -63,6 +80,7 @@ def command(
             parameters,
             starts="all" if starts == "all" else read_numbers(starts, "--starts"),
             seed=0 if seed is None else seed,
+            member_cost=read_member_cost(member_cost),
             out=out,
             **choices,
         )

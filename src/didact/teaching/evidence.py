@@ -55,7 +55,7 @@ class Evidence:
     def guarantee(self) -> Fraction | None:
         """H(d), d the most facets that one candidate covers; for greedy covers of facets only."""
         masks = self.problem.masks
-        if not self.is_greedy or self.known.cone.equalities or not masks:
+        if not self.is_greedy or self.problem.charges or self.known.cone.equalities or not masks:
             return None
         return harmonic(max(mask.bit_count() for mask in masks.values()))
 

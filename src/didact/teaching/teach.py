@@ -15,10 +15,12 @@ from didact.errors import InvalidParameter
 from didact.inputs import flag, is_whole, plain, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import write_number
+from didact.numerics.exact import whole_if_whole
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.teaching.closure import close, is_closed
-from didact.teaching.covers.costs import Cost, candidate_costs, member_costs
+from didact.teaching.covers.charges import Charges
+from didact.teaching.covers.costs import Cost, candidate_costs, member_costs, members_of
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.offers import (
@@ -45,7 +47,7 @@ def teach(
     teacher: str = "scot",
     horizon: int | None = None,
     cost: Cost = "demonstrations",
-    member_cost: Mapping[Any, Any] | None = None,
+    member_cost: Any = None,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     rollouts: int | None = None,
@@ -64,7 +66,8 @@ def teach(
         terminal states, else 1 / (1 - discount).
     cost: what is to be small: 'demonstrations', 'pairs', a function of a demonstration, or a table
         {start: cost}, which a family does not take.
-    member_cost: for a family, what a demonstration of a member costs besides: {member: cost}.
+    member_cost: for a family, what walking over to a member costs, once however much is shown
+        there: a table {member: cost}, or one cost for every member.
     scope: 'reachable', to teach what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     rollouts: sample so many trajectories from each start, instead of listing all there are.
@@ -98,26 +101,27 @@ def teach(
     most = None if budget is None else whole_number(budget, "budget", 1)
     if horizon is not None:
         whole_number(horizon, "horizon", 1)
-    begin, surcharges = starts_of(task, starts), _surcharges(task, member_cost)
+    begin, visits = starts_of(task, starts), _visits(task, member_cost)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     offers = offers_of(known, all_starts(known) if begin is None else begin, horizon)
     given = None if starts is None else require_in_scope(known, offers)
     elements = cover_elements(known, redundant=teacher == "scot-redundant")
     candidates = offered_candidates(elements, offers, rollouts=rollouts, seed=seed)
-    costs = candidate_costs(candidates, cost, surcharges)
-    problem = Problem(elements, candidates, costs, most, options)
+    charges = Charges(members_of(candidates), visits) if visits else None
+    costs = candidate_costs(candidates, cost)
+    problem = Problem(elements, candidates, costs, most, options, charges)
     picks = picked_by(teacher, problem, as_generator(seed, teacher))
     extra = _closing(problem, picks, offers) if closed else []
-    added = candidate_costs(as_candidates(known, extra), cost, surcharges)
+    added = candidate_costs(as_candidates(known, extra), cost)
     chosen = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
     settings = _settings(problem, cost=cost, seed=seed, offers=given, **chosen)
-    settings |= _of_family(task, surcharges)
+    settings |= _of_family(task, visits)
     return _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
 
 
-def _surcharges(task: Task | Family, given: Any) -> dict[int, Fraction]:
-    """What demonstrations of members cost besides."""
+def _visits(task: Task | Family, given: Any) -> dict[int, Fraction]:
+    """What showing anything of a member costs, once."""
     if given is None:
         return {}
     if not isinstance(task, Family):
@@ -152,11 +156,11 @@ def _listed_starts(known: Known, offers: Sequence[Offer]) -> Any:
     return offers[0].starts.tolist()
 
 
-def _of_family(task: Task | Family, surcharges: Mapping[int, Fraction]) -> dict[str, Any]:
+def _of_family(task: Task | Family, visits: Mapping[int, Fraction]) -> dict[str, Any]:
     """What the settings of a family's lesson say besides."""
     if not isinstance(task, Family):
         return {}
-    charged = [[member, write_number(cost)] for member, cost in surcharges.items()]
+    charged = [[member, write_number(cost)] for member, cost in visits.items()]
     return {"members": list(task.names), "member_cost": charged or None}
 
 
@@ -198,7 +202,7 @@ def _lesson(
         status=_status(found.pins_down, known.n_close_calls),
         demonstrations=demonstrations,
         gains=coverage.gains,
-        cost=sum((problem.costs[number] for number in picks.numbers), extra_cost),
+        cost=_total_cost(problem, picks, extra) + extra_cost,
         closed=all(
             is_closed(part.task.mdp, part.plan, part.own(demonstrations)) for part in known.parts
         ),
@@ -213,6 +217,16 @@ def _lesson(
         n_close_calls=known.n_close_calls,
         _evidence=Evidence(problem, coverage, picks.lower_bound, is_greedy),
     )
+
+
+def _total_cost(problem: Problem, picks: Picks, extra: Sequence[Demonstration]) -> int | Fraction:
+    """What picks cost, and the members that only closure visits; not its demonstrations."""
+    charges, total = problem.charges, problem.cost_of(picks.numbers)
+    if charges is None:
+        return total
+    visited = {charges.group_of[number] for number in picks.numbers}
+    later = {demonstration.member for demonstration in extra} - visited
+    return whole_if_whole(Fraction(total + sum(charges.prices.get(m or 0, 0) for m in later)))
 
 
 def _status(pins_down: bool, n_close_calls: int) -> str:

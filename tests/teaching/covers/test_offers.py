@@ -24,7 +24,7 @@ def test_a_member_may_cost_more():
     both = {"near": "1/2", 1: 2}
     lesson = didact.teach(family, teacher="exact", horizon=1, member_cost=both)
     assert {d.member for d in lesson.demonstrations} == {0}
-    assert lesson.cost == lesson.lower_bound == Fraction(9, 2)
+    assert lesson.cost == lesson.lower_bound == Fraction(7, 2), "one visit, three demonstrations"
     assert lesson.settings["member_cost"] == [[0, 0.5], [1, 2]]
 
 
@@ -65,7 +65,8 @@ def test_a_budget_is_for_the_whole_family():
         ({"starts": {"none": [0]}}, "starts: member must be a member's name"),
         ({"starts": {0: [77]}}, "starts"),
         ({"cost": {0: 1}}, "cost must be"),
-        ({"member_cost": 3}, "member_cost must be a table"),
+        ({"member_cost": [3]}, "member_cost must be a table"),
+        ({"member_cost": "x"}, "member_cost of member 0"),
         ({"member_cost": {0: -1}}, "must not be negative"),
         ({"member_cost": {5: 1}}, "member_cost: member must be"),
         ({"horizon": 0}, "horizon"),

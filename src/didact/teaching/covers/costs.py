@@ -22,27 +22,11 @@ Price = int | float | Fraction
 Cost = str | Callable[[Demonstration], Any] | Mapping[int, Any]
 
 
-def candidate_costs(
-    candidates: Candidates, cost: Cost, member_cost: Mapping[int, Fraction] | None = None
-) -> list[int | Fraction]:
+def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
     """What each candidate costs: 'demonstrations' (1 each), 'pairs', a function or a table.
 
     A function takes a Demonstration; a table maps its first state to the cost of starting there.
-    member_cost: what a demonstration of a member of a family costs besides, by number.
     """
-    own = _own_costs(candidates, cost)
-    if not member_cost:
-        return own
-    assert candidates.firsts is not None
-    states = candidates.pairs[:, 0] // candidates.n_actions
-    members = (np.searchsorted(candidates.firsts, states, side="right") - 1).tolist()
-    return [
-        whole_if_whole(Fraction(price) + member_cost.get(member, 0))
-        for price, member in zip(own, members, strict=True)
-    ]
-
-
-def _own_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
     if isinstance(cost, str) and cost == "demonstrations":
         return [1] * len(candidates)
     if isinstance(cost, str) and cost == "pairs":
@@ -86,21 +70,32 @@ def whole_costs(costs: Sequence[Price]) -> tuple[list[int], Fraction]:
     return [cost // divisor for cost in scaled], Fraction(divisor, common)
 
 
+def members_of(candidates: Candidates) -> list[int]:
+    """The number of the member that each candidate of a family is of."""
+    assert candidates.firsts is not None
+    states = candidates.pairs[:, 0] // candidates.n_actions
+    found: list[int] = (np.searchsorted(candidates.firsts, states, side="right") - 1).tolist()
+    return found
+
+
 def member_costs(family: Family, given: Any) -> dict[int, Fraction]:
-    """What a demonstration of each member costs besides: a table {member: cost}, others nothing."""
-    if not isinstance(given, Mapping):
+    """What it costs to show anything of a member, once, where that is not nothing.
+
+    given: a table {member: cost}, or one cost for every member.
+    """
+    if isinstance(given, Mapping):
+        listed = {family.number(m, "member_cost: member"): cost for m, cost in given.items()}
+    elif isinstance(given, int | float | str | Fraction) and not isinstance(given, bool):
+        listed = dict.fromkeys(range(len(family)), given)
+    else:
         raise InvalidParameter(
-            f"member_cost must be a table {{member: cost}}; it is {shown(given)}"
+            "member_cost must be a table {member: cost}, or one cost for every member; "
+            f"it is {shown(given)}"
         )
-    costs = {
-        family.number(member, "member_cost: member"): Fraction(
-            read_number(cost, f"member_cost of {shown(member)}")
-        )
-        for member, cost in given.items()
-    }
+    costs = {m: read_number(cost, f"member_cost of member {m}") for m, cost in listed.items()}
     for number, cost in costs.items():
         if cost < 0:
             raise InvalidParameter(
                 f"member_cost must not be negative; member {number} costs {shown(cost)}"
             )
-    return costs
+    return {number: cost for number, cost in costs.items() if cost}

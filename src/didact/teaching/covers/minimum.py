@@ -28,6 +28,7 @@ import numpy as np
 
 from didact.errors import InvalidParameter
 from didact.inputs import shown
+from didact.teaching.covers.charges import Charges, solve_charged_cover
 from didact.teaching.covers.costs import Price, whole_costs
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.reductions import Cut, Uncoverable, bits_of, hits_of, reduced
@@ -63,6 +64,7 @@ def cheapest_cover(
     time_limit: float | None = None,
     start: Iterable[int] = (),
     lower: Price = 0,
+    charges: Charges | None = None,
 ) -> Minimum:
     """The cheapest candidates that leave no gap, with the proof or a certified lower bound.
 
@@ -71,7 +73,7 @@ def cheapest_cover(
     break ties: more rows first. elements: cuts known beforehand. start: candidates to begin the
     first cover with, else a greedy cover of the elements; that cover is completed whatever the
     time limit, in seconds, after which the best one so far is returned. lower: a bound known
-    beforehand.
+    beforehand. charges: what groups of candidates cost besides, once each.
     """
     if not n_candidates == len(stated) == len(costs):
         raise InvalidParameter(
@@ -81,7 +83,7 @@ def cheapest_cover(
     if time_limit is not None and not time_limit >= 0:
         raise InvalidParameter(f"time_limit must be None or seconds; it is {shown(time_limit)}")
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-    search = _Search(stated, costs, find_gap, elements, lower)
+    search = _Search(stated, costs, find_gap, elements, lower, charges=charges)
     first = _in_range(start, n_candidates, "start")
     search.complete(first or search.greedy())
     while not search.is_proved():
@@ -103,9 +105,17 @@ class _Search:
         find_gap: FindGap,
         elements: Sequence[Cut],
         lower: Price,
+        *,
+        charges: Charges | None,
     ):
-        self._costs, self._unit = whole_costs(costs)
-        self._is_whole = all(isinstance(cost, int | np.integer) for cost in costs)
+        groups = {} if charges is None else {g: p for g, p in charges.prices.items() if p}
+        given = [*costs, *groups.values()]
+        whole, self._unit = whole_costs(given)
+        self._costs, prices = whole[: len(costs)], whole[len(costs) :]
+        self._charges = None
+        if charges is not None and groups:
+            self._charges = Charges(charges.group_of, dict(zip(groups, prices, strict=True)))
+        self._is_whole = all(isinstance(cost, int | np.integer) for cost in given)
         self._sizes = [len(rows) for rows in stated]
         self._find_gap = find_gap
         self._cuts = [_in_range(cut, len(costs), "elements") for cut in elements]
@@ -121,8 +131,9 @@ class _Search:
         """Cheap ones first, then those that state many rows, then low numbers."""
         return self._costs[candidate], -self._sizes[candidate], candidate
 
-    def _total(self, chosen: Iterable[int]) -> int:
-        return sum(self._costs[candidate] for candidate in chosen)
+    def _total(self, chosen: Collection[int]) -> int:
+        own = sum(self._costs[candidate] for candidate in chosen)
+        return own if self._charges is None else own + int(self._charges.of(chosen))
 
     def is_proved(self) -> bool:
         """Whether the bound meets the best cover; see the module's words on TOLERANCE."""
@@ -161,6 +172,8 @@ class _Search:
 
         After the deadline only what needs no solver.
         """
+        if self._charges is not None:
+            return self._relax_charged(self._charges, deadline)
         core = reduced(self._cuts, self._rank)
         chosen: int | None = None if core.cuts else 0
         bound = packing_bound(core.cuts, core.costs)
@@ -173,6 +186,16 @@ class _Search:
         if chosen is None:
             return None
         return (*core.forced, *(core.names[place] for place in bits_of(chosen)))
+
+    def _relax_charged(self, charges: Charges, deadline: float) -> tuple[int, ...] | None:
+        """The same where groups cost: reductions across groups do not hold."""
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            return None
+        self._n_solves += 1
+        chosen, bound = solve_charged_cover(self._cuts, self._rank, charges, seconds)
+        self._lower = max(self._lower, bound)
+        return chosen
 
     def result(self) -> Minimum:
         """The best cover in the caller's costs."""

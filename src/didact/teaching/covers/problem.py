@@ -13,6 +13,7 @@ import numpy as np
 from didact.bec.families import Known
 from didact.mdp import Demonstration
 from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.elements import Elements, Indices
 
 
@@ -21,6 +22,7 @@ class Problem:
     """What a teacher gets: elements to cover, candidates, what they cover and what they cost.
 
     costs: one for each candidate. budget: the most that may be picked. options: the teacher's own.
+    charges: what the members of a family cost besides, once each.
     What is said of elements is there under the same names: `known`, `element_of_row`, `n_elements`,
     `everything`, `stating_pairs`, `closure`, `follows`, `open_row`, `stated_elements`.
     """
@@ -30,6 +32,7 @@ class Problem:
     costs: Sequence[int | Fraction]
     budget: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    charges: Charges | None = None
 
     @cached_property
     def masks(self) -> dict[int, int]:
@@ -67,6 +70,12 @@ class Problem:
         for number in chosen:
             stated |= self.masks.get(number, 0)
         return stated
+
+    def cost_of(self, chosen: Iterable[int]) -> int | Fraction:
+        """What candidates cost together, each member that they are of once."""
+        numbers = list(chosen)
+        own = sum((self.costs[number] for number in numbers), 0)
+        return own if self.charges is None else own + self.charges.of(numbers)
 
     @property
     def known(self) -> Known:

@@ -52,6 +52,7 @@ def exact_minimum(
             ],
             time_limit=time_limit,
             start=greedy_picks(problem),
+            charges=problem.charges,
         )
     except Uncoverable:
         return Picks(greedy_picks(problem, problem.budget))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from didact.teaching.covers.charges import charged_greedy
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Picks, Problem
 
@@ -20,6 +21,10 @@ def scot(problem: Problem, rng: np.random.Generator) -> Picks:
 
 def greedy_picks(problem: Problem, most: int | None = None) -> tuple[int, ...]:
     """The candidates of the greedy cover in the order picked, at most so many."""
+    if problem.charges is not None:
+        return charged_greedy(
+            problem.masks, problem.costs, problem.charges, closure=problem.closure, most=most
+        )
     found = greedy_cover(
         problem.masks, problem.costs, problem.n_elements, closure=problem.closure, most=most
     )
