@@ -15,7 +15,7 @@ from didact.learners.chains.models import scorer_of
 from didact.learners.chains.moves import L1, L2, Mover, Moves, Points
 from didact.learners.chains.particles import Particles, radii, spread_out
 from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.rounds import moves_by
+from didact.learners.chains.proposals import moves_by
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.numerics.compiled import kernel

@@ -9,7 +9,8 @@ from didact.learners.chains.mixture import fitted
 from didact.learners.chains.models import scorer_of
 from didact.learners.chains.particles import Particles
 from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.rounds import KEPT, RoundChain, moves_by, steps_of_a_round
+from didact.learners.chains.proposals import moves_by
+from didact.learners.chains.rounds import KEPT, RoundChain, every_within, steps_of_a_round
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.worlds import make
@@ -40,19 +41,25 @@ def poor_fit(rng):
 def test_a_frozen_round_keeps_the_density_however_poor_its_fit():
     rng = np.random.default_rng(0)
     start = Particles(normal_target(), rng.standard_normal((5, 2)))
-    chain = RoundChain.after(start, rng)
+    chain = RoundChain.after(start, start.places[0].copy(), rng)
     steps = sum(chain.run(poor_fit(rng), 4))
     assert steps == steps_of_a_round(4)
     assert chain.samples.shape == (KEPT, 2)
     assert z_of(chain.samples) < 4
 
 
+def test_the_longest_round_within_a_number_of_steps_is_found():
+    for n_steps in range(0, 20_000, 777):
+        every = every_within(n_steps)
+        assert steps_of_a_round(every) <= n_steps < steps_of_a_round(every + 1)
+
+
 def test_an_adaptation_that_never_freezes_is_seen():
     rng = np.random.default_rng(0)
     fit, n = poor_fit(rng), 4
-    particles = Particles(normal_target(), rng.standard_normal((1, 2)), n_kept=8000)
+    particles = Particles(normal_target(), rng.standard_normal((1, 2)), n_kept=4000)
     samples = particles.points.samples.reshape(-1, 2)
-    for done in range(0, 8000, n):
+    for done in range(0, 4000, n):
         particles.advance(1.0, fit.mixture, moves_by(fit, particles.kind, n, rng))
         recent = samples[done : done + n]
         fit = fitted(recent, np.full(n, 1 / n), rng, 1)  # the kernel follows the chain

@@ -1,7 +1,7 @@
 """A mixture of multivariate t distributions fitted to points, to jump by.
 
 Fitted by expectation and maximisation, as for normal mixtures with one weight more for each point,
-which keeps far points from stretching a component. Covariances are drawn towards their common mean
+which keeps far points from stretching a component. Covariances are drawn towards the common shape
 as by a few more points, so that no component collapses. The t's heavy tails (NU) keep the ratio of
 the target to the mixture bounded where the fit is poor. Nothing is promised of the fit: a poor one
 makes jumps rare, never wrong.
@@ -20,16 +20,19 @@ from didact.learners.chains.particles import covariance, factor_of
 from didact.numerics.exact import Floats
 
 NU = 5.0
-"""Degrees of freedom."""
+"""The fewest degrees of freedom; one for each dimension where there are more."""
 
-COMPONENTS = 6
+COMPONENTS = 10
 """How many there are; with more modes than that, one for each."""
 
 ROUNDS, MORE_ROUNDS = 12, 6
 """Rounds of fitting from nothing, and from a fit to similar points."""
 
-ALIKE = 2.0
+ALIKE = 10.0
 """The common covariance is worth so many points, for each dimension, in every component."""
+
+SMALLEST = 1e-12
+"""The smallest size of a component's covariance, that of the common one being 1."""
 
 FLOOR = 0.02
 """No component has a smaller share of the jumps."""
@@ -53,25 +56,37 @@ class Fit:
 
     def log_terms(self, points: Floats) -> tuple[Floats, Floats]:
         """The logarithm of each component's term of q, and squared distances to each, (n, m)."""
-        power = 0.5 * (NU + points.shape[1])
+        freedom = self.mixture.freedom
+        power = 0.5 * (freedom + points.shape[1])
         distances = np.empty((len(points), len(self.means)))
         for c, (mean, inverse) in enumerate(zip(self.means, self.inverses, strict=True)):
             scaled = (points - mean) @ inverse.T
             distances[:, c] = np.einsum("ni,ni->n", scaled, scaled)
-        return self.mixture.heights - power * np.log1p(distances / NU), distances
+        return self.mixture.heights - power * np.log1p(distances / freedom), distances
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
         """n points drawn from the mixture, (n, k)."""
-        stretch = np.sqrt(NU / (2.0 * rng.standard_gamma(0.5 * NU, n)))
+        freedom = self.mixture.freedom
+        stretch = np.sqrt(freedom / (2.0 * rng.standard_gamma(0.5 * freedom, n)))
         return self._scattered(stretch, self.means, rng)
 
     def shifts(self, n: int, rng: np.random.Generator) -> Floats:
         """n normal shifts (n, k), each of the covariance of a component picked by its share."""
         return self._scattered(np.ones(n), np.zeros_like(self.means), rng)
 
-    def improved(self, points: Floats, shares: Floats, n_rounds: int = MORE_ROUNDS) -> Fit:
-        """The fit after rounds of expectation and maximisation; shares (n,) sum to 1."""
-        fit, worth = self, 1.0 / float(shares @ shares)
+    def improved(
+        self,
+        points: Floats,
+        shares: Floats,
+        *,
+        worth: float = math.inf,
+        n_rounds: int = MORE_ROUNDS,
+    ) -> Fit:
+        """The fit after rounds of expectation and maximisation; shares (n,) sum to 1.
+
+        worth: how many independent points these are worth, where it is less than shares say.
+        """
+        fit, worth = self, min(worth, 1.0 / float(shares @ shares))
         for _ in range(n_rounds):
             fit = fit._improved_once(points, shares, ALIKE * points.shape[1] / worth)
         return fit
@@ -82,14 +97,14 @@ class Fit:
         belonging = np.exp(logs - logs.max(axis=1, keepdims=True))
         belonging *= (shares / belonging.sum(axis=1))[:, None]
         counts = belonging.sum(axis=0)
-        pull = belonging * ((NU + k) / (NU + distances))
+        freedom = self.mixture.freedom
+        pull = belonging * ((freedom + k) / (freedom + distances))
         means = (pull.T @ points) / (pull.sum(axis=0)[:, None] + 1e-300)
         scatter = np.empty((m, k, k))
         for c in range(m):
             centred = points - means[c]
             scatter[c] = (pull[:, c, None] * centred).T @ centred
-        pooled = scatter.sum(axis=0)
-        return _fit_of(counts, means, (scatter + extra * pooled) / (counts + extra)[:, None, None])
+        return _fit_of(counts, means, _drawn_together(scatter, counts, extra))
 
     def _scattered(self, stretch: Floats, means: Floats, rng: np.random.Generator) -> Floats:
         """Around means (m, k) by the components' factors, stretched (n,)."""
@@ -105,13 +120,38 @@ class Fit:
 
 
 def fitted(
-    points: Floats, shares: Floats, rng: np.random.Generator, n_components: int = COMPONENTS
+    points: Floats,
+    shares: Floats,
+    rng: np.random.Generator,
+    n_components: int = COMPONENTS,
+    *,
+    worth: float = math.inf,
 ) -> Fit:
-    """A mixture for points (n, k) of these shares (n,), which sum to 1."""
+    """A mixture for points (n, k) of these shares (n,), which sum to 1; worth: see `improved`."""
     m = max(1, min(n_components, len(points)))
     means = points[_far_apart(points, shares, m, rng)]
     halved = covariance(points, shares) / 2.0
-    return _fit_of(np.ones(m), means, np.array([halved] * m)).improved(points, shares, ROUNDS)
+    first = _fit_of(np.ones(m), means, np.array([halved] * m))
+    return first.improved(points, shares, worth=worth, n_rounds=ROUNDS)
+
+
+def _drawn_together(scatter: Floats, counts: Floats, extra: float) -> Floats:
+    """Covariances (m, k, k), each drawn towards the common shape times its own size.
+
+    The size is the mean of its variances, those of the common covariance being 1, and is itself
+    drawn towards 1 a little: a narrow component stays narrow, and none collapses. In the common
+    shape narrow components count as much as wide ones of the same weight.
+    """
+    m, k, _ = scatter.shape
+    own = extra / ALIKE
+    sizes = np.ones(m)
+    for _ in range(2):
+        common = (scatter / sizes[:, None, None]).sum(axis=0) / float(counts.sum())
+        inverse = np.linalg.inv(factor_of(common))
+        found = np.einsum("ij,cjl,il->c", inverse, scatter, inverse) / (k * counts + 1e-300)
+        sizes = np.maximum(found, SMALLEST) ** (counts / (counts + own))
+    shared = extra * sizes[:, None, None] * common
+    return np.asarray((scatter + shared) / (counts + extra)[:, None, None])
 
 
 def _fit_of(counts: Floats, means: Floats, covariances: Floats) -> Fit:
@@ -121,9 +161,11 @@ def _fit_of(counts: Floats, means: Floats, covariances: Floats) -> Fit:
     factors = np.array([factor_of(matrix) for matrix in covariances])
     inverses = np.tril(np.linalg.inv(factors))
     determinants = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-    normal = math.lgamma(0.5 * (NU + k)) - math.lgamma(0.5 * NU) - 0.5 * k * math.log(NU * math.pi)
+    freedom = max(NU, float(k))
+    normal = math.lgamma(0.5 * (freedom + k)) - math.lgamma(0.5 * freedom)
+    normal -= 0.5 * k * math.log(freedom * math.pi)
     heights = np.log(shares) + normal - determinants
-    mixture = Mixture(NU, heights, means.ravel().copy(), inverses.ravel().copy())
+    mixture = Mixture(freedom, heights, means.ravel().copy(), inverses.ravel().copy())
     return Fit(mixture, shares, means, factors, inverses)
 
 

@@ -5,10 +5,9 @@
    missed a hill: all look again, twice as hard.
 2. The summits of all are put together. A mode, parted from others by a valley, gets a population
    that spreads over it from its summit.
-3. A mixture is fitted to all populations, and refined by importance: draws from it are weighed by
-   the density, and it is fitted to them.
-4. Rounds of jumps and walks (see `rounds`), each twice as long and fitted to the one before, until
-   the stop rule holds (see `stopping`) or the next one would go beyond the budget.
+3. A mixture is fitted to all populations and refined, or they ripen by it (see `shaping`).
+4. Rounds of jumps and walks (see `rounds`), each at least twice as long and fitted to the one
+   before, until the stop rule holds (see `stopping`) or the budget ends.
 
 Generators are spawned by chain and by mode, so the draws do not depend on the threads.
 """
@@ -26,8 +25,9 @@ from didact.learners.belief import Mode
 from didact.learners.chains.metropolis import Chain, Target
 from didact.learners.chains.mixture import COMPONENTS, Fit, fitted
 from didact.learners.chains.modes import Modes, Summit
-from didact.learners.chains.particles import Particles, kind_of, middle, spread_out
-from didact.learners.chains.rounds import RoundChain, steps_of_a_round
+from didact.learners.chains.particles import kind_of, middle, spread_out
+from didact.learners.chains.rounds import RoundChain, every_within
+from didact.learners.chains.shaping import Shaping
 from didact.learners.chains.starts import StartSearch
 from didact.learners.chains.stopping import Mixing, mixing_of, warning_of
 from didact.learners.chains.tempering import Population
@@ -52,11 +52,18 @@ DISAGREE = 5.0
 MOST_DOUBLINGS = 2
 """So often pilots look again, each time twice as hard."""
 
-REFINED, REFINED_DRAWS, FINE = 3, 1000, 0.3
-"""Rounds of refining, draws of each, and the effective share of them that is enough."""
+FEWEST_POINTS = 10.0
+"""Draws of a round are worth at least so many independent ones, for each dimension, to fit by."""
 
 FIRST_EVERY = 4
-"""In the first round every so many steps a draw is kept; twice as many in each later one."""
+"""In the first round every so many steps a draw is kept; twice as many or more in later ones."""
+
+AIM, AGREEING, MOST_GROWTH = 800, 1.05, 4
+"""A round aims at so many effective draws where R-hat was less than that before; it is at most so
+many times as long as the one before."""
+
+LONGER = 1.25
+"""The last round that the budget allows is at least so many times as long as the one before."""
 
 
 @dataclass(eq=False)
@@ -94,7 +101,6 @@ class Course:
             self.gap = max(self.gap, gap)
             if gap <= DISAGREE or 4 * self.n_used > self.budget:
                 break
-        self.chains = [pilot.chain_of_rounds() for pilot in pilots]
         tops = self._tops([summit for pilot in pilots for summit in pilot.summits], last)
         n = max(SETTLERS, 4 * self.target.k)
         settlers = [Population(self.target, rng) for rng in last.spawn(len(tops))]
@@ -102,8 +108,12 @@ class Course:
             [settler.settle(top, n) for settler, top in zip(settlers, tops, strict=True)]
         )
         populations = [*settlers, *(pilot.population for pilot in pilots)]
-        points = np.concatenate([population.particles.places for population in populations])
-        self.fit = self._refined(points, last, max(COMPONENTS, len(tops)))
+        shaping = Shaping(self.target, populations, last)
+        for runs in shaping.phases(len(tops)):
+            yield from self._counted(runs)
+        self.n_used += shaping.n_scored
+        self.fit = shaping.fit
+        self.chains = [pilot.chain_of_rounds(shaping.picked(pilot.rng)) for pilot in pilots]
         yield from self._rounds(last)
 
     def _tops(self, summits: list[Summit], rng: np.random.Generator) -> list[Floats]:
@@ -153,9 +163,7 @@ class Course:
         return tuple(sorted(found, key=lambda mode: -mode.share))
 
     def _rounds(self, rng: np.random.Generator) -> Iterator[Sequence[Run]]:
-        every = FIRST_EVERY
-        while every > 1 and self._beyond(every):
-            every //= 2
+        every = max(1, min(FIRST_EVERY, self._affordable()))
         while self.fit is not None:
             fit = self.fit
             yield from self._counted([chain.run(fit, every) for chain in self.chains])
@@ -164,16 +172,19 @@ class Course:
             densities = np.array([chain.densities for chain in self.chains])
             best = max(self.chains, key=lambda chain: chain.best).best_weights
             self.mixing = mixing_of(self.target, samples, densities, best)
-            every *= 2
-            if self.mixing.is_enough or self._beyond(every):
+            longer = min(self._affordable(), every * growth_after(self.mixing))
+            if self.mixing.is_enough or longer < LONGER * every:
                 return
+            every = longer
             draws = samples.reshape(-1, self.target.k)
             points = spread_out(kind_of(self.target.prior), draws, rng)
-            self.fit = fitted(points, _equal(len(points)), rng, len(fit.shares))
+            n_components = max(COMPONENTS, len(fit.shares))
+            worth = max(self.mixing.ess, FEWEST_POINTS * self.target.k)
+            self.fit = fitted(points, _equal(len(points)), rng, n_components, worth=worth)
 
-    def _beyond(self, every: int) -> bool:
-        """Whether a round would go beyond the budget."""
-        return self.n_used + self.n_chains * steps_of_a_round(every) > self.budget
+    def _affordable(self) -> int:
+        """Steps for each draw that a round can take within the budget."""
+        return every_within((self.budget - self.n_used) // self.n_chains)
 
     def _counted(self, runs: list[Run]) -> Iterator[Sequence[Run]]:
         """The runs as one group, if there are any; what they took is added up when all ended."""
@@ -187,26 +198,6 @@ class Course:
         if runs:
             yield [count(number) for number in range(len(runs))]
         self.n_used += sum(taken)
-
-    def _refined(self, points: Floats, rng: np.random.Generator, n_components: int) -> Fit:
-        """A fit to points, and then to draws from it, weighed by the density (truncated)."""
-        fits = [fitted(points, _equal(len(points)), rng, n_components)]
-        drawn, log_densities = [], []
-        for _ in range(REFINED):
-            drawn.append(fits[-1].draws(REFINED_DRAWS, rng))
-            particles = Particles(self.target, drawn[-1])
-            self.n_used += particles.n_scored
-            log_densities.append(particles.log_densities)
-            places = np.concatenate(drawn)
-            logs = np.logaddexp.reduce([fit.log_densities(places) for fit in fits], axis=0)
-            ratios = np.concatenate(log_densities) - logs
-            weights = np.exp(ratios - ratios.max())
-            worth = float(weights.sum()) ** 2 / float(weights @ weights)
-            weights = np.minimum(weights, float(weights.mean()) * math.sqrt(weights.size))
-            fits.append(fits[-1].improved(places, weights / float(weights.sum())))
-            if worth > FINE * REFINED_DRAWS:
-                break
-        return fits[-1]
 
 
 class _Pilot:
@@ -234,12 +225,20 @@ class _Pilot:
         """The best log density that it saw."""
         return max(self.climber.best, self.population.particles.best)
 
-    def chain_of_rounds(self) -> RoundChain:
-        """A chain that starts at one of the particles and knows the best weights seen so far."""
-        chain = RoundChain.after(self.population.particles, self.rng)
+    def chain_of_rounds(self, place: Floats) -> RoundChain:
+        """A chain that starts at a place (k,) and knows the best weights seen so far."""
+        chain = RoundChain.after(self.population.particles, place, self.rng)
         if self.climber.best > chain.best:
             chain.best, chain.best_weights = self.climber.best, self.climber.best_weights.copy()
         return chain
+
+
+def growth_after(mixing: Mixing) -> int:
+    """How much longer the next round shall be: as effective draws say, where chains agree."""
+    growth = 2
+    while growth < MOST_GROWTH and mixing.r_hat < AGREEING and growth * mixing.ess < AIM:
+        growth *= 2
+    return growth
 
 
 def _or_none(value: float) -> float | None:

@@ -2,8 +2,7 @@
 
 Before a round a mixture is fitted to what the pilots, or the round before, left; then it is frozen,
 so that given all that came before the kernel of the round is fixed and leaves the posterior as it
-is. Only the last round is returned. A walking step has the covariance of a component that is picked
-without a look at where the chain is, so it is as likely forwards as backwards.
+is. Only the last round is returned.
 """
 
 from __future__ import annotations
@@ -17,9 +16,8 @@ import numpy as np
 from didact.learners.chains import moves as kernels
 from didact.learners.chains.metropolis import Target
 from didact.learners.chains.mixture import Fit
-from didact.learners.chains.moves import Moves
-from didact.learners.chains.particles import Particles, radii
-from didact.learners.chains.tempering import first_scale
+from didact.learners.chains.particles import Particles
+from didact.learners.chains.proposals import moves_by
 from didact.numerics.exact import Floats
 
 KEPT = 1000
@@ -27,12 +25,6 @@ KEPT = 1000
 
 DROPPED = 0.1
 """The share of a round that is dropped before draws are kept."""
-
-JUMPING = 0.5
-"""The share of steps that jump."""
-
-SPREAD = 0.7
-"""The sizes of walking steps vary by a factor exp(SPREAD * normal)."""
 
 BLOCK_NUMBERS = 2**16
 """Random numbers drawn at a time."""
@@ -43,19 +35,9 @@ def steps_of_a_round(every: int) -> int:
     return math.ceil(KEPT * every / (1.0 - DROPPED))
 
 
-def moves_by(fit: Fit, kind: int, n: int, rng: np.random.Generator) -> Moves:
-    """n steps by a frozen fit: jumps or walks, by a coin each."""
-    k = fit.means.shape[1]
-    jumping = rng.random(n) < JUMPING
-    places = fit.draws(n, rng)
-    sizes = first_scale(k) * np.exp(SPREAD * rng.standard_normal(n))
-    shifts = np.where(jumping[:, None], places, sizes[:, None] * fit.shifts(n, rng))
-    log_jumps = np.zeros(n)
-    log_jumps[jumping] = fit.log_densities(places[jumping])
-    levels = -rng.standard_exponential(n)
-    return Moves(
-        jumping.astype(np.int64), shifts.ravel(), log_jumps, radii(kind, k, n, rng), levels
-    )
+def every_within(n_steps: int) -> int:
+    """The largest `every` whose round takes at most so many steps; may be 0."""
+    return int((1.0 - DROPPED) * n_steps / KEPT)
 
 
 @dataclass(eq=False)
@@ -76,9 +58,8 @@ class RoundChain:
     acceptance: float = math.nan
 
     @classmethod
-    def after(cls, pilot: Particles, rng: np.random.Generator) -> RoundChain:
-        """A chain that starts at a particle of a pilot."""
-        place = pilot.places[int(rng.integers(len(pilot.places)))].copy()
+    def after(cls, pilot: Particles, place: Floats, rng: np.random.Generator) -> RoundChain:
+        """A chain that starts at a place (k,) and knows the best weights of its pilot."""
         best = pilot.points.best.copy()
         kept = np.zeros((KEPT, place.size)), np.zeros(KEPT)
         return cls(pilot.target, place, rng, pilot.best, best, *kept)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.learners.chains.metropolis import Target
+from didact.learners.chains.mixture import Fit
 from didact.learners.chains.particles import (
     NO_MIXTURE,
     Particles,
@@ -28,6 +29,7 @@ from didact.learners.chains.particles import (
     spread_out,
     walks,
 )
+from didact.learners.chains.proposals import first_scale, moves_by
 from didact.learners.chains.starts import MOST_DRAWS, without_density
 from didact.numerics.exact import Floats
 
@@ -42,7 +44,7 @@ ACCEPTED = 0.25
 
 FIRST_STEP, FIRST_BLOCKS, BLOCKS = 0.01, 3, 12
 """A settled population spreads by round steps of this size, where a length is 1, and then by its
-own covariance, so many blocks of BLOCK_STEPS in all."""
+own covariance, so many blocks in all, of half as many steps as there are dimensions, or 4."""
 
 BLOCK_STEPS = 4
 
@@ -74,15 +76,21 @@ class Population:
         k = self.target.k
         places = spread_out(self.kind, np.repeat(summit[None], n, axis=0), self.rng)
         self.particles = Particles(self.target, places)
-        scale, told = FIRST_STEP, 0
+        scale, told, n_steps = FIRST_STEP, 0, max(BLOCK_STEPS, k // 2)
         for block in range(BLOCKS):
             factor = np.eye(k)
             if block >= FIRST_BLOCKS:
                 factor = factor_of(covariance(self.particles.places))
                 scale = first_scale(k) if block == FIRST_BLOCKS else scale
-            scale = adapted(scale, self._walk(1.0, factor, scale, BLOCK_STEPS))
+            scale = adapted(scale, self._walk(1.0, factor, scale, n_steps))
             yield self.particles.n_scored - told
             told = self.particles.n_scored
+
+    def ripen(self, fit: Fit, n_steps: int) -> Iterator[int]:
+        """Let every particle take so many steps by a mixture; yields likelihoods."""
+        n = len(self.particles.scores) * n_steps
+        self.particles.advance(1.0, fit.mixture, moves_by(fit, self.kind, n, self.rng))
+        yield n
 
     def _drawn(self, n: int) -> Particles:
         """Draws from the reference, some of which have a density above 0."""
@@ -111,11 +119,6 @@ class Population:
         shifts = scale * (self.rng.standard_normal((n * n_steps, k)) @ factor.T)
         moves = walks(self.kind, shifts, self.rng)
         return self.particles.advance(temperature, NO_MIXTURE, moves)
-
-
-def first_scale(k: int) -> float:
-    """Of steps along a covariance in k dimensions, before it is adapted."""
-    return 1.7 / math.sqrt(k)
 
 
 def adapted(scale: float, accepted: float) -> float:
