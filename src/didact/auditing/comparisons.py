@@ -23,7 +23,6 @@ import numpy as np
 
 from didact.auditing.questions import (
     Question,
-    action_words,
     apart_words,
     cost_of,
     oriented,
@@ -34,6 +33,7 @@ from didact.auditing.questions import (
 from didact.bec.describe import telling_equalities, telling_facets
 from didact.bec.families import Known
 from didact.bec.parts import part_with
+from didact.mdp.naming import action_words
 
 
 def deciding_comparisons(known: Known) -> tuple[Question, ...]:
@@ -65,7 +65,7 @@ def _comparison(known: Known, row: int, equality: bool) -> Question:
     exact = known.rows.exact
     own: Sequence[Any] = known.rows.normals[row].tolist() if exact is None else exact[row]
     options, normal = turned((action, other), swap), oriented(own, swap)
-    labels = tuple(action_words(mdp, option) for option in options)
+    labels = tuple(action_words(part.task, option) for option in options)
     place = place_words(known, part, at_home)
     cost = Fraction(0) if equality else cost_of(part, at_home, other, action)
     return Question(

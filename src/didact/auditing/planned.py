@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.auditing.questions import action_words, cost_of, place_words
+from didact.auditing.questions import cost_of, place_words
 from didact.auditing.result import Audit, Situation
 from didact.bec.families import Known
 from didact.bec.parts import Mask, Part
 from didact.bec.rows import scope_states
+from didact.mdp.naming import action_words
 from didact.planning import Plan, evaluate, solve
 
 RIGHT = {
@@ -87,10 +88,10 @@ def costliest(known: Known, taken: list[Mask]) -> Wrong | None:
 def situation_of_pair(known: Known, wrong: Wrong) -> Situation:
     """A wrong action with what it costs, in words."""
     part, state, action, cost = wrong
-    better, mdp = part.plan.optimal_actions(state)[0], part.task.mdp
+    better = part.plan.optimal_actions(state)[0]
     told = (
-        f"in {place_words(known, part, state)} it takes {action_words(mdp, action)}; "
-        f"{action_words(mdp, better)} is better by {float(cost):.4g}"
+        f"in {place_words(known, part, state)} it takes {action_words(part.task, action)}; "
+        f"{action_words(part.task, better)} is better by {float(cost):.4g}"
     )
     exact = cost if isinstance(cost, Fraction) else None
     return Situation(state, action, better, float(cost), exact, told, part.member)

@@ -19,6 +19,7 @@ from didact.bec.parts import Part, exact_gap
 from didact.inputs import printable
 from didact.mdp import MDP, Demonstration
 from didact.mdp.files import write_number
+from didact.mdp.naming import state_words
 from didact.numerics.texts import number_text
 
 Kind = Literal["comparison", "action", "preference"]
@@ -117,18 +118,11 @@ def cost_of(part: Part, state: int, action: int, better: int) -> Cost:
 
 
 def place_words(known: Known, part: Part, state: int) -> str:
-    """The name of a state; in a family with its member."""
-    name = printable(part.task.mdp.state_name(state))
-    named = name if part.task.mdp.state_names else f"state {name}"
+    """Where a state is; in a family with its member."""
+    where = state_words(part.task, state)
     if not isinstance(known, FamilyClass):
-        return named
-    return f"{named} of {printable(known.family.names[part.member or 0])}"
-
-
-def action_words(mdp: MDP, action: int) -> str:
-    """The name of an action."""
-    name = printable(mdp.action_name(action))
-    return name if mdp.action_names else f"action {name}"
+        return where
+    return f"{where} of {printable(known.family.names[part.member or 0])}"
 
 
 def apart_words(mdp: MDP, normal: Sequence[Any]) -> str:

@@ -21,12 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from didact.auditing.closed_cover import smallest_closed_cover
-from didact.auditing.questions import Question, action_words, cost_of, place_words
+from didact.auditing.questions import Question, cost_of, place_words
 from didact.bec.directions import TOLERANCE
 from didact.bec.families import Known
 from didact.bec.linear import dot, null_basis, row_reduced
 from didact.bec.parts import part_with
 from didact.bec.rows import scope_states
+from didact.mdp.naming import action_words
 
 
 class Asked(NamedTuple):
@@ -124,7 +125,7 @@ def _question(known: Known, state: int) -> Question:
     at_home, mdp = state - part.first, part.task.mdp
     best = tuple(part.plan.optimal_actions(at_home))
     actions, place = tuple(range(mdp.n_actions)), place_words(known, part, at_home)
-    labels = tuple(action_words(mdp, action) for action in actions)
+    labels = tuple(action_words(part.task, action) for action in actions)
     return Question(
         "action",
         at_home,

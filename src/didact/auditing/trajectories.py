@@ -19,7 +19,6 @@ import numpy as np
 from didact.auditing.comparisons import in_order
 from didact.auditing.questions import (
     Question,
-    action_words,
     apart_words,
     cost_of,
     oriented,
@@ -32,6 +31,7 @@ from didact.bec.linear import Row, primitive, row_reduced, unit_floats
 from didact.bec.parts import Part, part_with
 from didact.errors import Unsupported
 from didact.mdp import Demonstration
+from didact.mdp.naming import action_words
 from didact.planning.rationals import exact_model
 
 
@@ -173,10 +173,10 @@ def _question(known: Known, row: int, pair: Pair, equality: bool) -> Question:
         state,
         place,
         options,
-        tuple(", ".join(action_words(mdp, a) for _, a in option) for option in options),
+        tuple(", ".join(action_words(part.task, a) for _, a in option) for option in options),
         turned((Fraction(0), cost), swap),
         "equal" if equality else "second" if swap else "first",
-        f"From {place} on, two ways: which is worth more, the first or the second? "
+        f"Two ways that begin in {place}: which is worth more, the first or the second? "
         f"{apart_words(mdp, normal)}",
         normal,
         0.0 if equality else float(unit_floats([own])[0] @ weights / length),

@@ -1,0 +1,54 @@
+"""Make an exam for a task: the use case behind `didact exam`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from didact.auditing import Exam, exam
+from didact.files.json import require_writable, write_text
+from didact.mdp import Family, Task
+from didact.report.page.exam import exam_page
+from didact.worlds.members import open_task_or_family
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A task or a family and an exam for it; pages: the sheet and its key, where written."""
+
+    task: Task | Family
+    exam: Exam
+    pages: tuple[str, ...]
+
+
+def exam_source(
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    out: str | None = None,
+    html: str | None = None,
+    **settings: Any,
+) -> Examined:
+    """An exam for the task or family that `source` names.
+
+    out: save it there; html: write the sheet there and the key beside it. Places are tried before
+    the work.
+    """
+    pages = () if html is None else (html, key_path(html))
+    for place in (*pages, *([] if out is None else [out])):
+        require_writable(place)
+    task = open_task_or_family(source, parameters)
+    made = exam(task, **settings)
+    if out is not None:
+        made.save(out)
+    for place, key in zip(pages, (False, True), strict=False):
+        write_text(exam_page(task, made, key=key), place)
+    return Examined(task, made, pages)
+
+
+def key_path(html: str) -> str:
+    """Where the key goes: exam.html has exam-key.html beside it."""
+    path = Path(html)
+    return str(path.with_name(f"{path.stem}-key{path.suffix}"))

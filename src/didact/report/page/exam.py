@@ -1,0 +1,103 @@
+"""An exam as a sheet to print or to send, and its key as a page apart.
+
+The sheet holds nothing of the key, not even where nobody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from didact import __version__
+from didact.auditing import Exam
+from didact.auditing.questions import Question
+from didact.inputs import shown_name
+from didact.mdp import Demonstration, Family, Task
+from didact.report.exams import exam_line, key_words
+from didact.report.page.player import Drawing, Frame, box_of, frames, player
+from didact.report.page.scene import Scene, scene_of, state_in_words
+from didact.report.page.templates import render
+from didact.report.page.world import Legend, legend
+
+MOST_QUESTIONS = 200
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question on the sheet.
+
+    drawings: a picture of each side, or of the place; none where there is nothing to draw.
+    right: the key in words; empty on the sheet.
+    """
+
+    number: int
+    words: str
+    labels: tuple[str, ...]
+    drawings: tuple[Drawing, ...]
+    is_of_sides: bool
+    right: str
+
+
+def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
+    """The sheet of an exam as HTML; with `key` the page of right answers."""
+    scene = scene_of(task) if isinstance(task, Task) else None
+    questions = exam.questions[:MOST_QUESTIONS]
+    shown = [_moments(task, question, scene) for question in questions]
+    boxes = [box_of(each, scene) for sides in shown for each in sides] if scene else []
+    return render(
+        "exam.html.jinja",
+        title=f"{shown_name(exam.task_name, 80)}: {'key' if key else 'exam'}",
+        exam=exam,
+        key=key,
+        line=exam_line(exam),
+        scene=scene if boxes else None,
+        ground=scene.ground(boxes) if scene is not None and boxes else None,
+        legend=_legend(task, scene),
+        questions=[
+            _asked(i, question, sides, scene, key)
+            for i, (question, sides) in enumerate(zip(questions, shown, strict=True), start=1)
+        ],
+        n_more=len(exam.questions) - len(questions),
+        version=__version__,
+    )
+
+
+def _moments(task: Task | Family, question: Question, scene: Scene | None) -> list[list[Frame]]:
+    """What is drawn of a question: both sides, or where it is asked."""
+    if scene is None or not isinstance(task, Task):
+        return []
+    if question.kind == "action":
+        where = state_in_words(task.mdp, question.state, scene)
+        return [[Frame(question.state, None, None, where, "asked here")]]
+    return [frames(task, _side(question, option), scene) for option in question.options]
+
+
+def _side(question: Question, option: int | Demonstration) -> Demonstration:
+    if isinstance(option, Demonstration):
+        return option
+    return Demonstration([(question.state, option)])
+
+
+def _asked(
+    number: int, question: Question, sides: Sequence[list[Frame]], scene: Scene | None, key: bool
+) -> Asked:
+    drawn = [
+        player(each, scene, number=10 * number + i, n_steps=len(each), telling=set()).drawing
+        for i, each in enumerate(sides)
+    ]
+    return Asked(
+        number=number,
+        words=question.words,
+        labels=question.labels,
+        drawings=tuple(each for each in drawn if each is not None),
+        is_of_sides=question.kind != "action",
+        right=key_words(question) if key else "",
+    )
+
+
+def _legend(task: Task | Family, scene: Scene | None) -> Legend | None:
+    """The letters of features, without their weights, which are the answer to everything."""
+    if scene is None or not isinstance(task, Task):
+        return None
+    named = legend(task, scene)
+    return named if any(letter for letter, *_ in named.entries) else None

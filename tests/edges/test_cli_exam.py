@@ -1,0 +1,145 @@
+"""`didact exam` and `didact audit`: files, pages, persons, exit codes, refusals."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from didact.auditing import load_exam
+from tests.command_line import refused
+
+
+def written(path, document):
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_an_exam_is_made_saved_and_written_as_a_sheet(didact, tmp_path):
+    out, html = tmp_path / "exam.json", tmp_path / "exam.html"
+    done = didact("exam", "six-cell", "--out", out, "--html", html)
+    assert (done.code, done.err) == (0, "")
+    assert done.verdict == (
+        "six-cell: 2 questions about comparisons; no exam of this kind has fewer (proved)."
+    )
+    assert "key:" not in done.out
+    questions = load_exam(out)
+    assert json.loads(didact("exam", "six-cell", "--json").out) == questions.document()
+    sheet, key = html.read_text(), (tmp_path / "exam-key.html").read_text()
+    for question in questions.questions:
+        assert question.says not in sheet
+        assert question.says in key
+    assert "6.715" not in sheet
+    assert "no network" in sheet
+    assert "key: second, left, by 2.786" in didact("exam", "six-cell", "--key").out
+
+
+def test_an_exam_that_passes_nobody_says_so(didact):
+    done = didact("exam", "Taxi-v4", "--ask", "actions", "--open")
+    assert done.code == 3
+    assert "passes nobody" in done.verdict
+    assert "not closed" in done.out
+    grid = ("random-grid", "-p", "size=9", "-p", "n_features=8", "--seed", "0")
+    done = didact("exam", *grid, "--ask", "preferences")
+    assert done.code == 3
+    assert "cannot be asked: whether" in done.out
+
+
+@pytest.mark.parametrize(
+    ("weights", "code", "word"),
+    [([-1, -10], 0, "PASSED"), ([-1, -2], 3, "FAILED"), (["-1", "-2.539"], 3, "FAILED")],
+)
+def test_weights_are_audited(didact, tmp_path, weights, code, word):
+    path = written(tmp_path / "weights.json", weights)
+    done = didact("audit", "six-cell", "--agent", path)
+    assert (done.code, done.err) == (code, "")
+    assert word in done.verdict
+    found = json.loads(didact("audit", "six-cell", "--agent", path, "--json").out)
+    assert found["verdict"] == word.lower().removesuffix("ed")
+
+
+def test_policies_are_followed(didact, tmp_path):
+    right = np.array([0, 2, 1, 0, 2, 2])
+    np.save(tmp_path / "policy.npy", right)
+    assert didact("audit", "six-cell", "--agent", tmp_path / "policy.npy").code == 0
+    astray = written(tmp_path / "policy.json", [0, 2, 2, 0, 2, 2])
+    done = didact("audit", "six-cell", "--agent", astray)
+    assert done.code == 3
+    assert "takes left; down is better by 6.715" in done.verdict
+    assert didact("audit", "six-cell", "--agent", astray, "--within", "7").code == 0
+
+
+def test_answers_are_graded(didact, tmp_path):
+    answers = written(tmp_path / "answers.json", ["second", "second"])
+    assert didact("audit", "six-cell", "--agent", answers).code == 0
+    out = tmp_path / "exam.json"
+    didact("exam", "six-cell", "--ask", "actions", "--out", out)
+    named = written(tmp_path / "named.json", [q.key for q in load_exam(out).questions])
+    done = didact("audit", "six-cell", "--agent", named, "--exam", out)
+    assert (done.code, done.err) == (0, "")
+    single = written(tmp_path / "single.json", [q.key[0] for q in load_exam(out).questions])
+    done = didact("audit", "six-cell", "--agent", single, "--exam", out)
+    assert (done.code, "NOT DECIDED" in done.verdict) == (3, True)
+
+
+def test_an_exam_of_another_world_grades_nobody(didact, tmp_path):
+    out = tmp_path / "exam.json"
+    didact("exam", "six-cell", "-p", "discount=0.5", "--out", out)
+    answers = written(tmp_path / "answers.json", ["second", "second"])
+    done = didact("audit", "six-cell", "--agent", answers, "--exam", out)
+    refused(done, "must be an exam of this world")
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "word"),
+    [
+        ("2\n2\n", 0, "PASSED"),
+        ("second\nequal\n", 3, "FAILED"),
+        ("1\n", 3, "FAILED: question 1"),
+        ("2\nq\n", 3, "NOT DECIDED"),
+        ("", 3, "NOT DECIDED"),
+        ("nonsense\n\n2\n2\n", 0, "PASSED"),
+    ],
+)
+def test_a_person_is_asked_until_it_is_decided(didact, monkeypatch, typed, code, word):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    done = didact("audit", "six-cell", "--person")
+    assert (done.code, word in done.out) == (code, True)
+
+
+def test_a_person_names_actions(didact, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("down\nleft\n2\nup\n"))
+    done = didact("audit", "six-cell", "--person", "--ask", "actions", "--json")
+    assert (done.code, json.loads(done.out)["answers"]) == (0, [[1], [2], [2], [0]])
+
+
+def test_what_is_no_agent_is_refused(didact, tmp_path):
+    refused(didact("audit", "six-cell"), "--agent or --person")
+    both = didact("audit", "six-cell", "--person", "--agent", "weights.json")
+    refused(both, "--agent or --person, and not both")
+    model = tmp_path / "model.zip"
+    model.write_bytes(b"")
+    refused(didact("audit", "six-cell", "--agent", model), "stable_baselines3")
+    square = written(tmp_path / "square.json", [0, 1, 1])
+    done = didact("audit", "chain", "-p", "length=3", "--agent", square)
+    refused(done, "can be actions or weights")
+
+
+def test_an_agent_of_stable_baselines_is_asked(didact, tmp_path, monkeypatch):
+    from types import ModuleType
+
+    class Agent:
+        @classmethod
+        def load(cls, path, device):
+            return cls()
+
+        def predict(self, observation, deterministic=False):
+            return [0, 2, 1, 0, 2, 2][int(observation)], None
+
+    package = ModuleType("stable_baselines3")
+    package.PPO = Agent
+    monkeypatch.setitem(sys.modules, "stable_baselines3", package)
+    model = tmp_path / "model.zip"
+    model.write_bytes(b"")
+    assert didact("audit", "six-cell", "--agent", model).code == 0
