@@ -12,9 +12,13 @@ __version__ = "0.1.0"
 
 _ROOM_OF = {
     "MDP": "didact.mdp",
+    "Comparison": "didact.mdp",
     "Demonstration": "didact.mdp",
     "Family": "didact.mdp",
+    "Preference": "didact.mdp",
+    "Ranking": "didact.mdp",
     "Recording": "didact.mdp",
+    "Stop": "didact.mdp",
     "Task": "didact.mdp",
     "Transitions": "didact.mdp",
     "load_family": "didact.mdp",
@@ -90,9 +94,13 @@ if TYPE_CHECKING:
     from didact.learners import load_belief as load_belief
     from didact.learners import register_learner as register_learner
     from didact.mdp import MDP as MDP
+    from didact.mdp import Comparison as Comparison
     from didact.mdp import Demonstration as Demonstration
     from didact.mdp import Family as Family
+    from didact.mdp import Preference as Preference
+    from didact.mdp import Ranking as Ranking
     from didact.mdp import Recording as Recording
+    from didact.mdp import Stop as Stop
     from didact.mdp import Task as Task
     from didact.mdp import Transitions as Transitions
     from didact.mdp import load_family as load_family

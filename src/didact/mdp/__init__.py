@@ -7,15 +7,20 @@ from didact.mdp.exchange.recordings import Recording
 from didact.mdp.family import Family, as_family, family_demonstrations
 from didact.mdp.family_files import load_family, save_family
 from didact.mdp.files import load_task, save_task
+from didact.mdp.items import Comparison, Preference, Ranking, Stop
 from didact.mdp.model import MDP
 from didact.mdp.task import Task, as_mdp, as_task
 from didact.mdp.transitions import Transitions
 
 __all__ = [
     "MDP",
+    "Comparison",
     "Demonstration",
     "Family",
+    "Preference",
+    "Ranking",
     "Recording",
+    "Stop",
     "Task",
     "Transitions",
     "as_demonstrations",

@@ -6,20 +6,31 @@ judged as demonstrations of their own: see `segments`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known, equivalence_class, require_class
 from didact.bec.rows import Scope
+from didact.errors import Unsupported
 from didact.inputs import counted
-from didact.mdp import Demonstration, Family, Task, family_demonstrations, given_demonstrations
+from didact.mdp import (
+    Demonstration,
+    Family,
+    Task,
+    as_task,
+    family_demonstrations,
+    given_demonstrations,
+)
+from didact.mdp.items import as_items, holds_feedback
 from didact.mdp.showing import in_notebook
-from didact.numerics.texts import number_texts
+from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.feedback.judging import WrongItem, judge_items
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 from didact.teaching.witness import judge, row_in_words
 
@@ -44,6 +55,8 @@ class Verdict:
     arithmetic: 'exact' or 'float'.
     proof: the `didact.proof/1` object; None in floats.
     n_close_calls: decisions that floats could not make; `teaches` is False while there are any.
+    wrong_items: comparisons and other feedback that are not true of the task, with what they miss.
+    hardest: with such feedback, the smallest difference in return that must be seen to give it.
     """
 
     teaches: bool
@@ -61,6 +74,8 @@ class Verdict:
     arithmetic: str
     proof: Mapping[str, Any] | None
     n_close_calls: int = 0
+    wrong_items: tuple[WrongItem, ...] = ()
+    hardest: Fraction | None = None
 
     _repr_html_ = in_notebook("verdict")
 
@@ -77,6 +92,8 @@ class Verdict:
             "segments": [segment.to_dict() for segment in self.segments],
             "witness": number_texts(self.witness),
             "missing": None if self.missing is None else list(self.missing),
+            "wrong_items": [wrong.to_dict() for wrong in self.wrong_items],
+            "hardest": None if self.hardest is None else number_text(self.hardest),
         }
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -90,7 +107,9 @@ class Verdict:
         total = counted(self.n_facets + self.n_equalities, "constraint")
         parts = [f"{self.n_open} of {total} open"] if self.n_open else []
         parts += [counted(len(self.wrong), "wrong step")] if self.wrong else []
-        parts += ["the right ones alone do"] if self.wrong and self.right_teaches else []
+        parts += [counted(len(self.wrong_items), "wrong item")] if self.wrong_items else []
+        is_wrong = self.wrong or self.wrong_items
+        parts += ["the right ones alone do"] if is_wrong and self.right_teaches else []
         parts += [counted(self.n_close_calls, "close call")] if self.n_close_calls else []
         return f"Verdict(does not teach: {', '.join(parts)}, {self.arithmetic}{proof})"
 
@@ -109,12 +128,15 @@ def check(
     demonstrations: lists of (state, action) or (observation, action) pairs, a lesson, a selection,
         a recording, or the path of a file. Steps that are not optimal are named with what they
         cost, and the right steps between them are judged alone. Those of a family know their
-        member, or are [member, pairs].
+        member, or are [member, pairs]. For a task also a list with comparisons, preferences,
+        rankings and stops among them, judged in exact arithmetic.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
+    if holds_feedback(demonstrations):
+        return _check_items(task, demonstrations, scope, known)
     shown = _shown(task, demonstrations)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
@@ -141,6 +163,42 @@ def check(
         arithmetic=known.arithmetic,
         proof=None if found.proof is None else found.proof.document,
         n_close_calls=known.n_close_calls,
+    )
+
+
+def _check_items(
+    task: Task | Family, given: Iterable[Any], scope: Scope, known: Known | None
+) -> Verdict:
+    """The verdict on a mix of demonstrations and other feedback, without a proof to keep."""
+    if isinstance(task, Family):
+        raise Unsupported(
+            "other feedback than demonstrations is of one task; check the members one by one"
+        )
+    items = as_items(given, as_task(task))
+    if known is None:
+        known = equivalence_class(task, scope=scope, arithmetic="exact")
+    assert isinstance(known, EquivalenceClass)
+    shown = tuple(item for item in items if isinstance(item, Demonstration))
+    wrong, segments = wrong_steps(known, shown), right_segments(known, shown)
+    found = judge_items(known, items, [segment.shown for segment in segments])
+    missing = found.open_rows[0] if found.open_rows else None
+    return Verdict(
+        teaches=missing is None and not wrong and not found.wrong,
+        right_teaches=missing is None,
+        wrong=wrong,
+        segments=segments,
+        witness=found.witness,
+        loss=found.loss,
+        missing=None if missing is None else known.statement_of(missing),
+        missing_words=None if missing is None else row_in_words(known, missing),
+        closed=False,
+        n_open=len(found.open_rows),
+        n_facets=known.cone.n_facets,
+        n_equalities=len(known.cone.equalities),
+        arithmetic=known.arithmetic,
+        proof=None,
+        wrong_items=found.wrong,
+        hardest=found.hardest,
     )
 
 

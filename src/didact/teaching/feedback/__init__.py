@@ -1,0 +1,1 @@
+"""Other feedback than demonstrations in lessons: its rows, its check, and the cheapest mix."""

@@ -1,0 +1,233 @@
+"""Other feedback than demonstrations: what each kind says, and the traps in it."""
+
+import itertools
+import random
+from fractions import Fraction
+
+import pytest
+
+import didact
+from didact.errors import InvalidModel
+from didact.mdp import MDP, Task, Transitions
+from didact.mdp.items import read_item
+from didact.teaching.feedback.rows import direction, item_differences, margin
+from tests.beyond.test_exams import ways
+from tests.decisions import decisions
+from tests.laws.test_exams import world
+from tests.oracles import Plain, optimal_sets, policy_sums
+from tests.test_proofcheck import cone_multipliers
+
+
+def test_unequal_lengths_would_tell_rewards_apart_that_behave_alike():
+    """k = 1, no terminal: nothing is at stake, yet 1 step against 3 separates +1 from -1."""
+    task = Task(MDP([[[1], [1]]], [[1]], "0.9"), [1])
+    assert didact.equivalence_class(task).rows.n_rows == 0
+    short, long = [[0, 0]], [[0, 0]] * 3
+    with pytest.raises(InvalidModel, match="must have the same length, or both have ended"):
+        didact.check(task, [didact.Preference(long, short)])
+    assert didact.check(task, [didact.Preference(long, [[0, 1]] * 3)]).teaches
+
+
+def stops(task):
+    """Every stop of every walk of three steps from every state."""
+    moves = task.mdp.transitions
+    for start in range(task.mdp.n_states):
+        for actions in itertools.product(range(task.mdp.n_actions), repeat=3):
+            state, way = start, []
+            for action in actions:
+                if task.mdp.terminal[state]:
+                    break
+                way.append((state, action))
+                row = state * task.mdp.n_actions + action
+                state = int(moves.successors[moves.offsets[row]])
+            for after in range(len(way)):
+                yield didact.Stop(way, after, off_is_worth_nothing=True)
+
+
+def test_stops_imply_no_row_with_a_positive_entry_and_fit_a_constant_reward():
+    """With features >= 0 all entries of stops are <= 0, so the reward -1 everywhere fits all."""
+    task = didact.make("six-cell")
+    known = didact.equivalence_class(task)
+    rows = {direction(row) for stop in stops(task) for row in item_differences(known, stop)}
+    assert rows
+    assert all(max(row) <= 0 for row in rows)
+    assert all(sum(-entry for entry in row) >= 0 for row in rows)
+    true = [stop for stop in stops(task) if margin(known, item_differences(known, stop)[0]) >= 0]
+    assert true
+    found = didact.check(task, true[:40], known=known)
+    assert not found.teaches
+    assert found.missing_words == "one step on grey costs at least 2.54 times a step on white"
+
+
+def test_a_stop_must_say_that_being_off_is_worth_nothing():
+    with pytest.raises(InvalidModel, match="say that it is worth 0"):
+        didact.Stop([[0, 0]], 0)
+
+
+def test_that_an_action_is_wrong_is_no_convex_set_and_is_refused():
+    """(1, 0, .5) and (0, 1, .5) make the third action wrong, their mean makes it best."""
+    payments = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]
+    for weights, best in (([1, 0, "0.5"], 0), ([0, 1, "0.5"], 1)):
+        plan = didact.solve(decisions(payments, weights), arithmetic="exact")
+        assert plan.optimal_actions(0) == [best]
+    mean = didact.solve(decisions(payments, ["0.5", "0.5", "0.5"]), arithmetic="exact")
+    assert 2 in mean.optimal_actions(0)
+    with pytest.raises(InvalidModel, match="says nothing alone"):
+        read_item({"kind": "wrong", "state": 0, "action": 2})
+    with pytest.raises(InvalidModel, match="Say which action is better"):
+        didact.check(decisions(payments, [1, 0, "0.5"]), [{"kind": "wrong", "state": 0}])
+
+
+def test_a_comparison_can_be_any_facet():
+    """One comparison for each facet, and two for each tie, teach exactly the class."""
+    for seed in range(20):
+        known = didact.equivalence_class(world(seed))
+        rows = [*known.cone.facet_rows(), *known.cone.equalities]
+        items = [didact.Comparison(*known.rows.statement_of(row)) for row in rows]
+        if not items:
+            continue
+        assert didact.check(known.task, items, known=known).teaches, seed
+        for left_out in range(known.cone.n_facets):
+            rest = items[:left_out] + items[left_out + 1 :]
+            if rest:
+                found = didact.check(known.task, rest, known=known)
+                assert not found.teaches, seed
+                assert known.cone.contains(found.witness) == "outside"
+
+
+def test_items_whose_rows_lie_in_the_class_need_one_row_for_each_facet():
+    """And half-spaces that imply the class number at least its rank, and one more with ties."""
+    for seed in range(25):
+        known = didact.equivalence_class(world(seed))
+        rows, wanted = list(known.rows.exact), list(known.rows.exact)
+        if not 0 < len(rows) <= 9:
+            continue
+        fewest = next(
+            size
+            for size in range(len(rows) + 1)
+            for chosen in itertools.combinations(rows, size)
+            if all(cone_multipliers(row, list(chosen)) is not None for row in wanted)
+        )
+        assert fewest >= known.cone.n_facets
+        assert fewest >= known.cone.rank + bool(known.cone.equalities)
+
+
+def test_near_ties_that_say_more_than_the_class_can_do_with_fewer_and_are_harder():
+    """Three facets, one preference nearly tied on each side of the weights: two rows do."""
+    payments = [[[1, 0], [0, 0]], [[0, 1], [0, 0]], [[3, -1], [0, 0]]]
+    task = decisions(payments, [1, 2])
+    known = didact.equivalence_class(task)
+    assert known.cone.rank == 2
+    tight = Task(
+        MDP(
+            Transitions.from_rows([(0, a, 0, 1) for a in range(4)], 1, 4),
+            [[[201, -100], [0, 0], [-199, 100], [0, 0]]],
+            0,
+        ),
+        [1, 2],
+    )
+    counted = didact.equivalence_class(tight, arithmetic="exact").counts.pairs[0]
+    both = [list(counted[0] - counted[1]), list(counted[2] - counted[3])]
+    assert [margin(known, row) for row in both] == [1, 1]
+    rays = [direction(row) for row in both]
+    assert all(cone_multipliers(row, rays) is not None for row in known.rows.exact)
+
+
+def walk(task, rng, state, n):
+    """A random walk of n steps, or to the end; the first of the possible states comes next."""
+    moves, way = task.mdp.transitions, []
+    while len(way) < n and not task.mdp.terminal[state]:
+        action = rng.randrange(task.mdp.n_actions)
+        way.append((state, action))
+        row = state * task.mdp.n_actions + action
+        state = int(moves.successors[moves.offsets[row]])
+    return way
+
+
+CERTAIN = [seed for seed in range(60) if world(seed).mdp.is_deterministic()]
+"""Worlds in which a walk tells whether it ended."""
+
+
+@pytest.mark.parametrize("seed", CERTAIN)
+def test_a_preference_says_what_the_returns_of_both_ways_say(seed):
+    """Against returns counted step by step in fractions, for weights of any kind."""
+    task, rng = world(seed), random.Random(seed)
+    known = didact.equivalence_class(task)
+    plain = Plain(task.mdp)
+    for _ in range(10):
+        first, second = (walk(task, rng, 0, 3) for _ in range(2))
+        try:
+            item = didact.Preference(first, second)
+            didact.check(task, [item], known=known)
+        except InvalidModel:
+            continue
+        (difference,) = item_differences(known, item)
+        weights = [Fraction(rng.randint(-3, 3)) for _ in range(plain.k)]
+        worth = [_return(plain, way, weights) for way in (first, second)]
+        said = sum(
+            (Fraction(int(x.p), int(x.q)) * w for x, w in zip(difference, weights, strict=True)),
+            Fraction(0),
+        )
+        assert said == worth[0] - worth[1]
+
+
+def _return(plain, way, weights):
+    total = sum(plain.discount**t * plain.reward(s, a, weights) for t, (s, a) in enumerate(way))
+    (end,) = plain.row(*way[-1])
+    if plain.terminal[end]:
+        total += plain.discount ** len(way) * plain.reward(end, 0, weights)
+    return total
+
+
+def test_a_comparison_has_the_best_policy_after_both_actions():
+    for seed in range(10):
+        task = world(seed)
+        plain = Plain(task.mdp)
+        if plain.n_states * plain.n_actions > 10:
+            continue
+        known = didact.equivalence_class(task)
+        weights = list(task.true_weights.fractions())
+        q, sets = optimal_sets(plain, weights)
+        uniform = [{a: Fraction(1, len(best)) for a in best} for best in sets]
+        payments = [
+            [list(plain.phi[s][a]) for a in range(plain.n_actions)] for s in range(plain.n_states)
+        ]
+        counts = policy_sums(plain, [p or {0: Fraction(1)} for p in uniform], payments)
+        for s in range(plain.n_states):
+            if plain.terminal[s] or plain.n_actions < 2:
+                continue
+            item = didact.Comparison(s, 0, 1)
+            mu = [
+                [
+                    plain.phi[s][a][i]
+                    + plain.discount * sum(p * counts[t][i] for t, p in plain.row(s, a).items())
+                    for i in range(plain.k)
+                ]
+                for a in (0, 1)
+            ]
+            (row,) = item_differences(known, item)
+            assert [Fraction(int(x.p), int(x.q)) for x in row] == [
+                x - y for x, y in zip(*mu, strict=True)
+            ]
+            assert margin(known, row) == q[s][0] - q[s][1]
+
+
+def test_feedback_that_is_not_true_is_named_with_what_it_misses():
+    task = ways([[2, 1], [3, 4], [], [], []], [[0], [0], [3], [2], [1]], [1])
+    right, false = didact.Comparison(1, 0, 1), didact.Comparison(0, 1, 0)
+    found = didact.check(task, [right, false])
+    assert not found.teaches
+    assert found.right_teaches
+    (wrong,) = found.wrong_items
+    assert wrong.item == 1
+    assert wrong.exact_gap == Fraction(9, 10) * 3 - Fraction(81, 100) * 2
+    assert "action 1 rather than action 0" in wrong.words
+    assert found.hardest == Fraction(9, 10)
+
+
+def test_the_hardest_margin_is_the_smallest_difference_that_is_said():
+    task = ways([[2, 1], [3, 4], [], [], []], [[0], [0], [3], [2], [1]], [1])
+    items = [didact.Comparison(1, 0, 1), [[0, 0]]]
+    found = didact.check(task, items)
+    assert found.teaches
+    assert found.hardest == min(Fraction(9, 10), Fraction(27, 10) - Fraction(81, 50))
