@@ -15,6 +15,11 @@ def take_some_only() -> None:
     _all_of_them = False
 
 
+def takes_all() -> bool:
+    """Whether the slow tests are run, and with them every example."""
+    return _all_of_them
+
+
 def number(some: int, all_of_them: int) -> int:
     """How many examples to try: some, or all of them with the slow tests."""
     assert some <= all_of_them

@@ -15,7 +15,7 @@ from didact.mdp import MDP, Task
 from didact.registry import REQUIRED, Registry, options_of, passing_on
 from didact.studies import Study, studies
 from didact.studies.summary import means_of
-from didact.teaching.teach import teachers
+from didact.teaching.teachers import teachers
 from didact.worlds import worlds
 
 KINDS = ("world", "teacher", "learner", "strategy", "study")
