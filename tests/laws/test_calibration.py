@@ -67,6 +67,11 @@ def test_a_thousand_truths_lie_anywhere_in_their_posteriors():
     require_calibrated(*shares_below(1000, first=1000))
 
 
+@pytest.mark.slow
+def test_ten_thousand_truths_lie_anywhere_in_their_posteriors():
+    require_calibrated(*shares_below(10_000, first=10_000))
+
+
 def test_draws_that_are_too_narrow_are_seen():
     rng = np.random.default_rng(0)
     exact = rng.random(300)

@@ -8,7 +8,7 @@ from didact.learners.chains.models import scorer_of
 from didact.learners.chains.priors import PRIORS
 from didact.learners.chains.stopping import Mixing, decisions, mixing_of
 from didact.learners.evidence import as_evidence
-from didact.mdp import Task
+from didact.mdp import MDP, Task
 from didact.planning import evaluate, solve
 from didact.worlds import make
 
@@ -18,14 +18,30 @@ def target_of(task) -> Target:
     return Target(evidence, 100.0, scorer_of(evidence), PRIORS["l2-sphere"], 0)
 
 
-@pytest.mark.parametrize("slip", [0, "1/10"])
-def test_losses_and_wrong_actions_are_those_of_an_evaluation(slip):
-    task = make("random-grid", size=4, n_features=3, seed=2, slip=slip)
+def pairs_task() -> Task:
+    """A grid whose features are those of pairs."""
+    mdp = make("random-grid", size=4, n_features=3, seed=2).mdp
+    features = np.random.default_rng(3).integers(-2, 3, (mdp.n_states, mdp.n_actions, 3))
+    features[mdp.terminal] = features[mdp.terminal][:, :1]
+    paid = MDP(mdp.transitions, features, mdp.exact_discount, terminal=mdp.terminal)
+    return Task(paid, [1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        make("random-grid", size=4, n_features=3, seed=2),
+        make("random-grid", size=4, n_features=3, seed=2, slip="1/10"),
+        pairs_task(),
+    ],
+    ids=["grid", "slippery", "features of pairs"],
+)
+def test_losses_and_wrong_actions_are_those_of_an_evaluation(task):
     rng = np.random.default_rng(0)
-    draws = PRIORS["l2-sphere"].draw(rng, 12, 3)
+    draws = PRIORS["l2-sphere"].draw(rng, 12, task.mdp.n_features)
     draws[5] = draws[4]
     best = draws[0]
-    losses, wrong = decisions(target_of(task), draws.reshape(2, 6, 3), best)
+    losses, wrong = decisions(target_of(task), draws.reshape(2, 6, -1), best)
     policy = solve(task.mdp, best).policy
     for i, weights in enumerate(draws):
         judge = Task(task.mdp, weights)

@@ -111,16 +111,19 @@ class Planned:
 def _wrong_actions(
     mdp: MDP, policy: Floats, draws: Floats, values: Floats, noise: Floats
 ) -> Floats:
-    """The share of the policy's actions, over states that go on, that a draw holds not optimal."""
-    shape = (len(draws), mdp.n_states, mdp.n_actions)
-    following = (mdp.transitions.matrix() @ values.T).T.reshape(shape)
-    paid = draws @ mdp.features.floats.reshape(-1, mdp.n_features).T
-    action_values = paid.reshape(len(draws), mdp.n_states, -1) + mdp.discount * following
-    best = action_values.max(axis=2, keepdims=True)
-    is_wrong = action_values < best - noise[:, None, None]
-    alive = ~mdp.terminal
-    shares = np.einsum("nsa,sa->n", is_wrong[:, alive], policy[alive])
-    return np.asarray(shares / max(1, int(alive.sum())))
+    """The share of the policy's actions, over states that go on, that a draw holds not optimal.
+
+    Only what the policy does is looked at: an action is optimal if it is worth the optimal value.
+    """
+    alive = np.flatnonzero(~mdp.terminal)
+    states, actions = np.nonzero(policy[alive])
+    states = alive[states]
+    rows = states * mdp.n_actions + actions
+    following = mdp.transitions.matrix()[rows] @ values.T
+    paid = mdp.features.floats.reshape(-1, mdp.n_features)
+    paid = paid[rows if paid.shape[0] > mdp.n_states else states] @ draws.T
+    is_wrong = paid + mdp.discount * following < values.T[states] - noise
+    return np.asarray(policy[states, actions] @ is_wrong / max(1, alive.size))
 
 
 def warning_of(mixing: Mixing, budget: int) -> str:
