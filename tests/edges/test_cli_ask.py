@@ -160,7 +160,9 @@ def test_a_session_goes_on_from_its_file_and_never_overwrites_another(didact, tm
     before = out.read_bytes()
     refused = person(didact, out, "d\n")
     assert (refused.code, refused.out) == (2, "")
-    assert f"exists already; go on with --from {out}, or choose another --out" in refused.err
+    assert (
+        f"exists already; go on with --demonstrations {out}, or choose another --out" in refused.err
+    )
     assert out.read_bytes() == before
     answer = person(didact, out, "l\nq\n", "--from", out)
     assert answer.code == 0

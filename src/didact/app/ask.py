@@ -221,7 +221,7 @@ def ask_person(
     same = first is not None and os.path.realpath(first) == os.path.realpath(out)
     if os.path.lexists(out) and not same:
         raise InvalidParameter(
-            f"{shown_path(out)} exists already; go on with --from {shown_path(out)}, "
+            f"{shown_path(out)} exists already; go on with --demonstrations {shown_path(out)}, "
             "or choose another --out"
         )
     recorder = Recorder(task, out, shown)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,41 +44,47 @@ def convert(
     *,
     world: str | None = None,
     parameters: Mapping[str, Any] | None = None,
-    read_as: str | None = None,
-    write_as: str | None = None,
+    source_format: str | None = None,
+    target_format: str | None = None,
     episodes: Iterable[int] | None = None,
-    force: bool = False,
+    replace: bool = False,
 ) -> Converted:
     """Write the demonstrations of a source in another format.
 
-    world: the task they belong to, where the source does not say it. read_as, write_as: formats,
-    by default what source and target look like. episodes: those alone. force: replace the target.
+    world: the task they belong to, where the source does not say it. source_format, target_format:
+    by default what source and target look like. episodes: those alone. replace: give up what is
+    there.
     """
-    recording = open_recording(source, world, parameters, format=read_as)
+    recording = open_recording(source, world, parameters, format=source_format)
     if episodes is not None:
         recording = recording.part(episodes)
-    return write_recording(recording, target, write_as, force)
+    return write_recording(recording, target, target_format, replace)
 
 
 def write_lesson(
-    task: Task, lesson: Lesson, target: str, *, write_as: str | None = None, force: bool = False
+    task: Task,
+    lesson: Lesson,
+    target: str,
+    *,
+    target_format: str | None = None,
+    replace: bool = False,
 ) -> Converted:
     """Write a lesson for a task; it reads back as the same lesson and task."""
     recording = Recording(lesson.demonstrations, task=task, lesson=lesson.document())
-    return write_recording(recording, target, write_as, force)
+    return write_recording(recording, target, target_format, replace)
 
 
 def write_recording(
-    recording: Recording, target: str, write_as: str | None, force: bool
+    recording: Recording, target: str, target_format: str | None, replace: bool
 ) -> Converted:
     """Write a recording; its task must be known where the format needs one."""
-    chosen = write_as or format_of_name(shown_path(target))
+    chosen = target_format or format_of_name(shown_path(target))
     if recording.task is None and chosen in ("minari", "imitation"):
         raise InvalidParameter(
             "the demonstrations do not say which task they belong to; name it with --task"
         )
-    path = save_recording(recording, target, format=chosen, replace=force)
-    kept = replace(recording, lesson=None) if chosen == "csv" else recording
+    path = save_recording(recording, target, format=chosen, replace=replace)
+    kept = dataclasses.replace(recording, lesson=None) if chosen == "csv" else recording
     return Converted(kept, chosen, path)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from didact.app.convert import Converted, open_recording, require_task, write_recording
@@ -34,7 +35,7 @@ def select_source(
     *,
     read_as: str | None = None,
     target: str | None = None,
-    force: bool = False,
+    replace: bool = False,
     **settings: Any,
 ) -> Selected:
     """Which episodes of a recording teach its task; settings go to `select`.
@@ -46,7 +47,7 @@ def select_source(
     selection = select(task, recording.demonstrations, episodes=recording.episodes, **settings)
     written = None
     if target is not None:
-        written = write_recording(_kept(recording, selection), target, None, force)
+        written = write_recording(_kept(recording, selection), target, None, replace)
     return Selected(task, recording, selection, written)
 
 
@@ -54,7 +55,7 @@ def _kept(recording: Recording, selection: Selection) -> Recording:
     """The chosen ones by the numbers of their episodes; anew where two are of the same episode."""
     numbers = selection.chosen
     are_whole = len(set(numbers)) == len(numbers)
-    return replace(
+    return dataclasses.replace(
         recording,
         demonstrations=selection.demonstrations,
         episodes=numbers if are_whole else tuple(range(len(numbers))),

@@ -13,6 +13,7 @@ import click
 
 from didact import __version__
 from didact.cli import exits, printing
+from didact.cli.spellings import respelled
 from didact.errors import DidactError, DidactWarning, ProofFailed
 
 COMMANDS = (
@@ -35,6 +36,13 @@ class LazyGroup(click.Group):
         command = import_module(f"didact.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command and its arguments, old spellings of options as they are called now."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, respelled(name or "", rest)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a reader that stops reading is no error (Click would exit with 1)."""

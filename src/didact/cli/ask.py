@@ -32,8 +32,6 @@ ANSWERS = "answers.json"
 )
 @click.option(
     "--n-queries",
-    "--queries",
-    "queries",
     type=click.IntRange(1),
     default=10,
     show_default=True,
@@ -57,17 +55,15 @@ ANSWERS = "answers.json"
     type=float,
     help="Stop when in every state this share of the draws agrees; with a person 0.95.",
 )
-@options.file("--from", "first", help="Begin with these answers.")
+@options.file("--demonstrations", "first", help="Begin with these answers.")
 @options.text("--learner", "birl", "Who learns from the answers.")
 @click.option("--confidence", type=float, help="How strictly answers are optimal.")
 @click.option(
     "--n-steps",
-    "--steps",
-    "steps",
     type=click.IntRange(1),
     help="Walk so many steps in each chain after each answer; by default until they have mixed.",
 )
-@click.option("--n-chains", "--chains", "chains", type=click.IntRange(1), help="How many chains.")
+@click.option("--n-chains", type=click.IntRange(1), help="How many chains.")
 @options.settings_of("strategy", "An option of the strategy, as n_rollouts=20; may be given again.")
 @options.settings_of("learner", "An option of the learner, as prior=box; may be given again.")
 @options.file(
@@ -78,7 +74,7 @@ def command(
     world: str,
     settings: tuple[str, ...],
     seed: int | None,
-    queries: int,
+    n_queries: int,
     person: bool,
     states: str | None,
     out: str | None,
@@ -97,7 +93,11 @@ def command(
 
     task = open_task(world, world_settings(world, settings, seed))
     choices = _choices(given)
-    choices |= {"n_queries": queries, "states": read_numbers(states, "--states"), "seed": seed or 0}
+    choices |= {
+        "n_queries": n_queries,
+        "states": read_numbers(states, "--states"),
+        "seed": seed or 0,
+    }
     if person:
         out = out or ANSWERS
         given_world = [world, *(part for text in settings for part in ("-p", text))]
@@ -114,10 +114,11 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     """The settings of `ask` from those of the command; what was not given is left out."""
     reserved = ("demonstrations", "answer", "truth", "known", "on_step", "n_queries", "n_samples")
     learner = read_options(given.pop("learner_settings"))
-    for short, name in (("confidence", "confidence"), ("steps", "n_steps"), ("chains", "n_chains")):
-        value = given.pop(short)
+    for name in ("confidence", "n_steps", "n_chains"):
+        value = given.pop(name)
         if value is not None and name in learner:
-            raise InvalidParameter(f"{name} must be given once; leave out --{short} or -l {name}")
+            option = f"--{name.replace('_', '-')}"
+            raise InvalidParameter(f"{name} must be given once; leave out {option} or -l {name}")
         if value is not None:
             learner[name] = value
     for name in learner:

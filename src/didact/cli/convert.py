@@ -15,14 +15,14 @@ from didact.cli.settings import read_numbers, read_settings
 @click.argument("target")
 @click.option("--task", "world", metavar="WORLD", help="The task, where SOURCE does not say it.")
 @options.parameters
-@click.option("--from", "read_as", type=options.FORMATS, help="The format of SOURCE.")
-@click.option("--to", "write_as", type=options.FORMATS, help="The format of TARGET.")
+@click.option("--source-format", type=options.FORMATS, help="The format of SOURCE.")
+@click.option("--target-format", type=options.FORMATS, help="The format of TARGET.")
 @click.option(
     "--episodes",
     metavar="N,N,...",
     help="These episodes alone, numbered as in the file and in `select --json`.",
 )
-@click.option("--replace", "--force", "force", is_flag=True, help="Replace TARGET if there.")
+@click.option("--replace", is_flag=True, help="Replace TARGET if there.")
 @options.as_json
 def command(
     source: str,

@@ -22,7 +22,9 @@ from didact.cli.settings import world_settings
     "Compare two actions, name the best ones, or compare two trajectories.",
 )
 @click.option(
-    "--open", "not_closed", is_flag=True, help="Leave out states that follow; then nobody passes."
+    "--closed/--no-closed",
+    default=True,
+    help="Ask in states that follow too; without them nobody passes.",
 )
 @options.scope()
 @options.arithmetic()
@@ -35,7 +37,7 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     members: int | None,
-    not_closed: bool,
+    closed: bool,
     key: bool,
     as_json: bool,
     **given: Any,
@@ -51,7 +53,7 @@ def command(
 
     parameters = world_settings(world, settings, seed, members)
     with waiting(f"examining {world}"):
-        examined = exam_source(world, parameters, closed=not not_closed, **given)
+        examined = exam_source(world, parameters, closed=closed, **given)
     if as_json:
         printing.print_json(examined.exam.document())
         return exit_code(examined.exam.can_pass)

@@ -36,10 +36,10 @@ from didact.errors import InvalidParameter
 @options.scope()
 @options.arithmetic("auto: exact, with a proof, up to 20,000 states times features.")
 @options.choice(
-    "--for",
+    "--audience",
     ("experts", "people"),
     "Who reads it: people who watch get plain words, the mathematics folded away.",
-    names=("audience",),
+    names=("--for",),
 )
 @click.option("--pair", metavar="I,J", help="The two features of the half-space picture.")
 @options.as_json

@@ -26,10 +26,8 @@ from didact.errors import InvalidParameter
 )
 @click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
 @click.option("--budget", type=int, help="Likelihoods to compute until the chains have mixed.")
-@click.option(
-    "--n-steps", "--steps", "n_steps", type=int, help="Walk so many steps in each chain instead."
-)
-@click.option("--n-chains", "--chains", "n_chains", type=int, help="How many chains.")
+@click.option("--n-steps", type=int, help="Walk so many steps in each chain instead.")
+@click.option("--n-chains", type=int, help="How many chains.")
 @click.option("--step-size", type=float, help="How far a walk steps; by default it adapts.")
 @click.option("--prior", help="Where weights lie: l2-sphere, l1-sphere, box, gaussian.")
 @click.option("--burn-in", type=int, help="First steps of each walk that are not kept.")

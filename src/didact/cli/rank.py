@@ -15,7 +15,14 @@ from didact.cli.exits import exit_code
 
 @click.command("rank")
 @click.argument("names", nargs=-1)
-@click.option("--greedy", is_flag=True, help="SCOT's lessons and their bounds; no search.")
+@click.option(
+    "--exact/--no-exact",
+    default=True,
+    show_default=True,
+    help="Search the smallest lessons; else SCOT's and their bounds.",
+)
+@options.arithmetic()
+@options.seed("what is drawn; 0 by default")
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
@@ -28,11 +35,11 @@ from didact.cli.exits import exit_code
 @options.as_json
 def command(
     names: tuple[str, ...],
-    greedy: bool,
-    time_limit: float,
+    seed: int | None,
     svg: str | None,
     out: str | None,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Rank tasks by how hard they are to teach, the hardest first.
 
@@ -45,7 +52,7 @@ def command(
     from didact.report.terminal.rank import draw_rank
 
     with _progress() as tell:
-        ranked = rank_sources(names, exact=not greedy, time_limit=time_limit, progress=tell)
+        ranked = rank_sources(names, seed=seed or 0, progress=tell, **given)
     if out is not None:
         write_json(ranked.document(), out)
     if svg is not None:

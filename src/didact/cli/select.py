@@ -24,9 +24,9 @@ from didact.cli.settings import read_settings
 @options.cost()
 @options.scope()
 @options.arithmetic()
-@click.option("--from", "read_as", type=options.FORMATS, help="The format of DATASET.")
+@click.option("--format", "read_as", type=options.FORMATS, help="The format of DATASET.")
 @click.option("--out", "target", help="Write the chosen episodes there, as `didact convert` does.")
-@click.option("--replace", "--force", "force", is_flag=True, help="Replace what is there.")
+@click.option("--replace", is_flag=True, help="Replace what is there.")
 @options.as_json
 def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.

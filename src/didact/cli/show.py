@@ -13,14 +13,14 @@ from didact.cli.settings import read_settings, with_seed
 @options.parameters
 @options.seed("a random world; the same as -p seed=N")
 @options.arithmetic()
-@options.file("--save", help="Also write the task to this file.")
+@options.file("--out", help="Also write the task to this file.")
 @options.as_json
 def command(
     world: str,
     settings: tuple[str, ...],
     seed: int | None,
     arithmetic: str,
-    save: str | None,
+    out: str | None,
     as_json: bool,
 ) -> None:
     """Draw WORLD with its optimal actions.
@@ -35,15 +35,15 @@ def command(
         with_seed(read_settings(settings), seed),
         arithmetic=arithmetic,  # type: ignore[arg-type]
     )
-    if save is not None:
+    if out is not None:
         from didact.mdp import save_task
 
-        save_task(shown.task, save)
+        save_task(shown.task, out)
     if as_json:
         printing.print_json(shown.document())
         return
     from didact.report.terminal.worlds import draw_task
 
     printing.print_drawing(lambda width: draw_task(shown.task, shown.plan, width=width))
-    if save is not None:
-        printing.print_line(f"  saved as {save}")
+    if out is not None:
+        printing.print_line(f"  saved as {out}")

@@ -18,7 +18,11 @@ from didact.cli.settings import world_settings
 @options.seed("random worlds")
 @options.members
 @options.file("--of", help="What the lesson was made for, a file: adds the curve over its members.")
-@click.option("--chosen", is_flag=True, help="The worlds are no random draws: no intervals.")
+@click.option(
+    "--drawn/--no-drawn",
+    default=True,
+    help="Whether the worlds are random draws; no intervals where they are not.",
+)
 @options.arithmetic()
 @options.file("--out", help="Write the result as JSON.")
 @options.as_json
@@ -28,7 +32,6 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     members: int | None,
-    chosen: bool,
     out: str | None,
     as_json: bool,
     **given: Any,
@@ -45,7 +48,7 @@ def command(
 
     parameters = world_settings(world, settings, seed, members)
     with waiting(f"trying {world}"):
-        found = transfer_source(lesson, world, parameters, drawn=not chosen, out=out, **given)
+        found = transfer_source(lesson, world, parameters, out=out, **given)
     if as_json:
         printing.print_json(found.to_dict())
         return exit_code(found.share == 1)

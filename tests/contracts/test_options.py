@@ -1,0 +1,104 @@
+"""Options of the command line and parameters of Python have the same names.
+
+Every option that help shows is a parameter of the function behind its command, or stands in the
+list of what only an edge has; and every keyword of that function can be given on the command line,
+or stands in the list of what only Python has.
+"""
+
+import inspect
+
+import click
+import pytest
+
+import didact
+from didact.app import convert as converting
+from didact.app import explain as explaining
+from didact.app import reproduce as reproducing
+from didact.cli import COMMANDS, cli
+from didact.cli.spellings import OLD, respelled
+from didact.learners.chains.birl import birl
+from didact.worlds.members import open_task_or_family
+
+EDGE_ONLY = {
+    "--json": "prints what Python returns",
+    "--out": "writes what Python returns, which has save",
+    "--help": "Click's own",
+    "--parameter": "NAME=VALUE, a keyword of make",
+    "--teacher-option": "NAME=VALUE, a keyword of teach",
+    "--learner-option": "NAME=VALUE, a keyword of learn",
+    "--strategy-option": "NAME=VALUE of strategy_options",
+    "--setting": "NAME=VALUE of changes",
+    ("rank", "--svg"): "writes what .plot() draws",
+    ("check", "--proof"): "runs the independent checker",
+    ("exam", "--html"): "writes a sheet, as exam.report",
+    ("exam", "--key"): "prints what Python returns",
+    ("audit", "--person"): "answers from the keyboard, for the agent",
+    ("ask", "--person"): "answers from the keyboard, for answer",
+    ("explain", "--for"): "--audience in fewer letters",
+    ("select", "--replace"): "for --out, as of save_recording",
+}
+PYTHON_ONLY = {
+    "task": "WORLD", "mdp": "WORLD", "tasks": "NAMES", "unseen": "WORLD", "lesson": "LESSON",
+    "demonstrations": "DEMONSTRATIONS", "source": "SOURCE", "target": "TARGET", "names": "NAME",
+    "policy": "POLICY", "parameters": "--parameter", "world": "--task", "changes": "--setting",
+    "options": "-t, -l", "learner_options": "-l", "strategy_options": "--strategy-option",
+    "known": "a class at hand", "progress": "shown", "command": "", "watch": "",
+    "answer": "--person", "asked": "--person", "on_step": "a function", "truth": "a task's own",
+    "warm": "how chains start", "n_samples": "of scores", "settings": "of teach",
+    ("select", "episodes"): "the file's own numbers",
+    ("teach", "member_cost"): "a cost for each member",
+}  # fmt: skip
+BEHIND = {
+    "worlds": [didact.make],
+    "show": [didact.make, didact.solve],
+    "learn": [didact.learn, birl],
+    "ask": [didact.ask, birl],
+    "select": [didact.select, didact.load_recording],
+    "convert": [converting.convert],
+    "explain": [explaining.explain_source, didact.teach],
+    "reproduce": [reproducing.reproduce],
+}
+OWN = {"learn": didact.learn, "ask": didact.ask, "select": didact.select, "show": didact.solve}
+
+
+def command_named(name):
+    return cli.get_command(click.Context(cli), name)
+
+
+def options_of(name):
+    """The long options that help shows."""
+    given = [p for p in command_named(name).params if isinstance(p, click.Option) and not p.hidden]
+    return [option for p in given for option in p.opts if option.startswith("--")]
+
+
+def parameters_of(functions):
+    return {name for function in functions for name in inspect.signature(function).parameters}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_the_name_of_a_parameter(name):
+    behind = BEHIND.get(name) or [getattr(didact, name, didact.make)]
+    known = parameters_of(behind) | {"seed", "task"}
+    if "--members" in options_of(name):
+        known |= parameters_of([open_task_or_family]) | {"members"}
+    for option in options_of(name):
+        if option not in EDGE_ONLY and (name, option) not in EDGE_ONLY:
+            assert option.removeprefix("--").replace("-", "_") in known, (name, option)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "worlds"])
+def test_every_keyword_can_be_given_on_the_command_line(name):
+    function = OWN.get(name) or next(iter(BEHIND.get(name, [])), getattr(didact, name, None))
+    offered = {option.removeprefix("--").replace("-", "_") for option in options_of(name)}
+    for keyword in inspect.signature(function).parameters:
+        if keyword not in PYTHON_ONLY and (name, keyword) not in PYTHON_ONLY:
+            assert keyword in offered or keyword == "weights", (name, keyword)
+
+
+@pytest.mark.parametrize(("name", "old"), [(name, old) for name in OLD for old in OLD[name]])
+def test_old_spellings_go_on_working_and_help_does_not_show_them(name, old):
+    new = OLD[name][old]
+    taken = [o for p in command_named(name).params for o in (*p.opts, *p.secondary_opts)]
+    assert new in taken
+    assert old not in taken
+    assert respelled(name, ["a", old, f"{old}=3", "--", old]) == ["a", new, f"{new}=3", "--", old]
