@@ -24,6 +24,7 @@ PUBLIC = [
     "Family",
     "InvalidInput",
     "Lesson",
+    "MixedLesson",
     "Plan",
     "Preference",
     "Ranking",

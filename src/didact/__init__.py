@@ -47,6 +47,7 @@ _ROOM_OF = {
     "prove": "didact.bec",
     "Difficulty": "didact.teaching",
     "Lesson": "didact.teaching",
+    "MixedLesson": "didact.teaching",
     "Selection": "didact.teaching",
     "Transfer": "didact.teaching",
     "Verdict": "didact.teaching",
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from didact.studies import register_study as register_study
     from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Lesson as Lesson
+    from didact.teaching import MixedLesson as MixedLesson
     from didact.teaching import Selection as Selection
     from didact.teaching import Transfer as Transfer
     from didact.teaching import Verdict as Verdict

@@ -72,6 +72,7 @@ def command(
         "starts",
         "seed",
         "member_cost",
+        "feedback",
     }
     choices = {**given, **read_options(teacher_settings, reserved)}
     with waiting(f"teaching {world}"):

@@ -2,6 +2,7 @@
 
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.lesson_files import load_lesson
 from didact.teaching.rank import Difficulty, rank
@@ -13,6 +14,7 @@ from didact.teaching.transfer import Transfer, transfer
 __all__ = [
     "Difficulty",
     "Lesson",
+    "MixedLesson",
     "Picks",
     "Problem",
     "Selection",

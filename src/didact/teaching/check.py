@@ -31,6 +31,7 @@ from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.feedback.judging import WrongItem, judge_items
+from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 from didact.teaching.witness import judge, row_in_words
 
@@ -135,8 +136,9 @@ def check(
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
-    if holds_feedback(demonstrations):
-        return _check_items(task, demonstrations, scope, known)
+    if isinstance(demonstrations, MixedLesson) or holds_feedback(demonstrations):
+        items = demonstrations.items if isinstance(demonstrations, MixedLesson) else demonstrations
+        return _check_items(task, items, scope, known)
     shown = _shown(task, demonstrations)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)

@@ -254,7 +254,8 @@ class _Search:
         """The smallest lesson found, or SCOT's."""
         options: dict[str, Any] = {"time_limit": self.time_limit} if self.exact else {}
         teacher = "exact" if self.exact else "scot"
-        return teach(known.task, teacher=teacher, known=known, seed=self.seed, **where, **options)
+        options |= {**where, "teacher": teacher, "known": known, "seed": self.seed}
+        return teach(known.task, feedback=None, **options)
 
 
 def _all_starts(known: EquivalenceClass) -> list[int]:

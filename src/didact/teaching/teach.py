@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -35,10 +35,20 @@ from didact.teaching.covers.offers import (
 )
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.evidence import Evidence
+from didact.teaching.feedback.lesson import MixedLesson
+from didact.teaching.feedback.mix import as_kinds, kind_costs, mixed_lesson
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.teachers import find_teacher, picked_by
 from didact.teaching.witness import judge
+
+
+@overload
+def teach(task: Task | Family, *, feedback: None = None, **settings: Any) -> Lesson: ...
+
+
+@overload
+def teach(task: Task | Family, *, feedback: Sequence[str], **settings: Any) -> MixedLesson: ...
 
 
 def teach(
@@ -56,8 +66,9 @@ def teach(
     closed: bool = False,
     seed: Seed = 0,
     known: Known | None = None,
+    feedback: Sequence[str] | None = None,
     **options: Any,
-) -> Lesson:
+) -> Lesson | MixedLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
 
     task: what is to be taught: a task, or a family, whose demonstrations each know their member.
@@ -77,6 +88,9 @@ def teach(
     closed: extend the lesson so that learners who plan for themselves learn it too.
     seed: of sampling and of teachers that draw: None, a whole number, or a generator.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
+    feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions and
+        'preferences' between two trajectories; the cheapest mix, proved, as a MixedLesson. `cost`
+        may then be a table {kind: cost}.
     options: of the teacher, as follows.
 
     Options of scot and scot-redundant: none.
@@ -97,6 +111,10 @@ def teach(
     """
     flag(closed, "closed")
     require_class(task, known)
+    kinds = None if feedback is None else as_kinds(feedback)
+    if kinds is not None:
+        teacher = _require_mixable(task, teacher, closed)
+    prices = None if kinds is None else kind_costs(cost, kinds)
     find_teacher(teacher, options)
     most = None if budget is None else whole_number(budget, "budget", 1)
     if horizon is not None:
@@ -109,8 +127,12 @@ def teach(
     elements = cover_elements(known, redundant=teacher == "scot-redundant")
     candidates = offered_candidates(elements, offers, rollouts=rollouts, seed=seed)
     charges = Charges(members_of(candidates), visits) if visits else None
-    costs = candidate_costs(candidates, cost)
+    costs = candidate_costs(candidates, "demonstrations" if prices is not None else cost)
     problem = Problem(elements, candidates, costs, most, options, charges)
+    if kinds is not None and prices is not None:
+        mixing = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
+        told = _settings(problem, cost=cost, seed=seed, offers=given, **mixing)
+        return mixed_lesson(problem, kinds, prices, {**told, "feedback": list(kinds)})
     picks = picked_by(teacher, problem, as_generator(seed, teacher))
     extra = _closing(problem, picks, offers) if closed else []
     added = candidate_costs(as_candidates(known, extra), cost)
@@ -118,6 +140,19 @@ def teach(
     settings = _settings(problem, cost=cost, seed=seed, offers=given, **chosen)
     settings |= _of_family(task, visits)
     return _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
+
+
+def _require_mixable(task: Task | Family, teacher: str, closed: bool) -> str:
+    """The teacher of a mix; refuses what only demonstrations have."""
+    if isinstance(task, Family):
+        raise InvalidParameter("feedback is for a task; teach a family by demonstrations")
+    if teacher not in ("scot", "exact"):
+        raise InvalidParameter(
+            f"with feedback the cheapest mix is found exactly; leave teacher {teacher!r} out"
+        )
+    if closed:
+        raise InvalidParameter("closed is for demonstrations alone; leave it out, or feedback")
+    return "exact"
 
 
 def _visits(task: Task | Family, given: Any) -> dict[int, Fraction]:

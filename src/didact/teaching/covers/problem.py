@@ -23,6 +23,7 @@ class Problem:
 
     costs: one for each candidate. budget: the most that may be picked. options: the teacher's own.
     charges: what the members of a family cost besides, once each.
+    given_masks: what each candidate covers, where candidates are not all demonstrations.
     What is said of elements is there under the same names: `known`, `element_of_row`, `n_elements`,
     `everything`, `stating_pairs`, `closure`, `follows`, `open_row`, `stated_elements`.
     """
@@ -33,10 +34,13 @@ class Problem:
     budget: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     charges: Charges | None = None
+    given_masks: Mapping[int, int] | None = None
 
     @cached_property
     def masks(self) -> dict[int, int]:
         """For each candidate that covers anything, its elements as the bits of an integer."""
+        if self.given_masks is not None:
+            return dict(self.given_masks)
         of_pair: dict[int, int] = {}
         for pair, bit in zip(*(part.tolist() for part in self.stating_pairs), strict=True):
             of_pair[pair] = of_pair.get(pair, 0) | 1 << bit

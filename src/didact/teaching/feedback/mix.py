@@ -1,0 +1,179 @@
+"""The cheapest mix of demonstrations, comparisons and preferences, proved among its candidates.
+
+Every candidate's rows lie in the class, so a complete lesson states a row of each facet and rows
+that span the equalities, as lessons of demonstrations do: the same implicit hitting set finds it.
+More kinds are more candidates, so adding one never makes a lesson dearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass
+from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import choice, entries, shown
+from didact.mdp import Comparison, Demonstration, Preference, Task
+from didact.mdp.items import Item
+from didact.mdp.naming import pair_words
+from didact.numerics.exact import read_number, whole_if_whole
+from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.elements import Elements
+from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.feedback.judging import judge_items
+from didact.teaching.feedback.lesson import MixedLesson
+from didact.teaching.feedback.rows import direction, item_words
+from didact.teaching.feedback.trajectories import pair_of, shortest_pair, statements_of
+from didact.teaching.methods.exact import exact_minimum
+
+KINDS = ("demonstrations", "comparisons", "preferences")
+
+
+class Offered(NamedTuple):
+    """An item that may be shown: the elements that it covers, as bits, and what it costs."""
+
+    item: Item
+    mask: int
+    cost: int | Fraction
+
+
+def as_kinds(given: Any) -> tuple[str, ...]:
+    """The kinds of feedback that may be used, each once."""
+    named = [given] if isinstance(given, str) else entries(given, "feedback", "kinds")
+    kinds = tuple(dict.fromkeys(choice(kind, "feedback", KINDS) for kind in named))
+    if not kinds:
+        raise InvalidParameter("feedback must name at least one kind; it names none")
+    return kinds
+
+
+def kind_costs(given: Any, kinds: Sequence[str]) -> dict[str, int | Fraction]:
+    """What an item of each kind costs: 1, or what a table {kind: cost} says."""
+    if isinstance(given, str) and given == "demonstrations":
+        return dict.fromkeys(kinds, 1)
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(
+            f"cost with feedback must be a table {{kind: cost}}; it is {shown(given)}"
+        )
+    for kind in given:
+        choice(kind, "cost: kind", kinds)
+    costs: dict[str, int | Fraction] = dict.fromkeys(kinds, 1)
+    for kind, cost in given.items():
+        exact = read_number(cost, f"cost of {kind}")
+        if exact <= 0:
+            raise InvalidParameter(f"cost of {kind} must be positive; it is {shown(cost)}")
+        costs[kind] = whole_if_whole(exact)
+    return costs
+
+
+def mixed_lesson(
+    problem: Problem,
+    kinds: Sequence[str],
+    costs: Mapping[str, int | Fraction],
+    settings: Mapping[str, Any],
+) -> MixedLesson:
+    """The cheapest lesson of these kinds; problem: that of the demonstrations alone."""
+    known = problem.known
+    if not isinstance(known, EquivalenceClass) or known.counts is None:
+        raise Unsupported(
+            "other feedback than demonstrations needs a task, and exact arithmetic; use "
+            "arithmetic='exact'"
+        )
+    offered = list(_offered(known, problem, kinds, costs))
+    mixed = Problem(
+        problem.elements,
+        cast(Any, [offer.item for offer in offered]),
+        [offer.cost for offer in offered],
+        problem.budget,
+        given_masks={i: offer.mask for i, offer in enumerate(offered) if offer.mask},
+    )
+    picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
+    return _told(known, mixed, picks, [offered[number] for number in picks.numbers], settings)
+
+
+def _offered(
+    known: EquivalenceClass,
+    problem: Problem,
+    kinds: Sequence[str],
+    costs: Mapping[str, int | Fraction],
+) -> Iterator[Offered]:
+    if "demonstrations" in kinds:
+        for number, mask in sorted(problem.masks.items()):
+            yield Offered(problem.candidates[number], mask, costs["demonstrations"])
+    if "comparisons" in kinds:
+        for item, mask in _comparisons(known, problem.elements):
+            yield Offered(item, mask, costs["comparisons"])
+    if "preferences" in kinds:
+        for way, mask in _preferences(known, problem.elements):
+            yield Offered(way, mask, costs["preferences"])
+
+
+def _comparisons(known: EquivalenceClass, elements: Elements) -> Iterator[tuple[Comparison, int]]:
+    """For each element the comparison in which it matters most: all of them cover the same."""
+    for element in range(elements.n_elements):
+        rows = np.flatnonzero(elements.element_of_row == element).tolist()
+        stated = [(s, a, b) for _, s, a, b in statements_of(known, rows)]
+        values = known.plan.action_values
+        yield (
+            Comparison(*max(stated, key=lambda x: values[x[0], x[1]] - values[x[0], x[2]])),
+            (1 << element),
+        )
+
+
+def _preferences(known: EquivalenceClass, elements: Elements) -> Iterator[tuple[Preference, int]]:
+    """For each facet the shortest two trajectories; for ties those that state an equality row."""
+    for facet, members in enumerate(known.cone.facets):
+        pair = shortest_pair(known, members)
+        if pair is not None:
+            yield Preference(pair.better, pair.other), 1 << facet
+    number_of = {row: i for i, row in enumerate(known.rows.exact or ())}
+    told: set[int] = set()
+    for _, *statement in statements_of(known, known.cone.equalities):
+        pair = pair_of(known, *statement)
+        row = None if pair is None else number_of.get(direction(list(pair.difference)))
+        if pair is not None and row in known.cone.equalities and row not in told:
+            told.add(row)
+            yield Preference(pair.better, pair.other), 1 << int(elements.element_of_row[row])
+
+
+def _told(
+    known: EquivalenceClass,
+    mixed: Problem,
+    picks: Picks,
+    chosen: Sequence[Offered],
+    settings: Mapping[str, Any],
+) -> MixedLesson:
+    """What is known of the chosen items: judged again by all their rows."""
+    items = tuple(offer.item for offer in chosen)
+    coverage = Coverage.of(mixed.elements, [offer.mask for offer in chosen])
+    found = judge_items(known, items, [item for item in items if isinstance(item, Demonstration)])
+    assert not found.wrong, "candidates are true of their task"
+    new = [now & ~before for before, now in zip(coverage.after, coverage.after[1:], strict=False)]
+    return MixedLesson(
+        task_name=known.name,
+        status="partial" if found.open_rows else "complete",
+        items=items,
+        words=tuple(_words(known.task, item) for item in items),
+        gains=coverage.gains,
+        why=tuple(
+            tuple(known.words_of(mixed.elements.row_of(e)) for e in mixed.elements.within(bits))
+            for bits in new
+        ),
+        cost=mixed.cost_of(picks.numbers),
+        lower_bound=picks.lower_bound,
+        hardest=found.hardest,
+        n_facets=known.cone.n_facets,
+        n_equalities=len(known.cone.equalities),
+        open=tuple(known.words_of(row) for row in found.open_rows),
+        witness=found.witness,
+        loss=found.loss,
+        settings=settings,
+    )
+
+
+def _words(task: Task, item: Item) -> str:
+    if not isinstance(item, Demonstration):
+        return item_words(task, item)
+    return ", ".join(pair_words(task, state, action) for state, action in item)

@@ -1,0 +1,172 @@
+"""The cheapest mix against brute force, and what more kinds and other prices do to it."""
+
+import itertools
+import json
+import random
+from fractions import Fraction
+
+import pytest
+
+import didact
+from didact.errors import InvalidInput, Unsupported
+from didact.mdp.files import task_document
+from didact.teaching.feedback.rows import direction, item_differences
+from tests.laws.test_exams import world
+from tests.test_proofcheck import Solved, cone_multipliers
+
+SEEDS = [seed for seed in range(60) if 0 < didact.equivalence_class(world(seed)).rows.n_rows <= 8]
+
+
+def said_by(known, solved, item):
+    """The directions that an item states, by an exact solver of the tests' own for pairs."""
+    if isinstance(item, didact.Demonstration):
+        return set(solved.demonstrated_rows([[list(pair) for pair in item]]))
+    return {direction(row) for row in item_differences(known, item)} - {
+        (0,) * known.rows.normals.shape[1]
+    }
+
+
+def cheapest(known, prices):
+    """The least price of single steps and comparisons that imply every row, by trying all."""
+    solved = Solved(task_document(known.task))
+    reached = didact.reachable_states(known.task.mdp)
+    items = {}
+    for s in solved.live:
+        if not reached[s]:
+            continue
+        for a in solved.optimal[s]:
+            if "demonstrations" in prices:
+                rows = frozenset(said_by(known, solved, didact.Demonstration([(s, a)])))
+                items[rows] = min(items.get(rows, 99), prices["demonstrations"])
+            for b in set(range(known.task.mdp.n_actions)) - {a}:
+                if "comparisons" in prices:
+                    rows = frozenset(said_by(known, solved, didact.Comparison(s, a, b)))
+                    items[rows] = min(items.get(rows, 99), prices["comparisons"])
+    useful = [(rows, price) for rows, price in items.items() if rows]
+    wanted = list(solved.policy_rows("reachable"))
+    best = None
+    for size in range(len(useful) + 1):
+        for chosen in itertools.combinations(useful, size):
+            total = sum(price for _, price in chosen)
+            if best is not None and total >= best:
+                continue
+            rays = list(dict.fromkeys(ray for rows, _ in chosen for ray in rows))
+            if all(cone_multipliers(row, rays) is not None for row in wanted):
+                best = total
+        if best is not None and size >= best / min(prices.values()):
+            return best
+    return best
+
+
+@pytest.mark.parametrize("seed", SEEDS[:14])
+def test_no_mix_is_cheaper(seed):
+    task, rng = world(seed), random.Random(seed)
+    known = didact.equivalence_class(task)
+    prices = {
+        "demonstrations": Fraction(rng.choice(["1", "2", "3/2"])),
+        "comparisons": Fraction(rng.choice(["1", "2", "1/2"])),
+    }
+    lesson = didact.teach(
+        task, feedback=list(prices), cost=prices, horizon=1, starts="all", known=known
+    )
+    assert lesson.is_complete
+    assert lesson.is_minimal
+    assert lesson.cost == cheapest(known, prices)
+    assert didact.check(task, lesson, known=known).teaches
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_more_kinds_never_make_a_lesson_dearer(seed):
+    task = world(seed)
+    known = didact.equivalence_class(task)
+    kinds = ("demonstrations", "comparisons", "preferences")
+    found = {}
+    for size in (1, 2, 3):
+        for chosen in itertools.combinations(kinds, size):
+            lesson = didact.teach(task, feedback=chosen, horizon=1, starts="all", known=known)
+            assert lesson.is_complete == didact.check(task, lesson, known=known).teaches
+            found[frozenset(chosen)] = lesson
+    for few, many in itertools.permutations(found, 2):
+        if few < many and found[few].is_complete:
+            assert found[many].is_complete
+            assert found[many].cost <= found[few].cost
+
+
+def test_demonstrations_alone_are_as_many_as_the_exact_teacher_needs():
+    for seed in range(20):
+        task = world(seed)
+        alone = didact.teach(task, feedback=["demonstrations"], horizon=1, starts="all")
+        exact = didact.teach(task, teacher="exact", horizon=1, starts="all")
+        assert alone.cost == exact.cost
+        assert alone.lower_bound == exact.lower_bound
+
+
+def test_cheap_comparisons_replace_a_walk_and_dear_ones_do_not():
+    task = didact.make("six-cell")
+    kinds = ("demonstrations", "comparisons")
+    cheap = didact.teach(task, feedback=kinds, cost={"comparisons": "1/4"})
+    assert (cheap.cost, [type(item) for item in cheap.items]) == (
+        Fraction(1, 2),
+        [didact.Comparison, didact.Comparison],
+    )
+    dear = didact.teach(task, feedback=kinds, cost={"comparisons": 2})
+    assert (dear.cost, [type(item) for item in dear.items]) == (1, [didact.Demonstration])
+    assert dear.reason(0).startswith("It says that a step on white is never a gain; that")
+    values = didact.solve(task, arithmetic="exact").action_values
+    gaps = [values[c.state, c.better] - values[c.state, c.other] for c in cheap.items]
+    assert float(cheap.hardest) == pytest.approx(min(gaps))
+    assert "2 items" in repr(cheap)
+
+
+def test_what_preferences_cannot_show_stays_open():
+    task = didact.make("random-grid", size=9, seed=0, n_features=8)
+    lesson = didact.teach(task, feedback=["preferences"])
+    assert lesson.status == "partial"
+    assert len(lesson.open) == 3
+    assert lesson.loss is not None
+    assert lesson.lower_bound is None
+    both = didact.teach(task, feedback=["preferences", "comparisons"])
+    assert both.is_minimal
+    assert both.cost == 13
+
+
+def test_a_mix_is_saved_and_its_items_can_be_checked(tmp_path):
+    task = didact.make("six-cell")
+    lesson = didact.teach(task, feedback=["comparisons", "preferences"])
+    lesson.save(tmp_path / "lesson.json")
+    document = json.loads((tmp_path / "lesson.json").read_text())
+    assert document["format"] == "didact.lesson/2"
+    assert didact.check(task, document["items"]).teaches
+    assert document == json.loads(json.dumps(lesson.document()))
+
+
+def test_learners_do_not_take_a_mix_for_demonstrations():
+    task = didact.make("six-cell")
+    lesson = didact.teach(task, feedback=["comparisons"])
+    with pytest.raises(InvalidInput, match="demonstrations must be a list"):
+        didact.learn(task, lesson)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"feedback": ["comparison"]}, "did you mean 'comparisons'"),
+        ({"feedback": []}, "must name at least one kind"),
+        ({"feedback": ["comparisons"], "teacher": "uvm"}, "leave teacher 'uvm' out"),
+        ({"feedback": ["comparisons"], "closed": True}, "closed is for demonstrations"),
+        ({"feedback": ["comparisons"], "cost": "pairs"}, "must be a table"),
+        ({"feedback": ["comparisons"], "cost": {"preferences": 1}}, "cost: kind must be"),
+        ({"feedback": ["comparisons"], "cost": {"comparisons": 0}}, "must be positive"),
+    ],
+)
+def test_what_cannot_be_mixed_is_refused(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        didact.teach(didact.make("six-cell"), **options)
+
+
+def test_floats_and_families_do_not_mix():
+    task = didact.make("six-cell")
+    with pytest.raises(Unsupported, match="exact arithmetic"):
+        didact.teach(task, feedback=["comparisons"], arithmetic="float")
+    with pytest.raises(InvalidInput, match="feedback is for a task"):
+        didact.teach(didact.Family([task]), feedback=["comparisons"])
