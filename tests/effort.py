@@ -4,6 +4,9 @@
 them, as `make test-all`, takes the larger ones.
 """
 
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
 from hypothesis import settings
 
 _all_of_them = True
@@ -29,3 +32,18 @@ def number(some: int, all_of_them: int) -> int:
 def examples(some: int, all_of_them: int) -> settings:
     """The same for examples that hypothesis draws."""
     return settings(max_examples=number(some, all_of_them))
+
+
+def try_each(
+    check: Callable[[int], Mapping[str, bool]], numbers: Sequence[int], shares: Mapping[str, float]
+) -> None:
+    """Check every model by its number; of each kind there must be at least its share of them."""
+    counts: Counter[str] = Counter()
+    for number in numbers:
+        try:
+            counts.update({kind: int(is_so) for kind, is_so in check(number).items()})
+        except Exception as error:
+            error.add_note(f"model {number}")
+            raise
+    for kind, share in shares.items():
+        assert counts[kind] >= share * len(numbers), (kind, counts)

@@ -279,7 +279,7 @@ def killed_and_resumed(folder, n_kills, trials, everything):
 
 
 @pytest.mark.parametrize(
-    ("n_kills", "trials"), [(2, 30), pytest.param(20, 210, marks=pytest.mark.slow)]
+    ("n_kills", "trials"), [(1, 16), pytest.param(20, 210, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("everything", [True, False], ids=["with workers", "without workers"])
 def test_a_killed_run_resumes(tmp_path, undisturbed, everything, n_kills, trials):
