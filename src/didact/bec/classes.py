@@ -184,7 +184,7 @@ def equivalence_class(
             f"{found.n_close - found.n_settled} comparisons open. Leave plan out, or solve exactly"
         )
     shown = found.optimal & scope_states(task.mdp, scope)[:, None]
-    counts = _exact_counts(task, found) if exact else None
+    counts = _exact_counts(task, found, arithmetic) if exact else None
     rows = rows_from_counts(
         counts or float_successor_features(task.mdp, found.policy), shown, feature_scales(task.mdp)
     )
@@ -196,9 +196,10 @@ def equivalence_class(
     return EquivalenceClass(task, found, rows, cone, scope, counts)
 
 
-def _exact_counts(task: Task, plan: Plan) -> ExactSuccessorFeatures:
+def _exact_counts(task: Task, plan: Plan, arithmetic: Arithmetic) -> ExactSuccessorFeatures:
     """Exact successor features that a proof can hold; refused before the work where it is seen."""
-    require_writable(expected_digits(task.mdp, plan))
+    if arithmetic == "exact":
+        require_writable(expected_digits(task.mdp, plan))
     counts = exact_successor_features(task.mdp, plan)
     require_writable(digits_with(counts))
     return counts

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import lt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from flint import fmpq, fmpz, fmpz_mat
 
 Row = tuple[int, ...]
+Numbers = Sequence[Any]
+"""A row of Python's integers or of FLINT's, which it takes more quickly."""
 Floats = NDArray[np.float64]
 _PRIME = 2**61 - 1
 _SOLVED_ALONE = 8
@@ -51,7 +54,7 @@ class Basis:
     members: tuple[int, ...]
     columns: fmpz_mat
 
-    def coordinates(self, targets: Sequence[Row]) -> tuple[list[Row], int]:
+    def coordinates(self, targets: Sequence[Numbers]) -> tuple[list[Row], int]:
         """For each target its coordinates in the basis, and what all of them are divided by, > 0.
 
         A few targets of many entries are solved for one by one; elimination serves the others.
@@ -61,20 +64,24 @@ class Basis:
             return _solved(self.columns, wanted)
         sides = zip(self.columns.tolist(), wanted.tolist(), strict=True)
         echelon, denominator, _ = matrix([[*left, *right] for left, right in sides]).rref()
-        sign = 1 if denominator > 0 else -1
-        columns = list(zip(*echelon.tolist(), strict=True))
-        found = [tuple(sign * int(entry) for entry in column) for column in columns[size:]]
-        return found, sign * int(denominator)
+        found = integers((echelon if denominator > 0 else -echelon).transpose())[size:]
+        return found, abs(int(denominator))
 
     def direction(self, slopes: Row) -> Row:
         """The direction whose products with the members are the slopes, times some factor > 0."""
         return _solved(self.columns.transpose(), matrix([slopes]).transpose())[0][0]
 
-    def combination(self, coordinates: Row, denominator: int) -> Multipliers | None:
-        """The multipliers that the coordinates are, or None when one of them is negative."""
+    def combination(
+        self, coordinates: Row, denominator: int, names: Sequence[int] | None = None
+    ) -> Multipliers | None:
+        """The multipliers that the coordinates are, or None when one of them is negative.
+
+        names: how rows are called instead of by their numbers.
+        """
         if min(coordinates) < 0:
             return None
-        return reduced_multipliers(dict(zip(self.members, coordinates, strict=True)), denominator)
+        members = self.members if names is None else [names[member] for member in self.members]
+        return reduced_multipliers(dict(zip(members, coordinates, strict=True)), denominator)
 
 
 def _solved(columns: fmpz_mat, wanted: fmpz_mat) -> tuple[list[Row], int]:
@@ -122,7 +129,8 @@ def matrix(rows: Sequence[Sequence[int | fmpz]]) -> fmpz_mat:
     """The rows as one FLINT matrix."""
     from flint import fmpz_mat
 
-    return fmpz_mat([list(row) for row in rows])
+    width = len(rows[0]) if rows else 0
+    return fmpz_mat(len(rows), width, [entry for row in rows for entry in row])
 
 
 def integers(exact: fmpz_mat) -> list[Row]:
@@ -144,8 +152,7 @@ def row_reduced(rows: Sequence[Row]) -> tuple[list[Row], list[int]]:
     if not rows or not rows[0]:
         return [], []
     echelon, denominator, rank = matrix(rows).rref()
-    sign = 1 if denominator > 0 else -1
-    basis = [tuple(sign * entry for entry in row) for row in integers(echelon)[:rank]]
+    basis = integers(echelon if denominator > 0 else -echelon)[:rank]
     return [primitive(row) for row in basis], _pivot_columns(basis)
 
 
@@ -163,7 +170,7 @@ def null_basis(basis: Sequence[Row], pivots: Sequence[int], n_columns: int) -> l
     return directions
 
 
-def independent(rows: Sequence[Row]) -> list[int]:
+def independent(rows: Sequence[Numbers]) -> list[int]:
     """Indices of rows that form a basis of the span, early rows before late ones.
 
     Independence modulo a prime implies independence; only a shortfall asks for the exact echelon.
@@ -187,7 +194,7 @@ def _pivot_columns(echelon: Sequence[Sequence[int]]) -> list[int]:
     return [next(at for at, entry in enumerate(row) if entry) for row in echelon]
 
 
-def basis_of(rows: Sequence[Row], members: Sequence[int]) -> Basis | None:
+def basis_of(rows: Sequence[Numbers], members: Sequence[int]) -> Basis | None:
     """The basis that these square many rows form, or None when they are dependent."""
     from flint import nmod_mat
 
@@ -197,7 +204,7 @@ def basis_of(rows: Sequence[Row], members: Sequence[int]) -> Basis | None:
     return Basis(tuple(members), columns)
 
 
-def completed_basis(rows: Sequence[Row], support: Sequence[int]) -> Basis | None:
+def completed_basis(rows: Sequence[Numbers], support: Sequence[int]) -> Basis | None:
     """A basis among the rows, the support first, or None when the rows do not span the space.
 
     Late rows are looked at only where early ones do not span.
@@ -221,30 +228,41 @@ def completed_basis(rows: Sequence[Row], support: Sequence[int]) -> Basis | None
 
 def reduced_multipliers(numerators: dict[int, int], denominator: int) -> Multipliers:
     """Multipliers in lowest terms without zeros, by ascending index."""
-    indices = sorted(index for index, numerator in numerators.items() if numerator)
-    divisor = math.gcd(denominator, *(numerators[index] for index in indices))
-    return Multipliers(
-        tuple(indices),
-        tuple(numerators[index] // divisor for index in indices),
-        denominator // divisor,
-    )
+    indices = sorted([index for index, numerator in numerators.items() if numerator])
+    amounts = [numerators[index] for index in indices]
+    divisor = math.gcd(denominator, *amounts)
+    if divisor > 1:
+        amounts = [amount // divisor for amount in amounts]
+    return Multipliers(tuple(indices), tuple(amounts), denominator // divisor)
 
 
 def renamed(multipliers: Multipliers, names: Sequence[int]) -> Multipliers:
     """The same multipliers of differently numbered rows."""
-    named = zip(
-        (names[index] for index in multipliers.indices), multipliers.numerators, strict=True
-    )
-    indices, numerators = zip(*sorted(named), strict=True)
-    return Multipliers(indices, numerators, multipliers.denominator)
+    indices = [names[index] for index in multipliers.indices]
+    if all(map(lt, indices, indices[1:])):
+        return Multipliers(tuple(indices), multipliers.numerators, multipliers.denominator)
+    named = sorted(zip(indices, multipliers.numerators, strict=True))
+    ordered, numerators = zip(*named, strict=True)
+    return Multipliers(ordered, numerators, multipliers.denominator)
 
 
-def unit_floats(rows: Sequence[Row]) -> Floats:
-    """Rows as floats of length one, (n, k); big integers are scaled before they are rounded."""
+def _scaled_down(rows: Sequence[Row]) -> Floats:
+    """Rows divided by the largest power of two in them: long integers have no float."""
     scaled = np.empty((len(rows), len(rows[0])))
     for place, row in enumerate(rows):
         scale = 1 << max(0, max(max(row), -min(row)).bit_length() - 1)
         scaled[place] = [entry / scale for entry in row]
+    return scaled
+
+
+def unit_floats(rows: Sequence[Row]) -> Floats:
+    """Rows as floats of length one, (n, k); big integers are scaled before they are rounded."""
+    try:
+        floats = np.array(rows, dtype=np.float64)
+        sizes = np.frexp(np.abs(floats).max(axis=1))[1]
+        scaled = np.ldexp(floats, -np.maximum(sizes, 1)[:, None] + 1)
+    except OverflowError:
+        scaled = _scaled_down(rows)
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     lengths[lengths == 0.0] = 1.0
     unit: Floats = scaled / lengths[:, None]

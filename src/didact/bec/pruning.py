@@ -12,6 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.bec.farkas import (
     Inside,
@@ -22,6 +23,7 @@ from didact.bec.farkas import (
     rounded,
 )
 from didact.bec.linear import (
+    Floats,
     Multipliers,
     Row,
     completed_basis,
@@ -33,6 +35,8 @@ from didact.bec.linear import (
 )
 from didact.bec.quotient import Rays
 
+_TINY = 1e-300
+"""Below this floats have lost digits."""
 _TOLERANCE = 1e-9
 """Where floats change their proposal; a wrong proposal costs time, never truth."""
 
@@ -46,29 +50,49 @@ class Pruning:
         self.facets: list[int] = []
         self.witnesses: dict[int, Row] = {}
         self.certificates: dict[int, Multipliers] = {}
-        self.pending = dict.fromkeys(range(len(rays.vectors)))
+        self.pending = np.ones(len(rays.vectors), dtype=np.bool_)
         self.n_exact_lp = 0
+        self._spans = False
         if rays.vectors:
             self.exact = matrix(rays.vectors)
+            self.numbers = self.exact.tolist()
             self.floats, self.exponents = conditioned(rays.vectors)
 
     def run(self) -> None:
-        """Test each ray against the facets so far; a ray outside their cone leads to a new one."""
-        while self.pending:
-            ray = next(iter(self.pending))
+        """Test each ray against the facets so far; a ray outside their cone leads to a new one.
+
+        Rays inside before the facets span the space wait until they do.
+        """
+        for ray in range(len(self.pending)):
+            self.settle(ray, wait=True)
+        for ray in np.flatnonzero(self.pending).tolist():
+            self.settle(ray, wait=False)
+        self.facets.sort()
+        for facet in self.facets:
+            if facet not in self.witnesses:
+                self.separate(facet)
+
+    def settle(self, ray: int, *, wait: bool) -> None:
+        """Certify a ray, or find facets until it is one or can be; where it may wait, perhaps."""
+        while self.pending[ray]:
             known = self.floats[self.facets]
             coefficients = self.proposer(known, self.floats[ray])
             residual = coefficients @ known - self.floats[ray]
             outside = residual @ residual > _TOLERANCE**2
             if outside and self.shoot(rounded(residual, self.exponents)):
                 continue
+            if wait and not self.spans():
+                return
             self.certify(ray, positive_support(coefficients))
-            if ray in self.pending:
+            if self.pending[ray]:
                 self.resolve(ray)
-        self.facets.sort()
-        for facet in self.facets:
-            if facet not in self.witnesses:
-                self.separate(facet)
+
+    def spans(self) -> bool:
+        """Whether the facets so far likely span the space; once they do, they always will."""
+        width = self.floats.shape[1]
+        if not self._spans and len(self.facets) >= width:
+            self._spans = bool(np.linalg.matrix_rank(self.floats[self.facets]) == width)
+        return self._spans
 
     def shoot(self, direction: Row) -> bool:
         """Whether the facet where the direction is least over the slice is new; records it.
@@ -76,24 +100,15 @@ class Pruning:
         Values over heights are compared, so the least is a vertex once coordinates break ties.
         """
         values, heights = products(self.exact, direction), self.rays.heights
-        best, tied, following = 0, [0], -1
-        for ray in range(1, len(values)):
-            order = values[ray] * heights[best] - values[best] * heights[ray]
-            if order < 0:
-                best, tied, following = ray, [ray], best
-            elif order == 0:
-                tied.append(ray)
-            elif (
-                following < 0 or values[ray] * heights[following] < values[following] * heights[ray]
-            ):
-                following = ray
+        tied, following = least_ratios(values, heights)
+        best = tied[0]
         if len(tied) > 1:
             vectors = self.rays.vectors
             best = min(tied, key=lambda ray: [Fraction(x, heights[ray]) for x in vectors[ray]])
         if best in self.facets:
             return False
         self.facets.append(best)
-        del self.pending[best]
+        self.pending[best] = False
         if len(tied) == 1:
             self.witnesses[best] = self.shifted(direction, values, best, following)
         return True
@@ -111,22 +126,31 @@ class Pruning:
 
     def certify(self, ray: int, support: list[int]) -> None:
         """Certify the ray and all pending rays in the same simplicial cone by one elimination."""
-        vectors = self.rays.vectors
-        basis = completed_basis([vectors[facet] for facet in self.facets], support)
+        numbers = self.numbers
+        basis = completed_basis([numbers[facet] for facet in self.facets], support)
         if basis is None:
             return
-        members = [self.facets[place] for place in basis.members]
-        waiting = np.array([other for other in self.pending if other != ray], dtype=np.int64)
-        with np.errstate(all="ignore"):
-            inverse = np.linalg.pinv(self.floats[members])
-            likely = (self.floats[waiting] @ inverse > -_TOLERANCE).all(axis=1)
-        targets = [ray, *waiting[likely].tolist()]
-        found, denominator = basis.coordinates([vectors[target] for target in targets])
+        likely = self.in_cone_of([self.facets[place] for place in basis.members], ray)
+        targets = [ray, *likely]
+        found, denominator = basis.coordinates([numbers[target] for target in targets])
         for target, coordinates in zip(targets, found, strict=True):
-            multipliers = basis.combination(coordinates, denominator)
+            multipliers = basis.combination(coordinates, denominator, self.facets)
             if multipliers is not None:
-                self.certificates[target] = renamed(multipliers, self.facets)
-                del self.pending[target]
+                self.certificates[target] = multipliers
+                self.pending[target] = False
+
+    def in_cone_of(self, members: list[int], ray: int) -> list[int]:
+        """Other pending rays that floats see in the cone of a basis."""
+        waiting = np.flatnonzero(self.pending)
+        waiting = waiting[waiting != ray]
+        try:
+            inverse = np.linalg.inv(self.floats[members])
+        except np.linalg.LinAlgError:
+            return []
+        with np.errstate(all="ignore"):
+            likely = (self.floats[waiting] @ inverse > -_TOLERANCE).all(axis=1)
+        found: list[int] = waiting[likely].tolist()
+        return found
 
     def resolve(self, ray: int) -> None:
         """Decide the ray against the known facets exactly: certify it or find a new facet."""
@@ -135,7 +159,7 @@ class Pruning:
         self.n_exact_lp += decision.exact_lp
         if isinstance(decision, Inside):
             self.certificates[ray] = renamed(decision.multipliers, self.facets)
-            del self.pending[ray]
+            self.pending[ray] = False
         elif not self.shoot(decision.witness):
             raise AssertionError("a direction that known facets allow led to one of them")
 
@@ -147,3 +171,38 @@ class Pruning:
         if isinstance(decision, Inside):
             raise AssertionError("a vertex of the slice is a combination of other rays")
         self.witnesses[facet] = primitive(self.rays.lifted(decision.witness))
+
+
+def least_ratios(values: list[int], heights: list[int]) -> tuple[list[int], int]:
+    """Where values over heights are least, and where they are least but for those; -1 for none.
+
+    A quotient of whole numbers is rounded correctly, so floats decide but for the last digits.
+    """
+    try:
+        ratios = np.array([value / height for value, height in zip(values, heights, strict=True)])
+    except OverflowError:
+        ratios = np.zeros(len(values))
+    tied = _least(values, heights, _nearly_least(ratios, np.arange(len(values))))
+    others = np.delete(np.arange(len(values)), tied)
+    if not others.size:
+        return tied, -1
+    return tied, _least(values, heights, _nearly_least(ratios, others))[0]
+
+
+def _nearly_least(ratios: Floats, among: NDArray[np.int64]) -> list[int]:
+    least = float(ratios[among].min())
+    near: list[int] = among[ratios[among] <= least + 1e-15 * abs(least) + _TINY].tolist()
+    return near
+
+
+def _least(values: list[int], heights: list[int], among: list[int]) -> list[int]:
+    """The places of the least ratio, compared exactly."""
+    best, *others = among
+    tied = [best]
+    for ray in others:
+        order = values[ray] * heights[best] - values[best] * heights[ray]
+        if order < 0:
+            best, tied = ray, [ray]
+        elif order == 0:
+            tied.append(ray)
+    return tied

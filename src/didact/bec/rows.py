@@ -7,7 +7,8 @@ half-spaces are row numbers. Zero normals say nothing and carry the number -1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -152,12 +153,30 @@ def rows_from_counts(
         return _float_rows(counts, statements, shown, scales)
     number_of: dict[Row, int] = {}
     number = np.empty(len(statements), dtype=np.int64)
-    for i, (state, action, other) in enumerate(statements.tolist()):
-        row = primitive(counts.pairs[state, action] - counts.pairs[state, other])
+    for i, row in enumerate(_exact_normals(counts, statements)):
         number[i] = number_of.setdefault(row, len(number_of)) if any(row) else -1
     exact = tuple(number_of)
-    normals = unit_floats(exact) if exact else np.zeros((0, counts.pairs.shape[2]))
+    normals = unit_floats(exact) if exact else np.zeros((0, counts.states.shape[1]))
     return Rows(normals, exact, statements, number)
+
+
+def _exact_normals(counts: ExactSuccessorFeatures, statements: Indices) -> Iterator[Row]:
+    """The direction of mu(s, a) - mu(s, b) for each statement, as a primitive vector."""
+    after = counts.successors
+    if after is None:
+        for state, action, other in statements.tolist():
+            yield primitive(counts.pairs[state, action] - counts.pairs[state, other])
+        return
+    whole, n_actions = counts.whole, counts.model.n_actions
+    for state, action, other in statements.tolist():
+        left, below = whole[after[state * n_actions + action]]
+        right, other_below = whole[after[state * n_actions + other]]
+        if below == other_below:
+            yield primitive([a - b for a, b in zip(left, right, strict=True)])
+        else:
+            common = math.gcd(below, other_below)
+            up, down = other_below // common, below // common
+            yield primitive([a * up - b * down for a, b in zip(left, right, strict=True)])
 
 
 def _statements(shown: NDArray[np.bool_]) -> Indices:

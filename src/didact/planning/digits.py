@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from didact.errors import Unsupported
 from didact.numerics.texts import MOST_DIGITS
+from didact.planning.derived import actions_by_state
 
 if TYPE_CHECKING:
     from didact.mdp import MDP
@@ -28,7 +29,9 @@ def expected_digits(mdp: MDP, plan: Plan) -> int:
     """About how many digits a proof about the policy needs, by its largest dense component."""
     from didact.planning.rationals import components, exact_model, policy_rows
 
-    followed = policy_rows(exact_model(mdp), [plan.optimal_actions(s) for s in range(mdp.n_states)])
+    followed = policy_rows(exact_model(mdp), actions_by_state(plan.optimal))
+    if all(len(row) <= 1 for row in followed):
+        return 0
     longest = 0
     for component in components(followed, range(mdp.n_states)):
         inside = set(component)

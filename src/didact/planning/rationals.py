@@ -40,6 +40,13 @@ class ExactModel:
         wide = len(self.features) > self.n_states
         return state * self.n_actions + action if wide else state
 
+    def feature_rows(self) -> Sequence[int]:
+        """Where phi(s, a) stands in `features`, for every row s*A + a."""
+        n_rows = self.n_states * self.n_actions
+        if len(self.features) > self.n_states:
+            return range(n_rows)
+        return [row // self.n_actions for row in range(n_rows)]
+
 
 def exact_model(mdp: MDP) -> ExactModel:
     """The MDP in rationals, built once and kept with it."""
@@ -85,7 +92,7 @@ def dot(left: Iterable[Any], right: Iterable[Any]) -> Any:
 def evaluate_exactly(
     model: ExactModel,
     policy: Sequence[Sequence[int]],
-    payments: dict[int, list[Any]],
+    payments: Sequence[list[Any]],
     roots: Iterable[int],
 ) -> list[list[Any] | None]:
     """The discounted payments of a policy from the roots on; None for states never needed.
@@ -163,7 +170,7 @@ def components(rows: Sequence[Row], roots: Iterable[int]) -> Iterable[list[int]]
 def _solve_component(
     model: ExactModel,
     policy: Sequence[Sequence[int]],
-    payments: dict[int, list[Any]],
+    payments: Sequence[list[Any]],
     followed: Sequence[Row],
     component: list[int],
     solved: list[list[Any] | None],

@@ -202,11 +202,7 @@ def _settled(
     model = exact_model(mdp)
     w = as_rationals(weights)
     rewards = [dot(phi, w) for phi in model.features]
-    paid = {
-        s * model.n_actions + a: [rewards[model.feature_row(s, a)]]
-        for s in range(mdp.n_states)
-        for a in range(mdp.n_actions)
-    }
+    paid = [[rewards[row]] for row in model.feature_rows()]
     policy = [[int(a)] for a in found.policy]
     roots = list(roots)
     tied = idle_states(mdp) if len(roots) < mdp.n_states else np.zeros(mdp.n_states, np.bool_)

@@ -7,7 +7,8 @@ terminal state counts phi once. k right-hand sides of one linear system.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
 from didact.planning.solve import Plan
 
+if TYPE_CHECKING:
+    from didact.planning.rationals import ExactModel
+
 
 @dataclass(frozen=True, eq=False)
 class SuccessorFeatures:
@@ -48,12 +52,52 @@ class SuccessorFeatures:
 
 @dataclass(frozen=True, eq=False)
 class ExactSuccessorFeatures:
-    """Counts as object arrays of rationals (flint.fmpq): states (S, k), pairs (S, A, k)."""
+    """Counts as object arrays of rationals (flint.fmpq): states (S, k), pairs (S, A, k).
+
+    model: in rationals; the counts of pairs are found by it when they are first asked for.
+    """
 
     states: NDArray[Any]
-    pairs: NDArray[Any]
+    model: ExactModel
 
     __repr__ = short_repr
+
+    @cached_property
+    def pairs(self) -> NDArray[Any]:
+        """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
+        model, m = self.model, self.model.n_actions
+        states = self.states.tolist()
+        pairs = np.empty((len(states), m, self.states.shape[1]), dtype=object)
+        for state in range(len(states)):
+            for action in range(m):
+                counts = list(model.payment(state, action))
+                for target, weight in model.rows[state * m + action]:
+                    after = states[target]
+                    counts = [
+                        c + weight * v if v else c for c, v in zip(counts, after, strict=True)
+                    ]
+                pairs[state, action] = counts
+        return pairs
+
+    @cached_property
+    def successors(self) -> list[int] | None:
+        """The one state after each pair s*A + a where all steps are sure and states pay; else None.
+
+        Two actions then differ by a multiple of the counts of the states that they lead to.
+        """
+        rows, is_sure = self.model.rows, len(self.model.features) == self.model.n_states
+        if not is_sure or not self.model.discount or any(len(row) != 1 for row in rows):
+            return None
+        return [row[0][0] for row in rows]
+
+    @cached_property
+    def whole(self) -> list[tuple[tuple[int, ...], int]]:
+        """For each state its counts as whole numbers, and what they are divided by."""
+        from flint import fmpq_mat
+
+        k = self.states.shape[1]
+        found = (fmpq_mat(1, k, counts).numer_denom() for counts in self.states.tolist())
+        return [(tuple(map(int, above.entries())), int(below)) for above, below in found]
 
 
 def successor_features(
@@ -116,21 +160,13 @@ def exact_successor_features(mdp: MDP, policy: Any) -> ExactSuccessorFeatures:
 
     chosen = _uniform_choices(mdp, policy)
     model = exact_model(mdp)
-    n, m = model.n_states, model.n_actions
-    payments = {s * m + a: model.payment(s, a) for s in range(n) for a in range(m)}
+    n = model.n_states
+    payments = [model.features[row] for row in model.feature_rows()]
     solved = evaluate_exactly(model, chosen, payments, range(n))
     states = np.empty((n, mdp.n_features), dtype=object)
-    pairs = np.empty((n, m, mdp.n_features), dtype=object)
     for state in range(n):
         states[state] = solved[state]
-        for action in range(m):
-            counts = list(model.payment(state, action))
-            for target, weight in model.rows[state * m + action]:
-                after = solved[target]
-                assert after is not None
-                counts = [c + weight * v if v else c for c, v in zip(counts, after, strict=True)]
-            pairs[state, action] = counts
-    return ExactSuccessorFeatures(states, pairs)
+    return ExactSuccessorFeatures(states, model)
 
 
 def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:
