@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.bec.classes import equivalence_class
+from didact.bec.families import equivalence_class as equivalence_of
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import Demonstration
-from didact.teaching import check
-from didact.teaching.bounds import fewest_demonstrations, states_within
+from didact.teaching import check, teach
+from didact.teaching.bounds import Begins, fewest_demonstrations, states_within
 from didact.teaching.covers.candidates import as_starts
 from didact.worlds import make
 from tests.models import tasks
@@ -38,7 +39,7 @@ def all_demonstrations(mdp, plan, starts, horizon):
 def test_no_complete_lesson_has_fewer(task, horizon):
     known = equivalence_class(task)
     starts = as_starts(task.mdp, None)
-    bound = fewest_demonstrations(known, starts=starts, horizon=horizon, time_limit=3600)
+    bound = fewest_demonstrations(known, [Begins(starts, horizon)], time_limit=3600)
     everything = all_demonstrations(task.mdp, known.plan, starts, horizon)
     if check(task, [], known=known).teaches:
         assert bound == 0
@@ -85,7 +86,7 @@ def test_it_is_the_smallest_cover_by_starts_at_every_horizon(seed):
             for part in itertools.combinations(states, size)
             if len(set().union(*part)) == known.cone.n_facets
         )
-        bounds.append(fewest_demonstrations(known, starts=starts, horizon=horizon, time_limit=3600))
+        bounds.append(fewest_demonstrations(known, [Begins(starts, horizon)], time_limit=3600))
         assert bounds[-1] == fewest
     assert bounds == sorted(bounds, reverse=True)
 
@@ -102,7 +103,7 @@ def facets_shown(known, demonstrations):
 def test_states_within_are_those_of_following_the_policy(task, n_steps):
     known = equivalence_class(task)
     starts = as_starts(task.mdp, None)
-    found = states_within(known, starts, n_steps)
+    found = states_within(known.parts[0], starts, n_steps)
     moves = (
         task.mdp.transitions.matrix().toarray().reshape(task.mdp.n_states, task.mdp.n_actions, -1)
     )
@@ -122,11 +123,22 @@ def test_states_within_are_those_of_following_the_policy(task, n_steps):
 def test_it_proves_the_minimum_of_a_paper_world():
     known = equivalence_class(make("random-grid"))
     starts = as_starts(known.task.mdp, None)
-    assert fewest_demonstrations(known, starts=starts, horizon=20, time_limit=3600) == 10
+    assert fewest_demonstrations(known, [Begins(starts, 20)], time_limit=3600) == 10
 
 
 def test_too_many_starts_give_the_trivial_bound(monkeypatch):
     monkeypatch.setattr("didact.teaching.bounds.MOST_ENTRIES", 10)
     known = equivalence_class(make("random-grid"))
     starts = as_starts(known.task.mdp, None)
-    assert fewest_demonstrations(known, starts=starts, horizon=20, time_limit=3600) == 1
+    assert fewest_demonstrations(known, [Begins(starts, 20)], time_limit=3600) == 1
+
+
+def test_a_familys_bound_is_that_of_its_members_together():
+    """Members of single steps: the bound is the smallest lesson of pairs from their starts."""
+    for seed in range(6):
+        family = make("random-grid", size=2, n_features=3, seed=10 * seed, members=3)
+        known = equivalence_of(family)
+        begins = [Begins(as_starts(task.mdp, None), 1) for task in family]
+        lesson = teach(family, teacher="exact", horizon=1, known=known)
+        assert fewest_demonstrations(known, begins, time_limit=3600) == lesson.lower_bound
+        assert len(lesson.demonstrations) == lesson.lower_bound

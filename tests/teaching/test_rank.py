@@ -143,3 +143,24 @@ def test_what_is_no_list_of_tasks_is_refused(tasks):
 def test_the_time_limit_must_be_positive(limit):
     with pytest.raises(InvalidParameter, match="time_limit must be positive"):
         rank(["six-cell"], time_limit=limit)
+
+
+def test_families_are_ranked_like_tasks(tmp_path):
+    """A family of one has its task's row; a family's file is opened by its name."""
+    import didact
+
+    task = didact.make("random-grid", size=3, n_features=3)
+    family = didact.Family([task], name="one")
+    path = tmp_path / "family.json"
+    didact.save_family(didact.make("random-grid", size=3, n_features=3, members=4), path)
+    rows = {row.name: row for row in didact.rank({"task": task, "one": family, "4": str(path)})}
+    plain = {"name", "seconds"}
+    one, alone = (
+        {k: v for k, v in rows[name].document().items() if k not in plain}
+        for name in ("one", "task")
+    )
+    assert one == alone
+    assert (rows["4"].n_states, rows["4"].status) == (36, "complete")
+    known = didact.equivalence_class(didact.load_family(path))
+    pairs = didact.teach(known.family, teacher="exact", horizon=1, starts="all", known=known)
+    assert rows["4"].n_pairs == rows["4"].fewest_pairs == len(pairs.demonstrations)

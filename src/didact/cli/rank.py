@@ -43,8 +43,8 @@ def command(
 ) -> int:
     """Rank tasks by how hard they are to teach, the hardest first.
 
-    NAMES are worlds, Gymnasium environments (Taxi means its newest version) and task files; without
-    names the built-in list is ranked. Exit code 3: some could not be ranked.
+    NAMES are worlds, Gymnasium environments (Taxi means its newest version), and files of tasks or
+    of families; without names the built-in list is ranked. Exit code 3: some could not be ranked.
     """
     from didact.app.rank import rank_sources
     from didact.files.json import write_json, write_text

@@ -15,27 +15,25 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-
-from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.rows import scope_states
+from didact.bec.families import FamilyClass, Known, equivalence_class
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
-from didact.mdp import Task
+from didact.mdp import Family, Task
+from didact.mdp.family_files import load_task_or_family
 from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
-from didact.teaching.bounds import fewest_demonstrations
+from didact.teaching.bounds import Begins, fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
 from didact.worlds import worlds
 from didact.worlds.gym.minigrid import is_minigrid
-from didact.worlds.opening import environment_task, newest_version, open_task
+from didact.worlds.opening import environment_task, meaning_of, newest_version, open_task
 
 TIME_LIMIT = 20.0
 """Seconds for one search of a smallest lesson; after it, bounds are reported."""
 
-Source = Task | str | Callable[[], Task]
+Source = Task | Family | str | Callable[[], Task | Family]
 
 
 @dataclass(frozen=True)
@@ -161,9 +159,9 @@ def rank(
 ) -> list[Difficulty]:
     """The teaching difficulty of tasks, the hardest first; of the built-in list by default.
 
-    tasks: tasks, names of worlds or of Gymnasium environments, or functions that make a task; a
-        mapping gives them names. What cannot be opened or taught is a row with the reason, at the
-        end.
+    tasks: tasks, families, names of worlds or of Gymnasium environments, or functions that make
+        one; a mapping gives them names. What cannot be opened or taught is a row with the reason,
+        at the end.
     exact: search the smallest lessons; else SCOT's are reported with their bounds.
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
     time_limit: seconds for each search of a smallest lesson.
@@ -193,7 +191,7 @@ def _hardness(row: Difficulty) -> tuple[Any, ...]:
     return (row.status == "complete", *(-(part or 0) for part in parts), row.name)
 
 
-def _named(tasks: Any) -> list[tuple[str, Callable[[], Task]]]:
+def _named(tasks: Any) -> list[tuple[str, Callable[[], Task | Family]]]:
     """A name and a maker for each task."""
     if tasks is None:
         tasks = benchmarks()
@@ -202,25 +200,28 @@ def _named(tasks: Any) -> list[tuple[str, Callable[[], Task]]]:
     return [_maker(source) for source in entries(tasks, "tasks", "tasks or names")]
 
 
-def _maker(source: Any) -> tuple[str, Callable[[], Task]]:
+def _maker(source: Any) -> tuple[str, Callable[[], Task | Family]]:
     if isinstance(source, Benchmark):
         return source.name, source.task
-    if isinstance(source, Task):
+    if isinstance(source, Task | Family):
         return source.name, lambda: source
     if isinstance(source, str):
         return source, partial(open_named, source)
     if callable(source):
         return getattr(source, "__name__", "task"), source
     raise InvalidParameter(
-        f"a task to rank must be a Task, a name or a function that makes one; it is {shown(source)}"
+        "a task to rank must be a Task or Family, a name or a function that makes one; it is "
+        f"{shown(source)}"
     )
 
 
-def open_named(name: str) -> Task:
+def open_named(name: str) -> Task | Family:
     """The task of a built-in row, or what the name means; a version may be left out."""
     for benchmark in BENCHMARKS:
         if name == benchmark.name:
             return benchmark.task()
+    if meaning_of(name) == "file":
+        return load_task_or_family(name)
     return open_task(name, any_version=True)
 
 
@@ -233,7 +234,7 @@ class _Search:
     time_limit: float
     seed: int
 
-    def difficulty(self, name: str, make_task: Callable[[], Task]) -> Difficulty:
+    def difficulty(self, name: str, make_task: Callable[[], Task | Family]) -> Difficulty:
         """The row of a task; where it cannot be made or taught, with the reason."""
         began = time.perf_counter()
         try:
@@ -243,41 +244,36 @@ class _Search:
             row = Difficulty(name, error=reason)
         return replace(row, seconds=time.perf_counter() - began)
 
-    def _row(self, name: str, known: EquivalenceClass) -> Difficulty:
-        whole, single = self.lesson(known), self.lesson(known, horizon=1, starts=_all_starts(known))
+    def _row(self, name: str, known: Known) -> Difficulty:
+        whole, single = self.lesson(known), self.lesson(known, horizon=1, starts="all")
         row = _row(name, known, whole, single)
         if not whole.is_complete:
             return row
         return replace(row, fewest_demonstrations=_fewest_demonstrations(known, self.time_limit))
 
-    def lesson(self, known: EquivalenceClass, **where: Any) -> Lesson:
+    def lesson(self, known: Known, **where: Any) -> Lesson:
         """The smallest lesson found, or SCOT's."""
         options: dict[str, Any] = {"time_limit": self.time_limit} if self.exact else {}
         teacher = "exact" if self.exact else "scot"
         options |= {**where, "teacher": teacher, "known": known, "seed": self.seed}
-        return teach(known.task, feedback=None, **options)
-
-
-def _all_starts(known: EquivalenceClass) -> list[int]:
-    """Every state whose behaviour counts."""
-    states: list[int] = np.flatnonzero(scope_states(known.task.mdp, known.scope)).tolist()
-    return states
+        of = known.family if isinstance(known, FamilyClass) else known.task
+        return teach(of, feedback=None, **options)
 
 
 def _row(
     name: str,
-    known: EquivalenceClass,
+    known: Known,
     whole: Lesson,
     single: Lesson,
 ) -> Difficulty:
-    mdp, cone = known.task.mdp, known.cone
+    mdps, cone = [part.task.mdp for part in known.parts], known.cone
     n_elements = cone.n_facets + len(cone.equalities)
     n_open = len(whole.uncovered)
     return Difficulty(
         name=name,
-        n_states=mdp.n_states,
-        n_actions=mdp.n_actions,
-        n_features=mdp.n_features,
+        n_states=sum(mdp.n_states for mdp in mdps),
+        n_actions=max(mdp.n_actions for mdp in mdps),
+        n_features=mdps[0].n_features,
         n_facets=cone.n_facets,
         n_equalities=len(cone.equalities),
         status=whole.status,
@@ -291,10 +287,10 @@ def _row(
     )
 
 
-def _fewest_demonstrations(known: EquivalenceClass, time_limit: float) -> int:
-    mdp = known.task.mdp
-    starts, horizon = as_starts(mdp, None), as_horizon(mdp, None)
-    return fewest_demonstrations(known, starts=starts, horizon=horizon, time_limit=time_limit)
+def _fewest_demonstrations(known: Known, time_limit: float) -> int:
+    mdps = [part.task.mdp for part in known.parts]
+    begins = [Begins(as_starts(mdp, None), as_horizon(mdp, None)) for mdp in mdps]
+    return fewest_demonstrations(known, begins, time_limit=time_limit)
 
 
 def _bound(lesson: Lesson) -> int | None:
