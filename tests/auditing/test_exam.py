@@ -1,6 +1,7 @@
 """Exams as people make and read them."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,3 +106,22 @@ def test_preferences_need_exact_arithmetic():
 def test_what_is_no_choice_is_refused(options, message):
     with pytest.raises(InvalidInput, match=message):
         exam(didact.make("six-cell"), **options)
+
+
+def test_a_sheet_and_its_key_are_two_pages(tmp_path):
+    task = didact.make("uvm-failure")
+    for ask in ("comparisons", "actions", "preferences"):
+        questions = exam(task, ask=ask)
+        sheet, key = questions.report(tmp_path / "exam.html")
+        texts = [Path(page).read_text(encoding="utf-8") for page in (sheet, key)]
+        assert key.endswith("exam-key.html")
+        assert [text.count("<article") for text in texts] == [len(questions)] * 2
+        assert 'class="right"' not in texts[0]
+        questions.save(tmp_path / "exam.json")
+        again = didact.load_exam(tmp_path / "exam.json")
+        with pytest.raises(InvalidInput, match="give its task"):
+            again.report(tmp_path / "again.html")
+        again.report(tmp_path / "again.html", task=task)
+        assert (tmp_path / "again.html").read_text(encoding="utf-8") == texts[0]
+    family = didact.Family([task, task])
+    assert exam(family).report(tmp_path / "family.html")

@@ -1,4 +1,4 @@
-"""`didact exam` and `didact audit`: files, pages, persons, exit codes, refusals."""
+"""`didact exam`, `didact audit`, and other feedback in `teach` and `check`."""
 
 import io
 import json
@@ -143,3 +143,34 @@ def test_an_agent_of_stable_baselines_is_asked(didact, tmp_path, monkeypatch):
     model = tmp_path / "model.zip"
     model.write_bytes(b"")
     assert didact("audit", "six-cell", "--agent", model).code == 0
+
+
+def test_a_mix_is_taught_saved_and_checked(didact, tmp_path):
+    out = tmp_path / "mix.json"
+    kinds = ("--feedback", "comparisons", "--feedback", "preferences")
+    done = didact("teach", "six-cell", *kinds, "--out", out)
+    assert (done.code, done.err) == (0, "")
+    assert done.verdict == "six-cell: 2 items are enough, decided exactly."
+    assert "the hardest question is a difference of" in done.out
+    again = didact("check", "six-cell", out)
+    assert (again.code, again.verdict) == (0, "six-cell: 2 items teach it, decided exactly.")
+    walk = tmp_path / "walk.json"
+    assert didact("teach", "six-cell", "--feedback", "demonstrations", "--out", walk).code == 0
+    assert didact("check", "six-cell", walk).code == 0
+    printed = json.loads(didact("teach", "six-cell", *kinds, "--json").out)
+    assert printed == json.loads(out.read_text())
+
+
+def test_feedback_in_lines_is_checked_and_what_is_false_is_named(didact, tmp_path):
+    path = tmp_path / "said.jsonl"
+    said = [{"kind": "comparison", "state": 2, "better": 2, "other": 1}, [[5, 2], [4, 2], [3, 0]]]
+    path.write_text("\n".join(map(json.dumps, said)))
+    done = didact("check", "six-cell", path)
+    assert (done.code, done.err) == (3, "")
+    assert "1 of them wrong: the right ones alone do NOT teach it" in done.verdict
+    assert "item 1 is not true: in row 1, column 3: left rather than down" in done.out
+    found = json.loads(didact("check", "six-cell", path, "--json").out)
+    assert found["wrong_items"][0]["item"] == 0
+    refused(didact("check", "six-cell", path, "--proof"), "no proof", code=4)
+    path.write_text('{"kind": "wrong", "state": 2, "action": 1}')
+    refused(didact("check", "six-cell", path), "says nothing alone")

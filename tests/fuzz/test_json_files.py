@@ -11,6 +11,7 @@ import pytest
 
 import didact
 from didact.app.policies import read_policy
+from didact.mdp.exchange.feedback import feedback_in
 from didact.mdp.exchange.formats import load_recording, save_recording
 from didact.mdp.exchange.recordings import Recording
 from didact.mdp.family_files import (
@@ -131,6 +132,33 @@ def exam_files() -> list[Files]:
         didact.exam(family, ask="actions"),
     ]
     return [{FILE: text(exam.document())} for exam in exams]
+
+
+def feedback_files() -> list[Files]:
+    first = tasks()[0]
+    mix = didact.teach(first, feedback=["comparisons", "preferences"])
+    way = [[2, 1], [5, 2], [4, 2], [3, 0]]
+    items = [
+        way,
+        {"kind": "comparison", "state": 2, "better": 1, "other": 2},
+        {"kind": "correction", "better": way, "other": [[2, 2], [1, 2]]},
+        {"kind": "ranking", "ways": [way, [[2, 2], [1, 2]]]},
+        {"kind": "stop", "way": way, "after": 2, "off_is_worth_nothing": True},
+    ]
+    return [{FILE: text(items)}, {FILE: text(mix.document())}, {FILE: text({"items": items})}]
+
+
+def read_feedback(path: Path) -> object:
+    return feedback_in(path, tasks()[0])
+
+
+def feedback_reads_back(items: object, folder: Path) -> None:
+    if not items:
+        return
+    again = folder.with_name("again.json")
+    again.write_text(json.dumps({"items": [item.document() for item in items]}))
+    assert read_feedback(again) == items
+    assert repr(didact.check(tasks()[0], list(items)))
 
 
 def exam_reads_back(exam: didact.Exam, folder: Path) -> None:
@@ -292,6 +320,13 @@ TARGETS = {
         refusals=(ProofError,),
     ),
     "exam": Target(exam_files, FILE, didact.load_exam, exam_reads_back),
+    "feedback": Target(
+        feedback_files,
+        FILE,
+        read_feedback,
+        feedback_reads_back,
+        lambda path: ["check", "six-cell", str(path)],
+    ),
     "recording": Target(recording_files, FILE, load_recording, recording_reads_back, converted),
     "lines": Target(lines_files, "given.jsonl", load_recording, recording_reads_back, converted),
     "table": Target(

@@ -13,8 +13,9 @@ from didact.errors import InvalidFile, InvalidInput, ProofFailed
 from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.mdp import Demonstration, Family, Task, family_demonstrations
+from didact.mdp.exchange.feedback import feedback_in
 from didact.mdp.exchange.given import demonstrations_in, read_file
-from didact.numerics.texts import number_texts
+from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import FAMILY_LESSON_FORMAT
 from didact.teaching.way_out import WayOut, further_starts
@@ -57,6 +58,8 @@ class Checked:
             "n_facets": verdict.n_facets,
             "n_equalities": verdict.n_equalities,
             "arithmetic": verdict.arithmetic,
+            "wrong_items": [wrong.to_dict() for wrong in verdict.wrong_items],
+            "hardest": None if verdict.hardest is None else number_text(verdict.hardest),
             "verified": self.verified,
             "proof": None if verdict.proof is None else dict(verdict.proof),
         }
@@ -78,6 +81,11 @@ def check_source(
     scope: by default that of a lesson file, else 'reachable'.
     """
     task = open_task_or_family(source, parameters)
+    items = feedback_in(path, task) if isinstance(task, Task) else None
+    if items is not None:
+        if proof:
+            raise ProofFailed("there is no proof to check: it is kept for demonstrations only")
+        return Checked(task, check(task, list(items), scope=scope or "reachable"), len(items), None)
     shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
     asked = scope or _scope_of(lesson)
     if isinstance(task, Task):

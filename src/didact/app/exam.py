@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,19 +37,27 @@ def exam_source(
     out: save it there; html: write the sheet there and the key beside it. Places are tried before
     the work.
     """
-    pages = () if html is None else (html, key_path(html))
-    for place in (*pages, *([] if out is None else [out])):
+    wanted = () if html is None else (html, key_path(html))
+    for place in (*wanted, *([] if out is None else [out])):
         require_writable(place)
     task = open_task_or_family(source, parameters)
     made = exam(task, **settings)
     if out is not None:
         made.save(out)
-    for place, key in zip(pages, (False, True), strict=False):
+    return Examined(task, made, () if html is None else write_exam_pages(task, made, html))
+
+
+def write_exam_pages(
+    task: Task | Family, made: Exam, html: str | os.PathLike[str]
+) -> tuple[str, ...]:
+    """Write the sheet, and the key beside it; where they are."""
+    pages = os.fspath(html), key_path(html)
+    for place, key in zip(pages, (False, True), strict=True):
         write_text(exam_page(task, made, key=key), place)
-    return Examined(task, made, pages)
+    return pages
 
 
-def key_path(html: str) -> str:
+def key_path(html: str | os.PathLike[str]) -> str:
     """Where the key goes: exam.html has exam-key.html beside it."""
     path = Path(html)
     return str(path.with_name(f"{path.stem}-key{path.suffix}"))

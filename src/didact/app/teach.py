@@ -9,9 +9,10 @@ from typing import Any
 from didact.app.verify import verify
 from didact.files.json import require_writable
 from didact.mdp import Family, Task
-from didact.teaching import Lesson, teach
+from didact.teaching import Lesson, MixedLesson, teach
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,32 @@ class Taught:
             return lesson
         found = self.way_out()
         return {**lesson, "way_out": None if found is None else found.to_dict()}
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """A task and the cheapest mix of feedback for it."""
+
+    task: Task
+    lesson: MixedLesson
+
+
+def mix_source(
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    feedback: tuple[str, ...],
+    out: str | None = None,
+    **settings: Any,
+) -> Mixed:
+    """The cheapest mix of these kinds for the task that `source` names; out: save it there."""
+    if out is not None:
+        require_writable(out)
+    task = open_task(source, parameters)
+    lesson = teach(task, feedback=feedback, **settings)
+    if out is not None:
+        lesson.save(out)
+    return Mixed(task, lesson)
 
 
 def teach_source(

@@ -10,7 +10,7 @@ import numpy as np
 
 from didact.auditing.asked import answering, audit_followed, follow
 from didact.auditing.beliefs import audit_belief
-from didact.auditing.exam import Exam
+from didact.auditing.exam import Ask, Exam
 from didact.auditing.exam import exam as made_exam
 from didact.auditing.planned import audit_weights
 from didact.auditing.result import Audit
@@ -34,6 +34,7 @@ def audit(
     *,
     within: Any = 0,
     exam: Exam | None = None,
+    ask: Ask = "comparisons",
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     known: Known | None = None,
@@ -47,7 +48,8 @@ def audit(
         path of a JSON file of answers to an exam.
     within: what an action of a policy may cost in a state that it comes to; it then loses at most
         within / (1 - discount).
-    exam: that the answers are to; by default the comparisons of `exam(task)`.
+    exam: that the answers are to; by default `exam(task, ask=ask)`.
+    ask: what answers are to, where no exam is given: 'comparisons', 'actions' or 'preferences'.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
     known: the class, when it is at hand; it then decides scope and arithmetic.
@@ -59,7 +61,7 @@ def audit(
         return exam.grade(read_answers(agent))
     known = _known(task, scope, arithmetic, known)
     if isinstance(agent, str | os.PathLike):
-        return made_exam(task, known=known).grade(read_answers(agent))
+        return made_exam(task, ask=ask, known=known).grade(read_answers(agent))
     if exam is not None:
         raise InvalidParameter("exam is for a file of answers; use exam.grade for answers at hand")
     if _is_weights(agent, known.parts[0].task.mdp):

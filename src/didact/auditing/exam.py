@@ -22,9 +22,11 @@ from didact.auditing.trajectories import deciding_preferences
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import FamilyClass, Known, equivalence_class
 from didact.bec.rows import Scope
+from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import choice, counted, flag, instance, shown_name
 from didact.mdp import Family, Task, as_task
+from didact.mdp.showing import show
 from didact.planning.solve import Arithmetic
 
 EXAM_FORMAT = "didact.exam/1"
@@ -173,6 +175,22 @@ class Exam:
         }
 
     to_dict = document
+
+    def report(
+        self, path: str | os.PathLike[str], *, task: Task | Family | None = None
+    ) -> tuple[str, ...]:
+        """Write a sheet to print or to send, and the key beside it; where they were written.
+
+        path: of the sheet, such as 'exam.html'; the key is then 'exam-key.html'.
+        task: needed only for an exam from a file.
+        """
+        known = self.known
+        if task is None:
+            if known is None:
+                raise InvalidParameter("an exam from a file does not hold its task; give its task")
+            task = known.family if isinstance(known, FamilyClass) else known.task
+        pages: tuple[str, ...] = show("exam", task, self, path)
+        return pages
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.exam/1` file, with the key and the proof.

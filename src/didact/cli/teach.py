@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 @options.settings_of(
     "teacher", "An option of the teacher, as n_samples=100000 for uvm; may be given again."
 )
+@click.option(
+    "--feedback",
+    multiple=True,
+    type=click.Choice(["demonstrations", "comparisons", "preferences"]),
+    help="Kinds of feedback that may be mixed, the cheapest mix proved; may be given again.",
+)
 @options.file("--out", help="Write the lesson to this file.")
 @options.as_json
 def command(
@@ -48,6 +54,7 @@ def command(
     starts: str | None,
     member_cost: tuple[str, ...],
     teacher_settings: tuple[str, ...],
+    feedback: tuple[str, ...],
     out: str | None,
     as_json: bool,
     **given: Any,
@@ -75,6 +82,8 @@ def command(
         "feedback",
     }
     choices = {**given, **read_options(teacher_settings, reserved)}
+    if feedback:
+        return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
     with waiting(f"teaching {world}"):
         taught = teach_source(
             world,
@@ -100,6 +109,27 @@ def command(
     if out is not None:
         printing.print_line(f"  saved as {out}")
     return exit_code(taught.lesson.is_complete)
+
+
+def _mix(
+    world: str, parameters: Any, choices: dict[str, Any], named: dict[str, Any], as_json: bool
+) -> int:
+    """The cheapest mix of several kinds of feedback."""
+    from didact.app.teach import mix_source
+    from didact.cli.progress import waiting
+
+    with waiting(f"teaching {world}"):
+        mixed = mix_source(world, parameters, **choices, **named)
+    if as_json:
+        printing.print_json(mixed.lesson.document())
+    else:
+        from didact.report.verdicts import mixed_lesson_lines
+
+        for line in mixed_lesson_lines(mixed.lesson):
+            printing.print_line(line)
+        if named["out"] is not None:
+            printing.print_line(f"  saved as {named['out']}")
+    return exit_code(mixed.lesson.is_complete)
 
 
 def _draw(task: Task, taught: Taught) -> None:

@@ -10,7 +10,7 @@ from didact.inputs import counted, shown_name
 from didact.mdp import Task
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
-from didact.teaching import Lesson, Verdict
+from didact.teaching import Lesson, MixedLesson, Verdict
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
 
@@ -112,8 +112,47 @@ def closed_words(closed: bool) -> str:
     return "not closed: it speaks to learners that go on as the teacher"
 
 
+def mixed_lesson_lines(lesson: MixedLesson) -> Iterator[str]:
+    """The cheapest mix of feedback: what to show and say, what it costs, what stays open."""
+    items = counted(len(lesson.items), "item")
+    are = "is" if len(lesson.items) == 1 else "are"
+    told = f"{items} {are} enough" if lesson.is_complete else f"NOT taught by {items}"
+    yield f"{shown_name(lesson.task_name)}: {told}, decided exactly."
+    for number, words in enumerate(lesson.words, start=1):
+        yield f"  {number}. {words}"
+        yield f"     {lesson.reason(number - 1)}"
+    least = "no mix of these candidates costs less, proved" if lesson.is_minimal else "not proved"
+    yield f"  cost {float(lesson.cost):g}; {least}"
+    if lesson.hardest is not None:
+        yield f"  the hardest question is a difference of {float(lesson.hardest):.4g}"
+    for words in lesson.open:
+        yield f"  open: {words}"
+
+
+def item_verdict_lines(task: Task, verdict: Verdict, n: int) -> Iterator[str]:
+    """What `check` says of a mix of demonstrations and other feedback."""
+    name = f"{shown_name(task.name)}: {counted(n, 'item')}"
+    n_wrong = len(verdict.wrong) + len(verdict.wrong_items)
+    name += f", {n_wrong} of them wrong: the right ones alone" if n_wrong else ""
+    one = n == 1 and not n_wrong
+    told = ("teaches" if one else "teach") if verdict.right_teaches else "does NOT teach"
+    told = "do NOT teach" if not (one or verdict.right_teaches) else told
+    yield f"{name} {told} it, decided exactly."
+    for wrong in verdict.wrong_items[:MOST_WRONG]:
+        yield f"item {wrong.item + 1} is not true: {wrong.words}, which is worse by {wrong.gap:.4g}"
+    for pair in verdict.wrong[:MOST_WRONG]:
+        yield from _wrong_lines(task, pair)
+    if verdict.hardest is not None:
+        yield f"the hardest question is a difference of {float(verdict.hardest):.4g}"
+    if verdict.missing is not None and verdict.witness is not None:
+        yield f"open: {verdict.missing_words}"
+        yield witness_line(task, verdict.witness, verdict.loss, bool(n_wrong))
+
+
 def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) -> list[str]:
     """What `check` says to people."""
+    if verdict.hardest is not None or verdict.wrong_items:
+        return list(item_verdict_lines(task, verdict, n))
     end = " Proof verified." if verified else ""
     name = f"{shown_name(task.name)}: {counted(n, 'demonstration')}"
     if verdict.teaches:

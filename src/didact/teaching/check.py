@@ -6,6 +6,7 @@ judged as demonstrations of their own: see `segments`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +25,7 @@ from didact.mdp import (
     family_demonstrations,
     given_demonstrations,
 )
+from didact.mdp.exchange.feedback import feedback_in
 from didact.mdp.items import as_items, holds_feedback
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
@@ -130,14 +132,14 @@ def check(
         a recording, or the path of a file. Steps that are not optimal are named with what they
         cost, and the right steps between them are judged alone. Those of a family know their
         member, or are [member, pairs]. For a task also a list with comparisons, preferences,
-        rankings and stops among them, judged in exact arithmetic.
+        rankings and stops among them, or a file of them, judged in exact arithmetic.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
-    if isinstance(demonstrations, MixedLesson) or holds_feedback(demonstrations):
-        items = demonstrations.items if isinstance(demonstrations, MixedLesson) else demonstrations
+    items = _items(task, demonstrations)
+    if items is not None:
         return _check_items(task, items, scope, known)
     shown = _shown(task, demonstrations)
     if known is None:
@@ -166,6 +168,15 @@ def check(
         proof=None if found.proof is None else found.proof.document,
         n_close_calls=known.n_close_calls,
     )
+
+
+def _items(task: Task | Family, given: Any) -> Iterable[Any] | None:
+    """What is given, where other feedback than demonstrations is in it; else None."""
+    if isinstance(given, MixedLesson):
+        return given.items
+    if isinstance(given, str | os.PathLike) and isinstance(task, Task):
+        return feedback_in(given, task)
+    return given if holds_feedback(given) else None
 
 
 def _check_items(
