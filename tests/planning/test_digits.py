@@ -1,6 +1,8 @@
 """Exact numbers are measured before they are made, and what no proof could hold is refused."""
 
+import json
 import random
+import re
 from fractions import Fraction
 
 import pytest
@@ -9,7 +11,7 @@ import didact
 from didact.errors import Unsupported
 from didact.numerics import texts
 from didact.planning import digits, exact_successor_features
-from didact.planning.digits import digits_with, expected_digits
+from didact.planning.digits import digits_with, expected_digits, multiplier_digits
 
 
 def dense(n_states: int, n_digits: int, seed: int, *, same: bool = False) -> didact.Task:
@@ -81,6 +83,47 @@ def test_long_numbers_of_a_chain_are_refused_before_the_cone(monkeypatch):
     monkeypatch.setattr("didact.bec.classes.rows_from_counts", never)
     with pytest.raises(Unsupported, match="Round the task's numbers, or use arithmetic='float'"):
         didact.equivalence_class(task, arithmetic="exact")
+
+
+def branching(n_features: int, seed: int) -> didact.Task:
+    """Seven states with four actions, each to three others."""
+    rng, n = random.Random(seed), 7
+    rows = [[[Fraction(0)] * n for _ in range(4)] for _ in range(n)]
+    for row in (row for actions in rows for row in actions):
+        parts = [rng.randrange(1, 10**40) for _ in range(3)]
+        for target, part in zip(rng.sample(range(n), 3), parts, strict=True):
+            row[target] = Fraction(part, sum(parts))
+    features = [[rng.randrange(5) for _ in range(n_features)] for _ in range(n)]
+    weights = [rng.randrange(1, 4) for _ in range(n_features)]
+    return didact.Task(didact.MDP(rows, features, "0.9"), weights)
+
+
+@pytest.mark.parametrize("n_features", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_multipliers_are_not_longer_than_expected(n_features, seed):
+    task = branching(n_features, seed)
+    lesson = didact.teach(task, horizon=1, scope="all", arithmetic="exact")
+    longest = max(map(len, re.findall("[0-9]+", json.dumps(lesson.proof["multipliers"]))))
+    counts = exact_successor_features(task.mdp, didact.solve(task))
+    most = digits_with(counts) + multiplier_digits(task.mdp)
+    assert 0.85 * most < longest <= 1.02 * most
+
+
+def test_long_multipliers_are_refused_before_the_work(monkeypatch):
+    """Counts could be written, and proofs about them could not."""
+    task = branching(4, 0)
+    plan = didact.solve(task)
+    counts = exact_successor_features(task.mdp, plan)
+    limit = digits_with(counts) + 50
+
+    def never(*_):
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(digits, "MOST_DIGITS", limit)
+    monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
+    for given in (task, didact.Family([task, task])):
+        with pytest.raises(Unsupported, match=f"at most {limit} digits"):
+            didact.teach(given, horizon=1, arithmetic="exact")
 
 
 def test_auto_takes_floats_where_numbers_would_be_long(monkeypatch):

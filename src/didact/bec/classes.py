@@ -33,7 +33,7 @@ from didact.planning import (
     float_successor_features,
     solve,
 )
-from didact.planning.digits import digits_with, expected_digits, require_writable
+from didact.planning.digits import digits_with, expected_digits, multiplier_digits, require_writable
 from didact.planning.solve import Arithmetic, is_exact_affordable
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def equivalence_class(
             f"{found.n_close - found.n_settled} comparisons open. Leave plan out, or solve exactly"
         )
     shown = found.optimal & scope_states(task.mdp, scope)[:, None]
-    counts = _exact_counts(task, found, arithmetic) if exact else None
+    counts = exact_counts(task, found, arithmetic) if exact else None
     rows = rows_from_counts(
         counts or float_successor_features(task.mdp, found.policy), shown, feature_scales(task.mdp)
     )
@@ -196,12 +196,13 @@ def equivalence_class(
     return EquivalenceClass(task, found, rows, cone, scope, counts)
 
 
-def _exact_counts(task: Task, plan: Plan, arithmetic: Arithmetic) -> ExactSuccessorFeatures:
+def exact_counts(task: Task, plan: Plan, arithmetic: Arithmetic) -> ExactSuccessorFeatures:
     """Exact successor features that a proof can hold; refused before the work where it is seen."""
+    more = multiplier_digits(task.mdp)
     if arithmetic == "exact":
-        require_writable(expected_digits(task.mdp, plan))
+        require_writable(expected_digits(task.mdp, plan) + more)
     counts = exact_successor_features(task.mdp, plan)
-    require_writable(digits_with(counts))
+    require_writable(digits_with(counts) + more)
     return counts
 
 
@@ -209,7 +210,9 @@ def is_affordable(task: Task, plan: Plan) -> bool:
     """Whether exact rows are at hand soon: proved, with no large systems or long numbers."""
     small = task.mdp.n_states * task.mdp.n_features <= EXACT_ENTRIES
     quick = small and plan.is_proved and is_exact_affordable(task.mdp, plan.optimal)
-    return quick and expected_digits(task.mdp, plan) <= MOST_DIGITS
+    if not quick:
+        return False
+    return expected_digits(task.mdp, plan) + multiplier_digits(task.mdp) <= MOST_DIGITS
 
 
 def demonstration_class(known: Known, demonstrations: Iterable[Any]) -> Cone:

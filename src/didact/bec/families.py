@@ -15,7 +15,7 @@ from typing import Any, get_args, overload
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, is_affordable
+from didact.bec.classes import EquivalenceClass, exact_counts, is_affordable
 from didact.bec.classes import equivalence_class as class_of_task
 from didact.bec.cone import Cone, cone_of
 from didact.bec.describe import row_words
@@ -27,7 +27,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Family, Task, as_task, family_demonstrations
 from didact.numerics.exact import Floats
-from didact.planning import Plan, exact_successor_features, float_successor_features, solve
+from didact.planning import Plan, float_successor_features, solve
 from didact.planning.solve import Arithmetic
 
 EXACT_ENTRIES = 2_000_000
@@ -180,7 +180,7 @@ def class_of_family(family: Family, scope: Scope, arithmetic: Arithmetic) -> Fam
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     plans = [solve(task.mdp, task.true_weights, arithmetic=arithmetic) for task in family.members]
     exact = arithmetic == "exact" or (arithmetic == "auto" and _is_affordable(family, plans))
-    parts = _parts(family, plans, exact)
+    parts = _parts(family, plans, arithmetic if exact else "float")
     rows = joined_rows(_rows_of_parts(parts, scope), [part.first for part in parts])
     cone = cone_of(rows, family.true_weights)
     position = cone.contains(family.true_weights)
@@ -196,10 +196,10 @@ def _is_affordable(family: Family, plans: Sequence[Plan]) -> bool:
     return n_entries <= EXACT_ENTRIES and each
 
 
-def _parts(family: Family, plans: Sequence[Plan], exact: bool) -> tuple[Part, ...]:
+def _parts(family: Family, plans: Sequence[Plan], arithmetic: Arithmetic) -> tuple[Part, ...]:
     parts, first = [], 0
     for member, (task, plan) in enumerate(zip(family, plans, strict=True)):
-        counts = exact_successor_features(task.mdp, plan) if exact else None
+        counts = None if arithmetic == "float" else exact_counts(task, plan, arithmetic)
         parts.append(Part(task, plan, counts, first, member))
         first += task.mdp.n_states
     return tuple(parts)

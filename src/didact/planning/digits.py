@@ -9,6 +9,7 @@ results are measured instead. What is longer than `MOST_DIGITS` could not be wri
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from didact.errors import Unsupported
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from didact.planning.successor import ExactSuccessorFeatures
 
 DIGITS_PER_BIT = math.log10(2)
+FEW = 8
+"""So many distinct probabilities have a common denominator that is no longer than it looks."""
 PROOF_PER_COUNT = 2
 """A proof's multipliers divide rows by rows, and are twice as long as the counts behind them."""
 
@@ -37,7 +40,7 @@ def expected_digits(mdp: MDP, plan: Plan) -> int:
         inside = set(component)
         own = [[(t, w) for t, w in followed[s] if t in inside] for s in component]
         if len(component) > 1 and not all(len(row) == 1 for row in own):
-            rows = {tuple((t, int(w.p), int(w.q)) for t, w in sorted(r, key=_state)) for r in own}
+            rows = {_as_integers(sorted(row, key=_state)) for row in own}
             longest = max(longest, sum(_denominator_bits(row) for row in rows))
     return int(longest * DIGITS_PER_BIT * PROOF_PER_COUNT)
 
@@ -46,8 +49,33 @@ def _state(entry: tuple[int, Any]) -> int:
     return entry[0]
 
 
+def _as_integers(row: Iterable[tuple[int, Any]]) -> tuple[tuple[int, int, int], ...]:
+    return tuple((target, int(weight.p), int(weight.q)) for target, weight in row)
+
+
 def _denominator_bits(row: tuple[tuple[int, int, int], ...]) -> int:
     return math.lcm(*(below for _, _, below in row)).bit_length() - 1
+
+
+def multiplier_digits(mdp: MDP) -> int:
+    """About how many digits more the multipliers of a proof have.
+
+    They weigh at most one row for each feature against another, and every row brings along the
+    denominators of its own action.
+    """
+    if "denominator_bits" not in mdp._derived:
+        mdp._derived["denominator_bits"] = _longest_denominator(mdp)
+    return int((mdp.n_features + 1) * mdp._derived["denominator_bits"] * DIGITS_PER_BIT)
+
+
+def _longest_denominator(mdp: MDP) -> int:
+    """Bits of the longest common denominator of a row; of all rows where numbers are few."""
+    from didact.planning.rationals import exact_model
+
+    distinct, _ = mdp.transitions.probabilities.exact()
+    if len(distinct) <= FEW:
+        return math.lcm(*(number.denominator for number in distinct)).bit_length() - 1
+    return max(_denominator_bits(_as_integers(row)) for row in exact_model(mdp).rows)
 
 
 def require_writable(n_digits: int) -> None:
