@@ -39,7 +39,7 @@ FLOORS = {
     "mdp": ({REST}, {"exchange"}),
     "worlds": ({REST}, {"gym"}, {"registry"}, {"opening"}, {"members"}),
     "teaching": ({REST}, {"covers"}, {"closure", "witness"}, {"evidence", "gaps"}, {"methods"},
-                 {"feedback"}, {"teachers"}, {"bounds", "check", "teach"},
+                 {"feedback"}, {"loss", "teachers"}, {"bounds", "check", "teach"},
                  {"contradictions", "way_out"}, {"rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
     "studies": ({REST}, {"paper"}, {"registry"}),

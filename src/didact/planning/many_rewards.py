@@ -50,7 +50,7 @@ def action_values_of(mdp: MDP, weights: Any) -> Floats:
     for first, block in value_blocks(mdp, given):
         rows = slice(first, first + len(block))
         following = mdp.discount * (moves @ block.T).T.reshape(-1, *shape[1:])
-        rewards = _rewards(mdp, given[rows]).reshape(len(block), mdp.n_states, -1)
+        rewards = rewards_of(mdp, given[rows]).reshape(len(block), mdp.n_states, -1)
         np.add(rewards, following, out=found[rows])
     return found
 
@@ -106,7 +106,7 @@ def value_reach(mdp: MDP, weights: Floats) -> Floats:
         return np.asarray(reward_reach(mdp, weights) / (1.0 - mdp.discount))
 
 
-def _rewards(mdp: MDP, weights: Floats) -> Floats:
+def rewards_of(mdp: MDP, weights: Floats) -> Floats:
     """w.phi(s), or w.phi(s, a), for each of the weights: (n, S) or (n, S*A)."""
     features = mdp.features.floats
     return np.ascontiguousarray(weights @ features.reshape(-1, mdp.n_features).T)
@@ -143,7 +143,7 @@ class _Planner:
     def values(self, weights: Floats) -> Floats:
         """V* (m, S) under each of the weights (m, k)."""
         mdp = self.mdp
-        rewards = _rewards(mdp, weights)
+        rewards = rewards_of(mdp, weights)
         columns = rewards.shape[1] // mdp.n_states
         tolerances = self.slack * (UNIT * value_reach(mdp, weights))
         found = np.empty((weights.shape[0], mdp.n_states))

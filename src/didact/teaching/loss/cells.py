@@ -1,0 +1,162 @@
+"""The most that a lesson leaves to lose, by visiting every class of policies that fits it.
+
+The cone C(D) of a lesson is cut into cells, one for each policy that some reward in it makes
+optimal; inside a cell the loss is one number. Loss never rises from w to w + t w*, so the largest
+is met where rays along -w* leave C(D): on its facets g with g.w* > 0. Each facet is a convex cone
+of one dimension less, and the cells in it are joined through their own facets: whoever starts in
+one and crosses every facet of every cell visits all of them. That is the proof; nothing is sampled.
+
+A cell is known by its policy, in the one form that `Losses` gives. Its rows are differences of
+feature counts, its facets are found as those of a class are, and each is crossed at a point that
+lies strictly inside all other rows. A step across must stay inside the lesson's cone and come to a
+policy that is optimal at that very point: then it is the neighbour, however thin the cell, and else
+the step is made shorter.
+
+Floats decide with room: whatever is too close to call is counted, and a walk with close calls
+proves nothing.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from didact.bec.clarkson import find_facets
+from didact.bec.nnls import nearest_in_cone
+from didact.numerics.exact import Floats
+from didact.teaching.loss.fan import SHOWS, VANISHES, Fan, Policy
+
+STEP, SHORTER, STEPS = 1e-2, 1 / 4, 16
+"""How far to step across a facet, by what to shorten the step, and how often."""
+
+
+class Cell(NamedTuple):
+    """A class of policies on a facet: its loss, its policy, and weights (k,) strictly inside."""
+
+    loss: float
+    policy: Policy
+    weights: Floats
+
+
+@dataclass
+class Walk:
+    """Cells of one facet of C(D): those visited, and those still to be expanded, worst first.
+
+    basis: (m, k), of the facet's space. rows: (n, m), of the lesson, in it. It can be stopped and
+    taken up again.
+    """
+
+    fan: Fan
+    basis: Floats
+    rows: Floats
+    open: list[tuple[float, int, Cell]] = field(default_factory=list)
+    seen: set[bytes] = field(default_factory=set)
+    n_close: int = 0
+    worst: Cell | None = None
+
+    def begin(self, points: Floats) -> None:
+        """Start at points (n, m) inside the facet."""
+        self._visit(points / np.linalg.norm(points, axis=1)[:, None])
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every cell has been visited."""
+        return not self.open
+
+    def expand(self) -> None:
+        """Cross every facet of the open cell that loses most."""
+        _, _, cell = heapq.heappop(self.open)
+        inside = cell.weights @ self.basis.T
+        found = self._crossings(cell, inside)
+        for _ in range(STEPS):
+            if not len(found):
+                return
+            found = self._step(found)
+        self.n_close += len(found)
+
+    def _crossings(self, cell: Cell, inside: Floats) -> Floats:
+        """For each facet of the cell that is none of the lesson a point on it and one beyond.
+
+        Shape (n, 2, m).
+        """
+        rows = self._unit_rows(self.fan.rows_of(cell.policy) @ self.basis.T)
+        given = len(self.rows)
+        rows = np.concatenate([self.rows, rows])
+        if float((rows @ inside).min()) <= VANISHES:
+            self.n_close += 1
+            return np.zeros((0, 2, len(inside)))
+        cone = find_facets(rows, inside)
+        self.n_close += cone.n_unknown
+        facets = rows[cone.facets]
+        crossed = [i for i, row in enumerate(cone.facets.tolist()) if row >= given]
+        points = [crossing(facets, i, inside) for i in crossed]
+        return np.array(points).reshape(-1, 2, len(inside))
+
+    def _unit_rows(self, rows: Floats) -> Floats:
+        """Rows of length one; those that vanish on the facet are left out."""
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        longest = float(lengths.max(initial=1e-300))
+        self.n_close += int(
+            np.count_nonzero((lengths > VANISHES * longest) & (lengths <= SHOWS * longest))
+        )
+        kept = lengths > SHOWS * longest
+        return np.asarray(rows[kept] / lengths[kept, None])
+
+    def _step(self, crossings: Floats) -> Floats:
+        """Visit the neighbours; the crossings whose step was too long, with a shorter one."""
+        on, beyond = crossings[:, 0], crossings[:, 1]
+        n = len(on)
+        weights = np.concatenate([on, beyond]) @ self.basis
+        lost = self.fan.losses.of(weights)
+        states = np.flatnonzero(self.fan.states)
+        fits = lost.optimal[:n][
+            np.arange(n)[:, None], states[None], lost.policies[n:][:, states]
+        ].all(axis=1)
+        if len(self.rows):
+            room = (on @ self.rows.T).min(axis=1)
+            fits &= (beyond @ self.rows.T).min(axis=1) >= 0.5 * room
+        for i in np.flatnonzero(fits).tolist():
+            self.n_close += int(lost.close[n + i])
+            self._add(float(lost.losses[n + i]), lost.policies[n + i], weights[n + i])
+        left = crossings[~fits]
+        left[:, 1] = left[:, 0] + SHORTER * (left[:, 1] - left[:, 0])
+        return left
+
+    def _visit(self, points: Floats) -> None:
+        weights = points @ self.basis
+        lost = self.fan.losses.of(weights)
+        for i in range(len(points)):
+            self.n_close += int(lost.close[i])
+            self._add(float(lost.losses[i]), lost.policies[i], weights[i])
+
+    def _add(self, loss: float, policy: Policy, weights: Floats) -> None:
+        key = policy[self.fan.states].astype(np.uint8).tobytes()
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        cell = Cell(loss, policy, weights / np.linalg.norm(weights))
+        heapq.heappush(self.open, (-loss, len(self.seen), cell))
+        if self.worst is None or loss > self.worst.loss:
+            self.worst = cell
+
+
+def crossing(facets: Floats, number: int, inside: Floats) -> Floats:
+    """A point on one facet strictly inside all others, and one just beyond it; (2, m).
+
+    The residual of a facet from the cone of the others is a direction that leaves through it alone.
+    """
+    row, others = facets[number], np.delete(facets, number, axis=0)
+    if not len(others):
+        aside = np.roll(np.eye(1, len(row), int(np.argmax(np.abs(row))))[0], 1)
+        inside = inside + aside
+    away = row if not len(others) else nearest_in_cone(others, row).residual
+    away = away / np.linalg.norm(away)
+    slack = float(row @ inside)
+    share = slack / (slack + float(row @ away))
+    on = inside - share * (inside + away)
+    on -= float(row @ on) * row
+    on /= np.linalg.norm(on)
+    return np.stack([on, on - STEP * away])

@@ -1,0 +1,180 @@
+"""The cone C(D) of a lesson, its facets, and the walks over them that find its worst reward.
+
+Facets with g.w* = 0 (one side of a tie is shown, not the other) are never the first that a ray
+along -w* meets; where there are no others, such rays never leave C(D), and the worst policy of all
+fits the lesson.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from didact.bec.clarkson import find_facets
+from didact.numerics.exact import Floats
+from didact.random import stream
+from didact.teaching.loss.cells import Cell, Walk, crossing
+from didact.teaching.loss.fan import Fan
+
+TIED = 1e-10
+"""Unit rows with a smaller product with the true weights vanish there."""
+
+Progress = Callable[[int, int], None]
+"""Told the numbers of cells visited and of cells still open."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """C(D) in the space of weights that matter.
+
+    basis: (m, k), orthonormal, of the space that the equalities shown leave. facets: (n, m), unit
+    rows in it. inside: (m,), a point strictly inside them. lower: the facets that rays along -w*
+    meet. n_close: what floats could not decide.
+    """
+
+    fan: Fan
+    basis: Floats
+    facets: Floats
+    inside: Floats
+    lower: tuple[int, ...]
+    n_close: int
+
+    def onto_boundary(self, points: Floats) -> Floats:
+        """Points (n, m) moved along -w* to the boundary, of length one; those outside are left out.
+
+        None are there when such rays never end.
+        """
+        truth = self.fan.truth @ self.basis.T
+        if not self.lower:
+            return np.zeros((0, len(truth)))
+        heights, slopes = points @ self.facets.T, self.facets @ truth
+        lower = list(self.lower)
+        steps = (heights[:, lower] / slopes[lower]).min(axis=1)
+        moved = points - steps[:, None] * truth
+        fits = (moved @ self.facets.T).min(axis=1) >= -1e-9
+        lengths = np.linalg.norm(moved, axis=1)
+        return np.asarray((moved / np.maximum(lengths, 1e-300)[:, None])[fits & (lengths > 1e-9)])
+
+
+def region_of(fan: Fan, rows: Floats) -> Region:
+    """C(D) of unit rows (n, k)."""
+    inner = rows @ fan.basis.T
+    truth = fan.truth @ fan.basis.T
+    d = fan.dimension
+    if not len(rows) or not d:
+        return Region(fan, fan.basis, np.zeros((0, d)), truth, (), fan.n_close)
+    cone = find_facets(inner, truth)
+    space = _null_space(cone.lineality, d)
+    facets = inner[cone.facets] @ space.T
+    facets /= np.linalg.norm(facets, axis=1)[:, None]
+    slopes = facets @ (truth @ space.T)
+    lower = tuple(np.flatnonzero(slopes > TIED).tolist())
+    inside = truth @ space.T
+    if len(lower) < len(facets):
+        inside = _well_inside(facets)
+    n_close = fan.n_close + cone.n_unknown
+    return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
+
+
+def walks_of(region: Region) -> list[Walk]:
+    """A walk for each facet that rays along -w* meet, begun at a point inside of it."""
+    walks = []
+    for number in region.lower:
+        space = _null_space(region.facets[number][None], len(region.inside))
+        if not len(space):
+            continue
+        others = np.delete(region.facets, number, axis=0) @ space.T
+        others /= np.linalg.norm(others, axis=1)[:, None]
+        walk = Walk(region.fan, space @ region.basis, others)
+        walk.begin(_starts(region, number, space, others))
+        if len(space) == 1:
+            walk.open.clear()
+        walks.append(walk)
+    return walks
+
+
+def _starts(region: Region, number: int, space: Floats, others: Floats) -> Floats:
+    """Points inside a facet: one, or the sides of a line that fit."""
+    if len(space) == 1:
+        sides = np.array([[1.0], [-1.0]])
+        return np.asarray(sides[(sides @ others.T).min(axis=1, initial=1.0) > 0.0])
+    point = space @ crossing(region.facets, number, region.inside)[0]
+    room = float((others @ point).min(initial=1.0))
+    aside = stream(0, "cells", "start").standard_normal(len(point))
+    return np.asarray((point + 0.1 * room * aside / np.linalg.norm(aside))[None])
+
+
+class Outcome(NamedTuple):
+    """What visiting the cells of C(D) found.
+
+    worst: the cell that loses most of those visited; None where nothing can be lost. finished:
+    whether every cell was visited. n_cells: how many were. n_close: what floats could not decide.
+    """
+
+    worst: Cell | None
+    finished: bool
+    n_cells: int
+    n_close: int
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the worst is the worst of all."""
+        return self.finished and self.n_close == 0
+
+
+def worst_cell(
+    region: Region,
+    enough: float = math.inf,
+    *,
+    deadline: float = math.inf,
+    most_cells: float = math.inf,
+    progress: Progress | None = None,
+) -> Outcome:
+    """The class of policies in C(D) that loses most, highest losses first.
+
+    enough: stop at the first that loses more. deadline: of the monotonic clock.
+    """
+    fan = region.fan
+    if not region.lower:
+        weights = -fan.truth
+        policy = fan.losses.of(weights[None]).policies[0]
+        worst = Cell(fan.worst, policy, weights) if fan.worst > 0.0 else None
+        return Outcome(worst, True, 1, region.n_close)
+    walks = walks_of(region)
+    while True:
+        worst = max((w.worst for w in walks if w.worst), key=lambda c: c.loss, default=None)
+        n_cells, n_open = sum(len(w.seen) for w in walks), sum(len(w.open) for w in walks)
+        n_close = region.n_close + sum(w.n_close for w in walks)
+        is_enough = worst is not None and worst.loss > enough
+        late = time.monotonic() > deadline or n_cells > most_cells
+        if is_enough or late or not n_open:
+            return Outcome(worst, not n_open, n_cells, n_close)
+        if progress is not None:
+            progress(n_cells, n_open)
+        min((w for w in walks if w.open), key=lambda w: w.open[0][0]).expand()
+
+
+def _null_space(rows: Floats, size: int) -> Floats:
+    """An orthonormal basis of what is across independent unit rows."""
+    if not len(rows):
+        return np.eye(size)
+    return np.asarray(np.linalg.svd(rows)[2][len(rows) :])
+
+
+def _well_inside(facets: Floats) -> Floats:
+    """The point of a box that is farthest inside all facets."""
+    from scipy.optimize import linprog
+
+    n, m = facets.shape
+    found = linprog(
+        [*np.zeros(m), -1.0],
+        A_ub=np.column_stack([-facets, np.ones(n)]),
+        b_ub=np.zeros(n),
+        bounds=[(-1.0, 1.0)] * m + [(None, 1.0)],
+    )
+    return np.asarray(found.x[:m] / np.linalg.norm(found.x[:m]))
