@@ -42,7 +42,7 @@ FLOORS = {
                  {"feedback"}, {"loss", "teachers"}, {"bounds", "check", "teach"},
                  {"contradictions", "way_out"}, {"rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
-    "studies": ({REST}, {"paper"}, {"registry"}),
+    "studies": ({REST}, {"own", "paper"}, {"registry"}),
     "report": ({REST}, {"terminal", "page"}, {"studies"}),
 }  # fmt: skip
 """Inside a room, from the ground up: modules below sub-rooms below the modules that use them.

@@ -22,6 +22,9 @@ BUILT_IN = {
 }
 """The paper's studies, in its order."""
 
+OWN = {"families": "didact.studies.own.families:STUDY"}
+"""Studies of what goes beyond the paper."""
+
 
 def register_study(
     name: str,
@@ -77,5 +80,5 @@ def _as_study(name: str, given: Any) -> Study:
 
 
 _studies: Registry[Study] = Registry(
-    "study", ENTRY_POINTS, BUILT_IN, accept=_as_study, also=("all",)
+    "study", ENTRY_POINTS, {**BUILT_IN, **OWN}, accept=_as_study, also=("all",)
 )

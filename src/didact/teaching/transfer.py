@@ -182,6 +182,15 @@ def transfer(
     )
 
 
+def n_determined(rows: Rows, classes: Sequence[EquivalenceClass]) -> int:
+    """How many worlds of the same reward follow from rows that are shown."""
+    if not classes:
+        return 0
+    exact = rows.exact is not None and all(one.rows.exact is not None for one in classes)
+    cone = shown_cone(rows, classes[0].cone.true_weights.floats, exact=exact)
+    return sum(_witness(one, cone) is None for one in classes)
+
+
 def _as_family(unseen: Any) -> Family:
     if isinstance(unseen, Family):
         return unseen

@@ -1,0 +1,150 @@
+"""How many worlds must be shown before unseen ones follow? Lessons of families that grow.
+
+One reward, random grids as members, and other grids that no lesson was made for. For each number of
+members: the fewest pairs, proved; how many members they are of; and the share of unseen worlds that
+they determine completely. Beside it what teaching every member alone would show, and what as many
+optimal pairs drawn at random determine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from didact.bec.classes import demonstration_rows
+from didact.bec.families import FamilyClass, equivalence_class
+from didact.mdp import Family
+from didact.random import stream
+from didact.studies.estimates import Estimate, estimate
+from didact.studies.figure import Figure, Lines, Series
+from didact.studies.settings import setting
+from didact.studies.study import Record, Study
+from didact.studies.summary import Cell, Column, Summary, Table
+from didact.teaching import Lesson, teach
+from didact.teaching.transfer import n_determined
+from didact.worlds import make
+
+NAME = "families"
+COLUMNS = {
+    "facets": "facets",
+    "pairs": "fewest pairs",
+    "members_used": "members used",
+    "determined": "unseen determined",
+    "union": "pairs, each member alone",
+    "random_determined": "as many random pairs determine",
+}
+
+
+@dataclass(frozen=True)
+class FamilySettings:
+    """Random grids of the paper's size and features, one reward for all of a trial."""
+
+    trials: int = setting(10, source="our choice", paper=None)
+    members: tuple[int, ...] = setting((1, 5, 20, 100, 300), source="our choice", paper=None)
+    unseen: int = setting(100, source="our choice", paper=None)
+    size: int = setting(9, source="the paper's random grids")
+    n_features: int = setting(8, source="the paper's random grids")
+    seed: int = setting(0, source="our choice", paper=None)
+
+
+def trial(settings: FamilySettings, number: int) -> Record:
+    """One reward; for each number of members what their lesson shows and determines."""
+    rng = stream(settings.seed, NAME, number)
+    reward, first = (int(entry) for entry in rng.integers(2**31, size=2))
+    most = max(settings.members)
+    drawn = make(
+        "random-grid",
+        size=settings.size,
+        n_features=settings.n_features,
+        weights_seed=reward,
+        seed=first,
+        members=most + settings.unseen,
+    )
+    unseen = [equivalence_class(task) for task in drawn.members[most:]]
+    alone = [len(_smallest(task).demonstrations) for task in drawn.members[:most]]
+    record: dict[str, Any] = {}
+    for n in settings.members:
+        known = equivalence_class(Family(drawn.members[:n]))
+        lesson = _smallest(known.family, known=known)
+        by_chance = teach(
+            known.family, teacher="random", horizon=1, known=known, seed=first, n=lesson.n_pairs
+        )
+        record[str(n)] = {
+            "facets": known.cone.n_facets,
+            "pairs": lesson.n_pairs,
+            "proved": lesson.cost == lesson.lower_bound and lesson.proof is not None,
+            "members_used": len({d.member for d in lesson.demonstrations}),
+            "determined": _share(known, lesson, unseen),
+            "union": sum(alone[:n]),
+            "random_determined": _share(known, by_chance, unseen),
+        }
+    return record
+
+
+def _smallest(task: Any, **known: Any) -> Lesson:
+    """The proved smallest lesson of single pairs."""
+    lesson: Lesson = teach(task, teacher="exact", horizon=1, **known)
+    return lesson
+
+
+def _share(known: FamilyClass, lesson: Lesson, unseen: Sequence[Any]) -> float:
+    """The share of unseen worlds that a lesson determines."""
+    rows = demonstration_rows(known, lesson.demonstrations)
+    return n_determined(rows, unseen) / len(unseen)
+
+
+def summarise(settings: FamilySettings, records: Sequence[Record]) -> Summary:
+    """Every measure by the number of members, and the shares as curves."""
+    found = {
+        measure: [estimate(float(r[str(n)][measure]) for r in records) for n in settings.members]
+        for measure in COLUMNS
+    }
+    cells = tuple(
+        Cell(str(n), COLUMNS[measure], values[place])
+        for place, n in enumerate(settings.members)
+        for measure, values in found.items()
+    )
+    columns = tuple(Column(title, decimals=2) for title in COLUMNS.values())
+    table = Table("Lessons of families", "members", columns, cells)
+    n_proved = sum(bool(r[str(n)]["proved"]) for r in records for n in settings.members)
+    total = len(records) * len(settings.members)
+    remark = f"{n_proved} of {total} lessons are proved to have the fewest pairs."
+    return Summary((table,), (_figure(settings, found),), (), (remark,))
+
+
+def _figure(settings: FamilySettings, found: dict[str, list[Estimate]]) -> Figure:
+    def line(name: str, measure: str) -> Series:
+        values = found[measure]
+        return Series(
+            name,
+            tuple(map(float, settings.members)),
+            tuple(value.mean for value in values),
+            tuple(value.low for value in values),
+            tuple(value.high for value in values),
+        )
+
+    shares = Lines(
+        "How many worlds must be shown?",
+        "members",
+        "share of unseen worlds determined",
+        (line("fewest pairs", "determined"), line("random pairs", "random_determined")),
+    )
+    sizes = Lines(
+        "How much must be shown?",
+        "members",
+        "pairs",
+        (line("fewest for all", "pairs"), line("each member alone", "union")),
+        log_y=True,
+    )
+    return Figure(NAME, "Families: one reward, many worlds", (shares, sizes))
+
+
+STUDY = Study(
+    NAME,
+    FamilySettings(),
+    trial,
+    summarise,
+    title="Families: how many worlds must be shown before unseen ones follow",
+    quick=FamilySettings(trials=2, members=(1, 3, 8), unseen=10, size=5, n_features=4),
+)
