@@ -3,8 +3,9 @@ import pytest
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.bec.describe import describe
 from didact.bec.words import half_space_words
-from didact.errors import InvalidParameter
+from didact.errors import InvalidInput, InvalidParameter
 from didact.mdp import MDP, Task, Transitions
+from didact.teaching import teach
 from didact.worlds import make
 
 
@@ -101,3 +102,17 @@ def test_names_must_be_as_many_as_features():
     known = equivalence_class(make("six-cell"))
     with pytest.raises(InvalidParameter, match="names must name each of the 2 features"):
         describe(known.cone, ["white"])
+
+
+def test_tasks_classes_and_lessons_are_described_as_their_cones():
+    task = make("six-cell")
+    known, lesson = equivalence_class(task), teach(task)
+    said = describe(known.cone, task.mdp.feature_names)
+    assert describe(known) == describe(task) == said
+    assert sorted(describe(lesson)) == sorted(said)
+    garnet = make("garnet", seed=1)
+    kind = "feature" if garnet.mdp.has_action_features else "state"
+    names = [garnet.mdp.feature_name(i) for i in range(garnet.mdp.n_features)]
+    assert describe(garnet) == describe(equivalence_class(garnet).cone, names, kind=kind)
+    with pytest.raises(InvalidInput, match="cone must be a Cone, a Task, its class or a lesson"):
+        describe(3)

@@ -55,6 +55,7 @@ BEHIND = {
     "ask": [didact.ask, birl],
     "select": [didact.select, didact.load_recording],
     "convert": [converting.convert],
+    "audit": [didact.audit, didact.exam],
     "explain": [explaining.explain_source, didact.teach],
     "reproduce": [reproducing.reproduce],
 }

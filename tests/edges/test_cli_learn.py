@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import warnings
 
@@ -334,7 +335,10 @@ def test_steps_that_are_not_believed_are_told(didact, tmp_path):
     (tmp_path / "log.json").write_text(json.dumps([right] * 5 + [[[4, 3]]]))
     options = ("--confidence", "20", "--steps", "300", "--chains", "2")
     answer = didact("learn", "six-cell", tmp_path / "log.json", *options)
-    assert "  1 step of 21 not believed (below 5%); " in answer.out
+    assert re.search(
+        r"  wrong steps: \S+ of 21; a teacher of this confidence takes \S+, and ", answer.out
+    )
+    assert "  1 step not believed (below 5%):\n" in answer.out
     assert "    demonstration 6, step 1: right in row 2, column 2 has " in answer.out
     told = json.loads(didact("learn", "six-cell", tmp_path / "log.json", *options, "--json").out)
     assert [(d["demonstration"], d["step"]) for d in told["fit"]["doubted"]] == [(5, 0)]

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -36,6 +37,13 @@ def test_fit_is_what_brute_force_says_of_the_weights(task, seed):
     assert found.wrong == sum(a not in best[s] for s, a in pairs)
     slips = sum(sum(x for b, x in enumerate(shares[s]) if b not in best[s]) for s, _ in pairs)
     assert found.expected_wrong == pytest.approx(slips, abs=1e-9)
+    astray = [sum(x for b, x in enumerate(shares[s]) if b not in best[s]) for s, _ in pairs]
+    tail = sum(
+        math.prod(x if slip else 1 - x for x, slip in zip(astray, slips_of, strict=True))
+        for slips_of in product((0, 1), repeat=len(pairs))
+        if sum(slips_of) >= found.wrong
+    )
+    assert found.p_value == pytest.approx(tail, abs=1e-9)
     doubted = [
         (i, step)
         for i, demonstration in enumerate(shown)

@@ -164,3 +164,16 @@ def test_families_are_ranked_like_tasks(tmp_path):
     known = didact.equivalence_class(didact.load_family(path))
     pairs = didact.teach(known.family, teacher="exact", horizon=1, starts="all", known=known)
     assert rows["4"].n_pairs == rows["4"].fewest_pairs == len(pairs.demonstrations)
+
+
+def test_the_ranking_is_a_list_with_rows_for_a_table():
+    pandas = pytest.importorskip("pandas")
+    rows = rank(["six-cell", "nowhere-v9"])
+    assert isinstance(rows, list)
+    assert rows == list(rows)
+    frame = pandas.DataFrame(rows.to_records())
+    assert frame["name"].tolist() == ["six-cell", "nowhere-v9"]
+    assert frame["n_pairs"][0] == rows[0].n_pairs == 1
+    html = rows._repr_html_()
+    assert ">six-cell</td>" in html
+    assert "nowhere-v9: " in html

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.errors import InvalidModel, InvalidParameter
-from didact.mdp import MDP, Demonstration, Task
+from didact.mdp import MDP, Demonstration, Task, load_recording
 from didact.planning import rollout, solve
 from didact.teaching import check, teach
 from didact.teaching.segments import right_segments
@@ -312,3 +312,18 @@ def test_wrong_episodes_are_refused():
     with pytest.raises(InvalidParameter, match=r"episode 1 must stay in scope 'reachable'"):
         select(task, [beyond])
     assert select(task, [beyond], scope="all").n_episodes == 1
+
+
+def test_episodes_of_a_file_keep_its_numbers(tmp_path):
+    """As `didact select` has them; lists of demonstrations count from 0."""
+    path = tmp_path / "log.csv"
+    steps = [(17, 0, 2, 1), (17, 1, 5, 2), (17, 2, 4, 2), (17, 3, 3, 0), (4, 0, 4, 2)]
+    lines = ["episode,step,state,action", *(",".join(map(str, step)) for step in steps)]
+    path.write_text("\n".join(lines) + "\n")
+    task = make("six-cell")
+    for source in (path, str(path), load_recording(path)):
+        found = select(task, source)
+        assert (found.chosen, found.redundant) == ((17,), (4,))
+    shown = load_recording(path).demonstrations
+    assert select(task, shown).chosen == (0,)
+    assert select(task, path, episodes=[8, 9]).chosen == (8,)

@@ -12,20 +12,38 @@ from didact.bec.directions import TOLERANCE
 from didact.bec.linear import independent
 from didact.bec.words import Kind, describe_half_space, two_sides
 from didact.inputs import instance, printable
-from didact.mdp import MDP
+from didact.mdp import MDP, Task
 
 
-def describe(cone: Cone, names: Sequence[str] | None = None, *, kind: Kind = "state") -> list[str]:
+def describe(
+    cone: Any, names: Sequence[str] | None = None, *, kind: Kind | None = None
+) -> list[str]:
     """What the class says of the rewards of features: equalities first, then facets.
 
-    cone: of a class, `known.cone`.
-    names: of the features, such as `mdp.feature_names`; numbers by default.
-    kind: what a feature counts: 'state' (steps on it), 'action' (uses of it) or 'feature' (units).
+    cone: a task, its class, a lesson, or the cone of a class, `known.cone`.
+    names: of the features; by default those of the task, and numbers for a cone.
+    kind: what a feature counts: 'state' (steps on it), 'action' (uses of it) or 'feature' (units);
+        by default as the task has it, and 'state' for a cone.
 
     Equalities that follow from others are left out. Where several rows state the same, the one
-    with the fewest features speaks.
+    with the fewest features speaks. A lesson says what it is for, taught and open alike.
     """
-    instance(cone, Cone, "cone", "such as equivalence_class(task).cone")
+    if isinstance(cone, Task):
+        from didact.bec.classes import equivalence_class
+
+        cone = equivalence_class(cone)
+    if hasattr(cone, "facets") and hasattr(cone, "demonstrations"):
+        return [facet["words"] for facet in cone.facets]
+    if not isinstance(cone, Cone) and isinstance(getattr(cone, "cone", None), Cone):
+        mdp = cone.parts[0].task.mdp
+        names = _feature_names(mdp) if names is None else names
+        cone, kind = cone.cone, kind or _kind(mdp)
+    told = "a Task, its class or a lesson, such as equivalence_class(task)"
+    instance(cone, Cone, "cone", told)
+    return _sentences(cone, names, kind or "state")
+
+
+def _sentences(cone: Cone, names: Sequence[str] | None, kind: Kind) -> list[str]:
     weights = cone.true_weights.fractions()
     return [
         describe_half_space(

@@ -23,6 +23,7 @@ SHOWN = {
     "selection": "didact.report.page.notebook:selection_fragment",
     "transfer": "didact.report.page.notebook:transfer_fragment",
     "difficulty": "didact.report.page.notebook:difficulty_fragment",
+    "ranking": "didact.report.page.notebook:ranking_fragment",
     "belief": "didact.report.page.belief:belief_in_notebook",
     "run": "didact.report.page.notebook:run_fragment",
     "comparison": "didact.report.page.notebook:comparison_fragment",

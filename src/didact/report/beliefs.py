@@ -10,7 +10,7 @@ import numpy as np
 
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
-from didact.learners.fit import Fit
+from didact.learners.fit import DOUBTED, Fit
 from didact.mdp import Task
 from didact.mdp.naming import action_words, pair_words, step_words
 from didact.planning import Evaluation
@@ -48,13 +48,21 @@ def evaluation_line(evaluation: Evaluation) -> str:
 
 
 def fit_lines(task: Task, fit: Fit | None) -> list[str]:
-    """Which steps the learner does not believe; nothing where it believes all of them."""
-    if fit is None or not fit.doubted:
+    """How likely the recording is under the learner's confidence, and which steps it doubts."""
+    if fit is None or not fit.n_steps:
         return []
     lines = [
-        f"{counted(len(fit.doubted), 'step')} of {fit.n_steps} not believed (below 5%); "
-        f"{fit.wrong:.3g} wrong, where such a teacher takes {fit.expected_wrong:.3g}:"
+        f"wrong steps: {fit.wrong:.3g} of {fit.n_steps}; a teacher of this confidence takes "
+        f"{fit.expected_wrong:.3g}, and at least so many with probability {fit.p_value:.2g}; "
+        f"log likelihood {fit.log_likelihood:.4g}"
     ]
+    if fit.p_value < DOUBTED:
+        lines.append(
+            "so many wrong steps are not believed: the confidence is too high for this recording, "
+            "or the features miss what it is after"
+        )
+    if fit.doubted:
+        lines.append(f"{counted(len(fit.doubted), 'step')} not believed (below 5%):")
     for step in fit.doubted[:MOST_DOUBTED]:
         lines.append(
             f"  {step_words(step.demonstration, step.step)}: "

@@ -148,6 +148,16 @@ class Difficulty:
         return show("plot of a difficulty", self, ax, **style)
 
 
+class Ranking(list[Difficulty]):
+    """The difficulties of tasks, the hardest first: a list, with its rows for a table."""
+
+    _repr_html_ = in_notebook("ranking")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each task, as `pandas.DataFrame` takes it."""
+        return [row.to_dict() for row in self]
+
+
 def rank(
     tasks: Iterable[Source | Benchmark] | Mapping[str, Source] | None = None,
     *,
@@ -156,7 +166,7 @@ def rank(
     time_limit: float = TIME_LIMIT,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-) -> list[Difficulty]:
+) -> Ranking:
     """The teaching difficulty of tasks, the hardest first; of the built-in list by default.
 
     tasks: tasks, families, names of worlds or of Gymnasium environments, or functions that make
@@ -168,6 +178,7 @@ def rank(
     seed: a whole number, for tasks whose trajectories are sampled.
     progress: called with the name of each task before its turn.
 
+    The result is a list of `Difficulty` that notebooks show as a table, with `to_records()`.
     A small task goes first, unseen, so that no row pays for what is loaded once.
     """
     flag(exact, "exact")
@@ -180,7 +191,7 @@ def rank(
         if progress is not None:
             progress(name)
         rows.append(search.difficulty(name, source))
-    return sorted(rows, key=_hardness)
+    return Ranking(sorted(rows, key=_hardness))
 
 
 def _hardness(row: Difficulty) -> tuple[Any, ...]:

@@ -19,7 +19,8 @@ from didact.bec.families import require_class
 from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, shown, shown_name, whole_number
-from didact.mdp import Demonstration, Task, given_demonstrations
+from didact.mdp import Demonstration, Task
+from didact.mdp.exchange.given import given_episodes
 from didact.mdp.naming import episode_numbers, state_words
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
@@ -178,14 +179,14 @@ def select(
     method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
         or shortest, from which all that was recorded follows).
     cost: what is to be small: 'demonstrations' or 'pairs'.
-    episodes: the numbers of the demonstrations; 0, 1, 2, ... by default.
+    episodes: the numbers of the demonstrations; by default those of their file, else 0, 1, 2, ...
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
-    recorded = given_demonstrations(demonstrations, task)
-    numbers = _as_numbers(episodes, len(recorded))
+    recorded, own = given_episodes(demonstrations, task)
+    numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
     choice(method, "method", METHODS)
     choice(cost, "cost", ("demonstrations", "pairs"))
     most = None if budget is None else whole_number(budget, "budget", 1)
@@ -226,8 +227,8 @@ def _fates(
     }
 
 
-def _as_numbers(episodes: Sequence[int] | None, n: int) -> list[int]:
-    numbers = list(range(n)) if episodes is None else [int(number) for number in episodes]
+def _as_numbers(episodes: Sequence[int], n: int) -> list[int]:
+    numbers = [int(number) for number in episodes]
     if len(numbers) != n or len(set(numbers)) != n:
         raise InvalidParameter(
             f"episodes must have a number of its own for each of the {n} demonstrations; "

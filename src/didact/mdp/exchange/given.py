@@ -29,6 +29,17 @@ def given_demonstrations(given: Any, where: MDP | Task) -> tuple[Demonstration, 
     return as_demonstrations(getattr(given, "demonstrations", given), where)
 
 
+def given_episodes(given: Any, where: MDP | Task) -> tuple[tuple[Demonstration, ...], list[int]]:
+    """The demonstrations of this model that are given, and the numbers that their file has."""
+    recording = read_file(given) if isinstance(given, str | os.PathLike) else given
+    if not isinstance(recording, Recording):
+        shown_ones = given_demonstrations(given, where)
+        return shown_ones, list(range(len(shown_ones)))
+    if recording is given:
+        return given_demonstrations(given, where), list(recording.episodes)
+    return demonstrations_in(recording, where, given), list(recording.episodes)
+
+
 def load_demonstrations(
     path: str | os.PathLike[str], where: MDP | Task
 ) -> tuple[Demonstration, ...]:

@@ -156,6 +156,26 @@ def difficulty_fragment(row: Difficulty) -> str:
     return result_fragment(shown_name(row.name), lines)
 
 
+def ranking_fragment(rows: Sequence[Difficulty]) -> str:
+    """Tasks, the hardest to teach first."""
+    records = [
+        {
+            "task": row.name,
+            "states": row.n_states,
+            "features": row.n_features,
+            "facets": row.n_facets,
+            "equalities": row.n_equalities,
+            "demonstrations": between(row.fewest_demonstrations, row.n_demonstrations),
+            "pairs": between(row.fewest_pairs, row.n_pairs),
+        }
+        for row in rows
+        if row.error is None
+    ]
+    failed = [f"{shown_name(row.name)}: {row.error}" for row in rows if row.error is not None]
+    columns = tuple(records[0]) if records else ()
+    return result_fragment(f"{counted(len(rows), 'task')}, hardest first", failed, records, columns)
+
+
 def run_fragment(run: Run) -> str:
     """What was asked, and what was known after each answer."""
     from didact.active.run import ENDINGS
