@@ -62,7 +62,7 @@ def test_every_mutant_is_another_program():
     written = ast.unparse(ast.parse(source))
     found = mutants(source)
     assert len(found) > 200
-    for mutant in found[::10]:
+    for mutant in found[::40]:
         assert ast.unparse(ast.parse(mutant.source)) != written
 
 

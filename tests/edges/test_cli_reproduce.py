@@ -21,10 +21,18 @@ assert counting.STUDY.name == "counting"  # registered by its import
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
+@pytest.fixture(autouse=True)
+def pictures_where_they_are_looked_at(request, monkeypatch):
+    """Drawing takes most of the time of a small study."""
+    if "draws" not in request.keywords:
+        monkeypatch.setattr("didact.app.reproduce.drawn_figures", lambda *given: ({}, []))
+
+
 FILES = ("md", "csv", "jsonl", "svg", "pdf", "png", "sqlite")
 SMALL = ("-s", "trials=2", "-s", "features=2,3", "-s", "samples=500", "-s", "size=3")
 
 
+@pytest.mark.draws
 def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
     answer = didact("reproduce", "example")
     assert answer.code == 0
@@ -40,6 +48,7 @@ def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
     assert __version__ in page
 
 
+@pytest.mark.draws
 def test_without_matplotlib_tables_still_come(didact, tmp_path, monkeypatch):
     for name in {"matplotlib", *(n for n in sys.modules if n.startswith("matplotlib."))}:
         monkeypatch.setitem(sys.modules, name, None)

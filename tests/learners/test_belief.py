@@ -21,6 +21,7 @@ from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration
 from didact.planning import solve
 from didact.worlds import gridworld, make
+from tests.effort import number
 
 SHOWN = (Demonstration([(2, 2), (1, 2)]), Demonstration([(5, 0)]))
 
@@ -610,7 +611,8 @@ def test_damaged_files_are_refused_or_the_same(tmp_path):
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
     told = []
-    for trial in range(1500):
+    n_trials = number(400, 1500)
+    for trial in range(n_trials):
         damaged = bytearray(whole)
         if trial % 3 == 0:
             del damaged[rng.integers(len(whole)) :]
@@ -624,5 +626,5 @@ def test_damaged_files_are_refused_or_the_same(tmp_path):
             told.append(str(error))
         else:
             assert_same(loaded, belief)
-    assert len(told) > 1000
+    assert len(told) > 2 * n_trials / 3
     assert not any("\n" in line for line in told)

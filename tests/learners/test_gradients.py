@@ -12,6 +12,7 @@ import didact
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.learners.gradients import Likelihood, ShownFeatures, likelihood_gradient, softmax
 from didact.mdp import MDP
+from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
 
@@ -29,7 +30,7 @@ def shown_tasks(draw: st.DrawFn):
 
 
 @given(shown_tasks(), st.integers(0, 2**32 - 1))
-@settings(max_examples=150)
+@examples(50, 150)
 def test_the_slope_is_that_of_finite_differences(shown, seed):
     """At random weights, which lie on no border but with probability 0."""
     task, evidence = shown

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
@@ -17,6 +17,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task
 from didact.planning import exact_successor_features, rollouts, solve
 from didact.worlds import make
+from tests.effort import examples
 from tests.models import tasks
 
 
@@ -111,7 +112,7 @@ def gap_by_definition(task: Task, demonstrations: list, horizon: int) -> float:
     return abs(told - could)
 
 
-@settings(max_examples=150)
+@examples(50, 150)
 @given(tasks(discounts=("1/2", "0.9")), st.data())
 def test_the_gap_is_that_of_a_second_implementation(task, data):
     mdp = task.mdp
