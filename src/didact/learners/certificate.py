@@ -8,7 +8,7 @@ the learner's policy loses nothing, however it breaks ties.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Certificate:
     by_likelihood: bool
     holds: bool | None
     reason: str
-    pair: tuple[int, int] | None = None
+    pair: tuple[int, int] | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         answer = {True: "holds", False: "does not hold", None: "is open"}[self.holds]
