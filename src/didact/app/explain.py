@@ -10,13 +10,15 @@ from typing import Any, Literal
 from didact.app.policies import read_policy
 from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.families import FamilyClass, class_of_family
 from didact.bec.nearest_reward import NearestReward, nearest_reward
 from didact.bec.rationalise import Rationalisation, rationalise
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_text
-from didact.mdp import Task
+from didact.mdp import Family, Task
 from didact.planning.solve import Arithmetic
+from didact.report.page.family import family_page
 from didact.report.page.lesson import Audience, lesson_fragment, lesson_page, task_fragment
 from didact.report.page.policy import policy_story
 from didact.report.page.scene import scene_of
@@ -156,6 +158,61 @@ def write_lesson_page(
     """Write the page of a lesson that is at hand, its proof checked: `lesson.report(path)`."""
     verified = _verified(task, lesson)
     write_text(lesson_page(task, lesson, known=known, verified=verified, **shown), path)
+
+
+def write_family_page(
+    lesson: Lesson,
+    path: str | os.PathLike[str],
+    *,
+    family: Family,
+    known: FamilyClass | None = None,
+    command: str | None = None,
+) -> None:
+    """Write the page of a family's lesson, its proof checked: `lesson.report(path)`."""
+    verified = None if lesson.proof is None else verify(family, lesson.document())
+    page = family_page(family, lesson, known=known, verified=verified, command=command)
+    write_text(page, path)
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedFamily:
+    """A family, the lesson for it and its page."""
+
+    family: Family
+    lesson: Lesson
+    verified: str | None
+    page: str
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether nothing stays open."""
+        return self.lesson.is_complete
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines; the page itself is a file."""
+        lesson = self.lesson.document()
+        return {"family": self.family.name, "verified": self.verified, "lesson": lesson}
+
+
+def explain_family(
+    family: Family,
+    *,
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    command: str | None = None,
+    out: str | None = None,
+    **settings: Any,
+) -> ExplainedFamily:
+    """The page of a lesson for a family; settings go to `teach`, out as for `explain_source`."""
+    if out is not None:
+        require_writable(out)
+    known = class_of_family(family, scope, arithmetic)
+    lesson = teach(family, known=known, **settings)
+    verified = None if lesson.proof is None else verify(family, lesson.document())
+    page = family_page(family, lesson, known=known, verified=verified, command=command)
+    if out is not None:
+        write_text(page, out)
+    return ExplainedFamily(family, lesson, verified, page)
 
 
 def lesson_in_notebook(lesson: Lesson, *, task: Task, known: EquivalenceClass | None = None) -> str:

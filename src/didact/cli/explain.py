@@ -17,6 +17,7 @@ from didact.errors import InvalidParameter
 @click.argument("world")
 @options.parameters
 @options.seed("a random world and teacher")
+@options.members
 @options.text(
     "--policy",
     "optimal",
@@ -47,6 +48,7 @@ def command(
     world: str,
     settings: tuple[str, ...],
     seed: int | None,
+    members: int | None,
     out: str,
     pair: str | None,
     as_json: bool,
@@ -55,15 +57,20 @@ def command(
     """Explain WORLD or a policy for it by a few demonstrations, as one page.
 
     WORLD is a name that `didact worlds` lists, a Gymnasium environment such as Taxi-v4, module:name
-    of an environment of your own, or a task file (.json). The page opens offline: what to show,
+    of an environment of your own, or a file (.json) of a task or of a family, whose members stand
+    side by side. The page opens offline: what to show,
     what each demonstration rules out, what stays open. Exit code 0: taught; 3: something stays
     open, or no reward explains the policy; 4: the proof failed.
     """
     from didact.app.explain import explain_source
     from didact.cli.progress import waiting
 
-    parameters = world_settings(world, settings, seed)
-    again = _command(world, settings, {**given, "seed": seed, "out": out, "pair": pair})
+    parameters = world_settings(world, settings, seed, members)
+    kept = {**given, "seed": seed, "members": members, "out": out, "pair": pair}
+    again = _command(world, settings, kept)
+    family = _family(world, parameters)
+    if family is not None:
+        return _explain_family(family, given, seed, again, out, as_json=as_json)
     with waiting(f"explaining {world}"):
         explained = explain_source(
             world,
@@ -79,6 +86,45 @@ def command(
         printing.print_json({**explained.document(), "page": written})
         return exit_code(explained.is_taught)
     _say(explained, out)
+    return exit_code(explained.is_taught)
+
+
+def _family(world: str, parameters: dict[str, Any]) -> Any:
+    """The family that is meant; None for a task, which is opened later."""
+    from didact.mdp import Family
+    from didact.worlds.members import open_task_or_family
+    from didact.worlds.opening import meaning_of
+
+    if "members" not in parameters and meaning_of(world) != "file":
+        return None
+    found = open_task_or_family(world, parameters)
+    return found if isinstance(found, Family) else None
+
+
+def _explain_family(
+    family: Any, given: dict[str, Any], seed: int | None, again: str, out: str, *, as_json: bool
+) -> int:
+    """The page of a family; options that speak of one world are refused."""
+    from didact.app.explain import explain_family
+    from didact.cli.progress import waiting
+    from didact.report.families import family_lesson_lines
+
+    for name in ("policy", "if_not_optimal", "audience"):
+        if given[name] != _USUAL[name]:
+            raise InvalidParameter(
+                f"--{name.replace('_', '-')} is for one world; leave it out for a family"
+            )
+    taken = {k: v for k, v in given.items() if k not in ("policy", "if_not_optimal", "audience")}
+    with waiting(f"explaining {family.name}"):
+        start = 0 if seed is None else seed
+        explained = explain_family(family, seed=start, command=again, out=out, **taken)
+    if as_json:
+        printing.print_json({**explained.document(), "page": out})
+        return exit_code(explained.is_taught)
+    for line in family_lesson_lines(family, explained.lesson, explained.verified):
+        printing.print_line(line)
+    size = len(explained.page.encode("utf-8"))
+    printing.print_line(f"  saved as {out} ({max(1, round(size / 1000))} kB)")
     return exit_code(explained.is_taught)
 
 

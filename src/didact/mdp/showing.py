@@ -12,6 +12,7 @@ from typing import Any
 SHOWN = {
     "report": "didact.app.explain:write_lesson_page",
     "exam": "didact.app.exam:write_exam_pages",
+    "report of a family": "didact.app.explain:write_family_page",
     "lesson": "didact.app.explain:lesson_in_notebook",
     "task": "didact.app.explain:task_in_notebook",
     "model": "didact.report.page.notebook:mdp_fragment",

@@ -19,7 +19,7 @@ def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) ->
     n, end = len(lesson.demonstrations), "Proof verified." if verified else "Numerical, not proved."
     used = len({demonstration.member for demonstration in lesson.demonstrations})
     shown = f"{counted(n, 'demonstration')} in {used} of {counted(len(family), 'member')}"
-    yield f"{shown_name(family.name)}: {shown}: {_status(lesson)}. {end}"
+    yield f"{shown_name(family.name)}: {shown}: {status_words(lesson)}. {end}"
     for number, demonstration in enumerate(lesson.demonstrations[:MOST_SHOWN]):
         yield f"  {number + 1:3}. {demonstration_words(family, demonstration)}"
     if n > MOST_SHOWN:
@@ -34,7 +34,8 @@ def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) ->
         yield f"  open ({gap.reason}): {where}: {words}"
 
 
-def _status(lesson: Lesson) -> str:
+def status_words(lesson: Lesson) -> str:
+    """Whether the lesson is enough, in words."""
     if lesson.is_complete:
         return "enough for all of them"
     if lesson.status == "undecided":

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from didact.errors import InvalidParameter, Unsupported
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
-from didact.mdp import MDP, Demonstration, Task
+from didact.mdp import MDP, Demonstration, Family, as_family
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
 
@@ -221,19 +221,22 @@ class Lesson:
         self,
         path: str | os.PathLike[str],
         *,
-        task: Task | None = None,
+        task: Any = None,
         command: str | None = None,
         audience: str = "experts",
     ) -> None:
         """Write the lesson as a page to look at: one file that opens offline.
 
         path: of the page, such as 'lesson.html'.
-        task: needed only for a lesson from a file.
+        task: needed only for a lesson from a file; of a family, the family.
         command: how to make the page again, to be shown on it.
         audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
         """
-        self._require_one_world()
         known = self.known
+        if self.is_of_family:
+            family = _family_of(task, known)
+            show("report of a family", self, path, family=family, known=known, command=command)
+            return
         if task is None:
             if known is None:
                 raise InvalidParameter("a lesson from a file does not hold its task; give its task")
@@ -265,8 +268,8 @@ class Lesson:
     def _require_one_world(self) -> None:
         if self.is_of_family:
             raise Unsupported(
-                "pages and plots show one world, and this lesson is of a family; "
-                "print lesson.to_records(), or teach one member"
+                "plots show one world, and this lesson is of a family; write its page with "
+                "lesson.report('lesson.html'), or teach one member"
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -277,6 +280,16 @@ class Lesson:
         path: of the file.
         """
         write_json(self.document(), path)
+
+
+def _family_of(given: Any, known: Any) -> Family:
+    """The family that a page shows: the one given, or the one that the lesson was made from."""
+    if given is not None:
+        return as_family(given, "task")
+    if known is None:
+        raise InvalidParameter("a lesson from a file does not hold its family; give it as task=")
+    family: Family = known.family
+    return family
 
 
 def _names(mdp: MDP, state: int, action: int) -> dict[str, str]:

@@ -35,6 +35,9 @@ COLUMNS = {
     "random_determined": "as many random pairs determine",
 }
 
+SIZES = ("facets", "pairs", "members_used", "union")
+"""Measures that are no shares."""
+
 
 @dataclass(frozen=True)
 class FamilySettings:
@@ -120,8 +123,8 @@ def _figure(settings: FamilySettings, found: dict[str, list[Estimate]]) -> Figur
             name,
             tuple(map(float, settings.members)),
             tuple(value.mean for value in values),
-            tuple(value.low for value in values),
-            tuple(value.high for value in values),
+            tuple(max(value.low, 0.0) for value in values),
+            tuple(value.high if measure in SIZES else min(value.high, 1.0) for value in values),
         )
 
     shares = Lines(
