@@ -103,7 +103,7 @@ def test_decimals_are_read_as_decimals():
 
 def test_reasons_name_the_place():
     evidence = as_evidence(two_ways("0"), [[(0, 1)]])
-    assert "action 1, shown in state 0, is worse than the best there by 0.9" in str(
+    assert "action 1 in state 0 is worse than the best there by 0.9" in str(
         certify(evidence, [1.0], 1.0)
     )
     tied = as_evidence(two_ways("1"), [[(0, 1)]])

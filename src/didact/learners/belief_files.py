@@ -44,7 +44,7 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
         "learner": belief.learner,
         "map_log_posterior": _or_none(belief.map_log_posterior),
         "confidence": belief.confidence,
-        "certificate": None if certificate is None else dict(vars(certificate)),
+        "certificate": None if certificate is None else _document_of(certificate),
         "settings": plain_settings(belief),
         "notes": list(belief.notes),
         "modes": [{"share": mode.share, "mean": mode.mean.tolist()} for mode in belief.modes],
@@ -200,6 +200,11 @@ def _demonstrations(pairs: Any, lengths: Any, mdp: MDP) -> tuple[Demonstration, 
     return as_demonstrations(
         [rows[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)], mdp
     )
+
+
+def _document_of(certificate: Certificate) -> dict[str, Any]:
+    """What a file keeps of it: the reason in words, without the pair that they name."""
+    return {name: value for name, value in vars(certificate).items() if name != "pair"}
 
 
 def _certificate(given: Any) -> Certificate | None:
