@@ -130,7 +130,8 @@ def _reward_of(task: Task, policy: str, given: Any, *, or_nearest: bool, **how: 
     if weights is None:
         return _Reward(None, found, nearest, story)
     name = f"{task.name}, {policy}" if nearest is None else f"{task.name}, nearest to {policy}"
-    taught = Task(task.mdp, list(weights), name=name, layout=task.layout)
+    seen = task.observations
+    taught = Task(task.mdp, list(weights), name=name, layout=task.layout, observations=seen)
     return _Reward(taught, found, nearest, story)
 
 

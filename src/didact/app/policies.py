@@ -56,7 +56,9 @@ def _from_table(task: Task, table: Any, numbers: tuple[int, ...], n_states: int)
             f"the shape is {table.shape}"
         )
     own = in_numbers(table, numbers, n_states)
-    return as_policy(mdp, own if own.ndim == 2 else lambda state: own[state])
+    if own.ndim == 2:
+        return as_policy(mdp, own)
+    return as_policy(mdp, lambda state: own[state] - task.first_action)
 
 
 def _load(text: str) -> Any:

@@ -59,7 +59,7 @@ def answering(known: EquivalenceClass, agent: Any) -> Callable[[int], Floats]:
 
     def row_of(state: int) -> Floats:
         with own_code(f"the agent in state {mdp.state_name(state)}"):
-            return answered_row(mdp, state, ask(state), is_action=acts)
+            return answered_row(known.task, state, ask(state), is_action=acts)
 
     return row_of
 

@@ -26,6 +26,7 @@ _OPTIONAL = (
     "feature_names",
     "layout",
     "observations",
+    "first_action",
 )
 
 
@@ -80,6 +81,7 @@ def task_from_document(document: Any) -> Task:
         name=document.get("name", "task"),
         layout=document.get("layout"),
         observations=_listed(document, "observations"),
+        first_action=document.get("first_action", 0),
     )
 
 
@@ -141,7 +143,10 @@ def task_document(task: Task) -> dict[str, Any]:
         for row in range(mdp.n_states * mdp.n_actions)
         for i in range(offsets[row], offsets[row + 1])
     ]
-    seen = {} if task.observations is None else {"observations": task.observations.document()}
+    seen: dict[str, Any] = (
+        {} if task.observations is None else {"observations": task.observations.document()}
+    )
+    seen |= {"first_action": task.first_action} if task.first_action else {}
     return {
         "format": TASK_FORMAT,
         "name": task.name,

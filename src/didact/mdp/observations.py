@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -89,7 +89,7 @@ class Watched:
                 raise InvalidModel(
                     f"step {i + 1} must be [observation, action]; it is {shown(pair)}"
                 )
-            action = require_index(pair[1], 2**62, f"step {i + 1}: action")
+            action = _as_action(pair[1], f"step {i + 1}: action")
             read.append((observation_text(pair[0], f"step {i + 1}: observation"), action))
         if not read:
             raise InvalidModel("a demonstration must show at least one (observation, action) pair")
@@ -111,15 +111,34 @@ class Watched:
         return [[json.loads(text), action] for text, action in self.pairs]
 
 
+def _as_action(given: Any, place: str) -> int:
+    """An action as its environment numbers it; some begin below 0."""
+    below = is_whole(given) and given < 0
+    return -require_index(-given, 2**62, place) if below else require_index(given, 2**62, place)
+
+
 @dataclass(frozen=True)
 class Observations:
-    """The observation of each state as a text; None for a state that shows nothing."""
+    """The observation of each state as a text; None for a state that shows nothing.
+
+    first_action: the environment's number of action 0, as of `Discrete(4, start=1)`.
+    """
 
     texts: tuple[str | None, ...]
+    first_action: int = 0
 
     @classmethod
-    def read(cls, given: Iterable[Any], n_states: int) -> Observations:
-        """From one observation for each state, None where there is none."""
+    def read(cls, given: Any, n_states: int, first_action: int = 0) -> Observations | None:
+        """From one observation for each state, None where there is none; or of the task's own.
+
+        given: None, where states show their numbers.
+        """
+        if given is None and first_action:
+            return cls(tuple(map(str, range(n_states))), first_action)
+        if given is None:
+            return None
+        if isinstance(given, Observations):
+            return replace(given, first_action=first_action or given.first_action)
         if not isinstance(given, list | tuple) or len(given) != n_states:
             raise InvalidModel(
                 f"observations must list one for each of the {n_states} states; it is "
@@ -129,7 +148,8 @@ class Observations:
             tuple(
                 None if value is None else observation_text(value, f"observations[{state}]")
                 for state, value in enumerate(given)
-            )
+            ),
+            first_action,
         )
 
     @cached_property
@@ -143,7 +163,9 @@ class Observations:
 
     @cached_property
     def are_renumbered(self) -> bool:
-        """Whether an observation is a whole number that is not the number of its own state."""
+        """Whether numbers mean others: of states that show another number, or of all actions."""
+        if self.first_action:
+            return True
         numbers = {text for text in self.states if text.lstrip("-").isdecimal()}
         return any(int(text) not in self.states[text] for text in numbers)
 
@@ -156,6 +178,7 @@ def read_watched(
     observations: Observations, mdp: MDP, watched: Watched, place: str
 ) -> list[tuple[int, int]]:
     """The states and actions of an episode that was watched."""
+    watched = _in_own_actions(watched, observations.first_action, mdp.n_actions, place)
     alike = [
         _looking_alike(observations, mdp, watched, step, place) for step in range(len(watched))
     ]
@@ -173,6 +196,20 @@ def read_watched(
             )
     actions = (action for _, action in watched.pairs)
     return [(next(iter(states)), a) for states, a in zip(paths, actions, strict=True)]
+
+
+def _in_own_actions(watched: Watched, first: int, n_actions: int, place: str) -> Watched:
+    """The same with actions from 0, as the task has them."""
+    if not first:
+        return watched
+    last = first + n_actions - 1
+    for step, (_, action) in enumerate(watched.pairs):
+        if not first <= action <= last:
+            raise InvalidModel(
+                f"{place}, step {step + 1}: action must be from {first} to {last}, as the "
+                f"environment numbers them; it is {action}"
+            )
+    return Watched(tuple((text, action - first) for text, action in watched.pairs))
 
 
 def _looking_alike(
@@ -230,7 +267,10 @@ def is_watched(pairs: Iterable[Any], observations: Observations | None) -> bool:
     """Whether plain pairs hold observations: not whole numbers, or others than those of states."""
     if observations is not None and observations.are_renumbered:
         return True
-    firsts = [pair[0] for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
+    listed = [pair for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
+    firsts = [pair[0] for pair in listed]
+    if observations is not None and any(is_whole(a) and a < 0 for _, a in listed):
+        return True
     if any(isinstance(first, list | tuple | dict) or np.ndim(first) > 0 for first in firsts):
         return True
     if any(is_whole(first) and first < 0 for first in firsts):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidModel
-from didact.inputs import instance, shown, shown_name, whole_number
+from didact.inputs import LARGEST_COUNT, instance, shown, shown_name, whole_number
 from didact.mdp.model import MDP, as_weights, require_text
 from didact.mdp.observations import Observations, observation_of, observation_text, shown_text
 from didact.mdp.showing import show
@@ -30,6 +30,8 @@ class Task:
         the grid cell (row * columns + column) of every state when not all cells are states.
     observations: what an environment shows in each state, so that its recordings can be read: one
         value for each state, None for a state that shows nothing; by default the state numbers.
+    first_action: the environment's number of action 0, as of `Discrete(4, start=1)`: recordings and
+        policies of the environment are read so. In models and lessons actions count from 0.
     """
 
     mdp: MDP
@@ -46,6 +48,7 @@ class Task:
         name: str = "task",
         layout: Mapping[str, Any] | None = None,
         observations: Sequence[Any] | Observations | None = None,
+        first_action: int = 0,
     ):
         if not isinstance(mdp, MDP):
             raise InvalidModel(f"mdp must be an MDP; it is {shown(mdp)}")
@@ -53,12 +56,19 @@ class Task:
         object.__setattr__(self, "true_weights", as_weights(weights, mdp.n_features))
         object.__setattr__(self, "name", require_text(name, "name"))
         object.__setattr__(self, "layout", _as_layout(layout, mdp.n_states))
-        object.__setattr__(self, "observations", _as_observations(observations, mdp.n_states))
+        first = whole_number(first_action, "first_action", -LARGEST_COUNT, error=InvalidModel)
+        seen = Observations.read(observations, mdp.n_states, first)
+        object.__setattr__(self, "observations", seen)
 
     @property
     def weights(self) -> Floats:
         """The true weights as floats, shape (k,)."""
         return self.true_weights.floats
+
+    @property
+    def first_action(self) -> int:
+        """The environment's number of action 0."""
+        return 0 if self.observations is None else self.observations.first_action
 
     def state(self, observation: Any) -> int:
         """The state that shows an observation; of two, the one that goes on.
@@ -125,12 +135,6 @@ def _restored(
     observations: Observations | None = None,
 ) -> Task:
     return Task(mdp, weights, name=name, layout=layout, observations=observations)
-
-
-def _as_observations(given: Any, n_states: int) -> Observations | None:
-    if given is None or isinstance(given, Observations):
-        return given
-    return Observations.read(given, n_states)
 
 
 def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:

@@ -23,9 +23,10 @@ def as_policy(mdp: MDP | Task, given: Any) -> Floats:
     """Action probabilities (S, A), zero rows in terminal states, from any form of a policy.
 
     A Plan or weights (k,): all optimal actions with equal probability. Ints (S,): the action of
-    each state. Probabilities (S, A). A callable: called with each state's number, or with what a
-    task's environment shows there. An object with `predict(observation)`: likewise, as
-    Stable-Baselines3 does it, and without exploration where it takes `deterministic`.
+    each state, as its environment numbers actions. Probabilities (S, A). A callable: called with
+    each state's number, or with what a task's environment shows there. An object with
+    `predict(observation)`: likewise, as Stable-Baselines3 does it, and without exploration where it
+    takes `deterministic`.
     An array of S numbers is read as actions when its dtype is an integer one, else as weights.
     """
     where, mdp = mdp, as_mdp(mdp)
@@ -33,17 +34,17 @@ def as_policy(mdp: MDP | Task, given: Any) -> Floats:
         return given.policy
     given = plain_array(given, "a policy")
     if isinstance(given, np.ndarray):
-        return _from_table(mdp, given)
+        return _from_table(where, given)
     if hasattr(given, "predict"):
-        return _from_actions(mdp, _ask(mdp, asking(where, given)))
+        return _from_actions(where, _ask(mdp, asking(where, given)))
     if callable(given):
-        return _from_answers(mdp, _ask(mdp, asking(where, given)))
+        return _from_answers(where, _ask(mdp, asking(where, given)))
     rows = [plain_array(row, "a policy") for row in given] if isinstance(given, list) else given
     try:
         array = np.asarray(rows)
     except FAILURES as error:
         raise InvalidModel(f"a policy must be a table: {reason_of(error)}") from None
-    return _from_table(mdp, array, given)
+    return _from_table(where, array, given)
 
 
 def asking(where: MDP | Task, agent: Any) -> Callable[[int], Any]:
@@ -55,30 +56,32 @@ def asking(where: MDP | Task, agent: Any) -> Callable[[int], Any]:
     return lambda state: agent(see(state))
 
 
-def answered_row(mdp: MDP, state: int, answer: Any, *, is_action: bool = False) -> Floats:
+def answered_row(where: MDP | Task, state: int, answer: Any, *, is_action: bool = False) -> Floats:
     """The probabilities (A,) that an answer in a state gives: an action, or probabilities.
 
     is_action: it is an action for sure, as agents with `predict` answer.
     """
+    mdp = as_mdp(where)
     row = np.zeros(0) if is_action else _as_row(answer)
     if is_action or row.shape != (mdp.n_actions,):
-        return np.asarray(np.eye(mdp.n_actions)[_as_action(mdp, state, answer)])
+        return np.asarray(np.eye(mdp.n_actions)[_as_action(where, state, answer)])
     kind = row.dtype if row.dtype.kind == "f" else np.dtype(np.float64)
     everywhere = np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions, kind)
     everywhere[state] = row
     return np.asarray(_from_probabilities(mdp, everywhere)[state])
 
 
-def _from_table(mdp: MDP, array: NDArray[Any], given: Any = None) -> Floats:
+def _from_table(where: MDP | Task, array: NDArray[Any], given: Any = None) -> Floats:
     """Probabilities from a table; weights are read from what was given, which may be exact."""
     require_plain_numbers(array)
+    mdp = as_mdp(where)
     if array.ndim == 1 and array.dtype.kind in "iu" and array.size == mdp.n_states:
         if mdp.n_states == mdp.n_features:
             raise InvalidModel(
                 f"{mdp.n_states} whole numbers can be actions or weights, because there are as "
                 "many states as features; give probabilities (S, A) or weights as floats"
             )
-        return _from_actions(mdp, array.tolist())
+        return _from_actions(where, array.tolist())
     if array.ndim == 2:
         return _from_probabilities(mdp, array)
     if array.shape != (mdp.n_features,):
@@ -131,11 +134,12 @@ def _ask(mdp: MDP, answer: Any) -> list[Any]:
     return answers
 
 
-def _from_answers(mdp: MDP, answers: list[Any]) -> Floats:
+def _from_answers(where: MDP | Task, answers: list[Any]) -> Floats:
+    mdp = as_mdp(where)
     wide = next((a for a in answers if a is not None), None)
     if _as_row(wide).shape == (mdp.n_actions,):
         return _from_probabilities(mdp, _stacked(mdp, answers))
-    return _from_actions(mdp, answers)
+    return _from_actions(where, answers)
 
 
 def _as_row(answer: Any) -> NDArray[Any]:
@@ -165,7 +169,8 @@ def _stacked(mdp: MDP, answers: list[Any]) -> NDArray[Any]:
     return np.array([any_action if unasked[state] else row for state, row in enumerate(rows)])
 
 
-def _from_actions(mdp: MDP, actions: list[Any]) -> Floats:
+def _from_actions(where: MDP | Task, actions: list[Any]) -> Floats:
+    mdp = as_mdp(where)
     policy = np.zeros((mdp.n_states, mdp.n_actions))
     for state, given in enumerate(actions):
         if mdp.terminal[state]:
@@ -173,12 +178,13 @@ def _from_actions(mdp: MDP, actions: list[Any]) -> Floats:
         if given is None and idle_states(mdp)[state]:
             policy[state] = 1 / mdp.n_actions
             continue
-        policy[state, _as_action(mdp, state, given)] = 1.0
+        policy[state, _as_action(where, state, given)] = 1.0
     return policy
 
 
-def _as_action(mdp: MDP, state: int, given: Any) -> int:
-    """An action as agents answer it: a number, or a tuple that begins with one."""
+def _as_action(where: MDP | Task, state: int, given: Any) -> int:
+    """An action as agents answer it, by the environment's number, alone or first in a tuple."""
+    first, n_actions = where.first_action if isinstance(where, Task) else 0, as_mdp(where).n_actions
     action = given[0] if isinstance(given, tuple) else given
     try:
         chosen = int(np.asarray(action).item())
@@ -188,11 +194,12 @@ def _as_action(mdp: MDP, state: int, given: Any) -> int:
         raise InvalidModel(
             f"policy[{state}] must be an action, a whole number; it is {shown(given)}"
         ) from None
-    if not 0 <= chosen < mdp.n_actions:
+    if not first <= chosen < first + n_actions:
+        last = first + n_actions - 1
         raise InvalidModel(
-            f"policy[{state}] must be an action from 0 to {mdp.n_actions - 1}; it is {chosen}"
+            f"policy[{state}] must be an action from {first} to {last}; it is {chosen}"
         )
-    return chosen
+    return chosen - first
 
 
 def _from_probabilities(mdp: MDP, given: Any) -> Floats:

@@ -52,7 +52,7 @@ class CopyWalker:
             raise InvalidParameter(f"key must be a function of the environment; it is {shown(key)}")
         self._env = env
         self._key = key
-        self._first, self.n_actions = require_discrete(env)
+        self.first_action, self.n_actions = require_discrete(env)
         self._seen: dict[Hashable, str | None] = {}
         self.name = name_of(env)
 
@@ -66,7 +66,7 @@ class CopyWalker:
         """What an action does in another copy; one that draws random numbers is refused."""
         env = self._copied(snapshot)
         before = random_state(env)
-        observation, reward, ends, _, _ = env.step(self._first + action)
+        observation, reward, ends, _, _ = env.step(self.first_action + action)
         require_no_chance(self.name, before, random_state(env))
         text = str(reward) if isinstance(reward, np.floating) else reward
         exact = read_number(text, f"{self.name}: reward of action {action}")
@@ -99,7 +99,7 @@ class CopyWalker:
 
     def require_countable(self, seed: int) -> None:
         """Refuse observations of which a walk finds no end."""
-        require_countable(self._env, self.name, seed, self._first, self.n_actions)
+        require_countable(self._env, self.name, seed, self.first_action, self.n_actions)
 
 
 def _text_of(value: Any) -> str | None:

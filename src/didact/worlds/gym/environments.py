@@ -48,6 +48,7 @@ class Notes:
     action_names: tuple[str, ...]
     state_names: tuple[str, ...]
     sides: tuple[int, int] | None
+    first_action: int = 0
 
     @property
     def n_actions(self) -> int:
@@ -180,12 +181,13 @@ def has_table(env: Any) -> bool:
 def describe(env: Any) -> Notes:
     """Names, sizes and drawing of an environment with a P table."""
     kind = next((c.__name__ for c in type(env).__mro__ if c.__name__ in _ACTION_NAMES), "")
-    n_states = _size(env, "observation_space", len(env.P))
+    n_states = _size(env, "observation_space", len(env.P)) + _first(env, "observation_space")
+    first = _first(env, "action_space")
     rows = env.P.values() if isinstance(env.P, Mapping) else env.P
     n_actions = _size(env, "action_space", max(len(r) if isinstance(r, Sized) else 1 for r in rows))
     names = _ACTION_NAMES.get(kind, ())
     if len(names) != n_actions:
-        names = tuple(f"action {i}" for i in range(n_actions))
+        names = tuple(f"action {first + i}" for i in range(n_actions))
     in_words = kind == "TaxiEnv" and hasattr(env, "decode")
     return Notes(
         name=name_of(env),
@@ -193,12 +195,18 @@ def describe(env: Any) -> Notes:
         action_names=names,
         state_names=tuple(_taxi_name(env, s) if in_words else str(s) for s in range(n_states)),
         sides=_sides(env, kind, n_states),
+        first_action=first,
     )
 
 
 def _size(env: Any, space: str, otherwise: int) -> int:
     size = getattr(getattr(env, space, None), "n", None)
     return otherwise if size is None else int(size)
+
+
+def _first(env: Any, space: str) -> int:
+    """The first number of a space: `Discrete(4, start=1)` begins with 1."""
+    return max(0, int(getattr(getattr(env, space, None), "start", 0)))
 
 
 def name_of(env: Any) -> str:

@@ -108,6 +108,7 @@ def from_gymnasium(
         name=name or notes.name,
         layout=notes.layout_of(nodes),
         observations=_observations(look_of(env_or_id), nodes),
+        first_action=notes.first_action,
     )
 
 
@@ -130,22 +131,20 @@ def _read_model(
     """What any policy reaches, the nodes of it, and the shares of the states where it starts."""
     is_uniform = isinstance(start, str) and start == "uniform"
     starts = _read_start(opened, None if is_uniform else start, notes.n_states)
-    model, found = _explore(require_table(opened), starts, notes.n_states, notes.n_actions)
+    model, found = _explore(require_table(opened), starts, notes)
     if is_uniform:
         starts = dict.fromkeys(sorted(model), Fraction(1, len(model)))
     return model, found, starts
 
 
-def _explore(
-    table: Any, starts: Mapping[int, Fraction], n_states: int, n_actions: int
-) -> tuple[Model, set[Node]]:
+def _explore(table: Any, starts: Mapping[int, Fraction], notes: Notes) -> tuple[Model, set[Node]]:
     """What any policy can reach from the starts, checked."""
     model: Model = {}
     found: set[Node] = {(state, False) for state in starts}
     waiting = deque(starts)
     while waiting:
         state = waiting.popleft()
-        model[state] = _read_state(table, state, n_states, n_actions)
+        model[state] = _read_state(table, state, notes)
         for outcome in (o for outcomes in model[state] for o in outcomes):
             node = (outcome.successor, outcome.ends)
             if node not in found:
@@ -155,21 +154,23 @@ def _explore(
     return model, found
 
 
-def _read_state(table: Any, state: int, n_states: int, n_actions: int) -> list[list[Outcome]]:
+def _read_state(table: Any, state: int, notes: Notes) -> list[list[Outcome]]:
     try:
         actions = table[state]
         given = set(actions) if isinstance(actions, Mapping) else set(range(len(actions)))
     except (KeyError, IndexError, TypeError):
         raise InvalidModel(f"P[{state}] must be a table of actions; it is missing") from None
-    missing = sorted(set(range(n_actions)) - given)
+    first = 0 if 0 in given else notes.first_action
+    numbers = range(first, first + notes.n_actions)
+    missing = sorted(set(numbers) - given)
     if missing:
         raise InvalidModel(
-            f"P[{state}][{missing[0]}] must list outcomes, as every action 0 to {n_actions - 1} of "
-            "a state that the start can reach; it is missing"
+            f"P[{state}][{missing[0]}] must list outcomes, as every action {numbers[0]} to "
+            f"{numbers[-1]} of a state that the start can reach; it is missing"
         )
     return [
-        _read_outcomes(actions[action], f"P[{state}][{action}]", n_states)
-        for action in range(n_actions)
+        _read_outcomes(actions[action], f"P[{state}][{action}]", notes.n_states)
+        for action in numbers
     ]
 
 

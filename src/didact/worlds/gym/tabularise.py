@@ -76,7 +76,11 @@ def from_environment(
     walk = explore(walker, seeds=seeds, limit=limit)
     space = getattr(opened, "observation_space", None) if key is None else None
     return task_of(
-        in_own_numbers(walk, space), n_actions=walker.n_actions, name=name or walker.name, **named
+        in_own_numbers(walk, space),
+        n_actions=walker.n_actions,
+        first_action=walker.first_action,
+        name=name or walker.name,
+        **named,
     )
 
 
@@ -84,6 +88,7 @@ def task_of(
     walk: Walk,
     *,
     n_actions: int,
+    first_action: int = 0,
     features: Any = None,
     weights: Any = None,
     discount: Any = 0.95,
@@ -107,10 +112,12 @@ def task_of(
         start=[(numbering.number[s, False], p) for s, p in _starts(walk, start).items()],
         terminal=numbering.terminal,
         state_names=numbering.names(state_names, _state_names(walk, state_name), walk.keys),
-        action_names=action_names or [f"action {i}" for i in range(n_actions)],
+        action_names=action_names or [f"action {first_action + i}" for i in range(n_actions)],
         feature_names=paid.names,
     )
-    return Task(mdp, paid.weights, name=name, observations=walk.observations())
+    return Task(
+        mdp, paid.weights, name=name, observations=walk.observations(), first_action=first_action
+    )
 
 
 def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
