@@ -97,7 +97,7 @@ def test_formats_can_be_said(didact, lesson):
         (("lesson.json", "x-v0"), "do not say which task they belong to; name it with --task"),
         (("lesson.json", "folder"), "name it with --task"),
         (("lesson.json", "x-v0", "-p", "size=3"), "'size' is a parameter of a world"),
-        (("lesson.json", "x-v0", "--task", "six-cell"), "lesson.json: demonstrations[0]"),
+        (("lesson.json", "x-v0", "--task", "six-cell"), "lesson.json: demonstration 1"),
         (("lesson.json", "x-v0", "--task", "nowhere"), "no world is called 'nowhere'"),
         (("missing.json", "x.jsonl"), "No such file"),
         (("D4RL/door/human-v2", "x.jsonl"), "nothing is fetched"),

@@ -368,7 +368,7 @@ def test_a_lesson_for_all_states_is_judged_as_such(didact, tmp_path):
         ("[[[2, 9]]]", "demonstration 1, step 1: action must be from 0 to 3; it is 9"),
         ("[[[0, 1]]]", "demonstration 1, step 1: state 0 (row 1, column 1) is terminal"),
         ("[[[2, 1], [3, 0]]]", "state 3 (row 2, column 1) cannot follow down in row 1, column 3"),
-        ("[[[2.5, 1]]]", "demonstration 1: step 1: state must be a whole number"),
+        ("[[[2.5, 1]]]", "demonstration 1: the task does not say what its observations mean"),
         ("[[2, 1]]", "demonstration 1"),
         ("[[]]", "at least one"),
         ('[["ab"]]', "demonstration 1"),
