@@ -229,7 +229,7 @@ def test_states_of_another_numbering_are_renumbered():
     own = foreign.of_task(task, {50: 5, 40: 4})
     assert list(own.demonstrations[0]) == [(5, 2), (4, 2)]
     assert not own.foreign
-    with pytest.raises(InvalidFile, match="episode 0, step 1: six-cell has no state 40"):
+    with pytest.raises(InvalidFile, match="episode 0, step 2: six-cell has no state 40"):
         foreign.of_task(task, {50: 5})
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from didact.errors import InvalidFile, InvalidInput
+from didact.errors import InvalidFile, InvalidInput, InvalidModel
 from didact.files.reading import shown_path
+from didact.inputs import counted
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.exchange.formats import format_of_file, load_recording
 from didact.mdp.exchange.recordings import Recording
 from didact.mdp.model import MDP
-from didact.mdp.task import Task
+from didact.mdp.task import Task, as_mdp
+
+PROOF_OF_A_TASK = "didact.proof/1"
 
 
 def given_demonstrations(given: Any, where: MDP | Task) -> tuple[Demonstration, ...]:
@@ -25,7 +29,9 @@ def given_demonstrations(given: Any, where: MDP | Task) -> tuple[Demonstration, 
     if isinstance(given, str | os.PathLike):
         return load_demonstrations(given, where)
     if isinstance(given, Recording):
+        require_same_states(given.lesson, where)
         return as_demonstrations(given.read_by(where), where)
+    require_same_states(getattr(given, "__dict__", None), where)
     return as_demonstrations(getattr(given, "demonstrations", given), where)
 
 
@@ -38,6 +44,26 @@ def given_episodes(given: Any, where: MDP | Task) -> tuple[tuple[Demonstration, 
     if recording is given:
         return given_demonstrations(given, where), list(recording.episodes)
     return demonstrations_in(recording, where, given), list(recording.episodes)
+
+
+def require_same_states(lesson: Any, where: MDP | Task) -> None:
+    """Refuse a lesson of a task that had other states: its proof says how many there were.
+
+    lesson: fields by name, or None. Tasks of environments once numbered their states anew, without
+    those that cannot be reached; their lessons mean other states now.
+    """
+    proof = lesson.get("proof") if isinstance(lesson, Mapping) else None
+    optimal = proof.get("optimal") if isinstance(proof, Mapping) else None
+    if not isinstance(optimal, list | tuple) or len(optimal) == as_mdp(where).n_states:
+        return
+    if isinstance(proof, Mapping) and proof.get("format") != PROOF_OF_A_TASK:
+        return
+    n = as_mdp(where).n_states
+    raise InvalidModel(
+        f"it is a lesson for a task of {counted(len(optimal), 'state')}, and this one has {n}: its "
+        "states were numbered otherwise when it was made. Make it again with `didact teach`, or "
+        "give the task's file of that time"
+    )
 
 
 def load_demonstrations(
@@ -58,6 +84,7 @@ def demonstrations_in(
 ) -> tuple[Demonstration, ...]:
     """What a recording that was read from a path, named in errors, shows of a model."""
     try:
+        require_same_states(recording.lesson, where)
         return as_demonstrations(recording.read_by(where), where)
     except InvalidInput as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None

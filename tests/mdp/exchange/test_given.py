@@ -1,0 +1,52 @@
+"""Lessons of tasks whose states had other numbers are recognised."""
+
+import numpy as np
+import pytest
+
+import didact
+from didact.errors import InvalidInput
+from didact.mdp import Transitions
+from didact.mdp.idle import idle_states
+
+
+def without_idle_states(task):
+    """The task as it was once made: only states that can come up, numbered anew."""
+    mdp = task.mdp
+    used = np.flatnonzero(~idle_states(mdp)).tolist()
+    number = {state: i for i, state in enumerate(used)}
+    moves = mdp.transitions
+    rows = [
+        (number[s], a, number[int(moves.successors[i])], moves.probabilities.fractions()[i])
+        for s in used
+        for a in range(mdp.n_actions)
+        for i in range(*moves.offsets[s * mdp.n_actions + a :][:2].tolist())
+    ]
+    old = didact.MDP(
+        Transitions.from_rows(rows, len(used), mdp.n_actions),
+        mdp.features.floats[used].tolist(),
+        mdp.exact_discount,
+        start=[float(mdp.start.floats[s]) for s in used],
+        terminal=[number[s] for s in np.flatnonzero(mdp.terminal).tolist()],
+    )
+    return didact.Task(old, task.true_weights, name=task.name)
+
+
+@pytest.fixture(scope="module")
+def old():
+    return without_idle_states(didact.make("CliffWalking-v1"))
+
+
+def test_a_lesson_of_other_states_says_what_happened_and_what_to_do(old, tmp_path):
+    lesson = didact.teach(old, arithmetic="exact")
+    assert lesson.proof is not None
+    lesson.save(tmp_path / "lesson.json")
+    task = didact.make("CliffWalking-v1")
+    told = (
+        rf"lesson for a task of {old.mdp.n_states} states, and this one has 48: its states were "
+        "numbered otherwise when it was made. Make it again with `didact teach`"
+    )
+    loaded = didact.load_lesson(tmp_path / "lesson.json")
+    for given in (tmp_path / "lesson.json", loaded, lesson):
+        with pytest.raises(InvalidInput, match=told):
+            didact.check(task, given)
+    assert didact.check(old, tmp_path / "lesson.json").teaches is lesson.is_complete
