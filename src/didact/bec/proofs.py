@@ -9,9 +9,10 @@ member, statements with the member before them, one list of multipliers for each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass, demonstration_rows
@@ -19,6 +20,7 @@ from didact.bec.families import FamilyClass, Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, primitive
 from didact.bec.parts import Part, home_statement, part_with
+from didact.bec.rows import Rows
 from didact.errors import Unsupported
 from didact.inputs import instance
 from didact.mdp import Demonstration
@@ -34,16 +36,21 @@ class Proof:
 
     teaches: whether their class is the policy's class. witness: where it is not, weights (as
     integers) that fit all demonstrations, and `missing`, the statement (state, action, other
-    action), in a family the member first, that they break. document: the `didact.proof/1` object,
-    of a family `didact.proof/2`.
+    action), in a family the member first, that they break. write: makes the document, a
+    `didact.proof/1` object, of a family `didact.proof/2`.
     """
 
     teaches: bool
     witness: Row | None
     missing: tuple[int, ...] | None
-    document: dict[str, Any]
+    write: Callable[[], dict[str, Any]]
 
     __repr__ = short_repr
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The proof as JSON, written when it is first asked for: of large families that is long."""
+        return self.write()
 
 
 def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
@@ -69,6 +76,16 @@ def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
         if not isinstance(verdict, Multipliers):
             return _open(known, shown, part.exact, row, verdict)
         certificates.append(verdict)
+    return Proof(True, None, None, partial(_written, known, shown, part, certificates))
+
+
+def _written(
+    known: Known,
+    shown: tuple[Demonstration, ...],
+    part: Rows,
+    certificates: Sequence[Multipliers],
+) -> dict[str, Any]:
+    """The proof that demonstrations teach: multipliers of every direction over shown rows."""
     document = _common(known, shown, "teaches")
     generators = sorted({index for proof in certificates for index in proof.indices})
     place = {row: i for i, row in enumerate(generators)}
@@ -82,7 +99,7 @@ def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
         ]
         for proof in certificates
     ]
-    return Proof(True, None, None, document)
+    return document
 
 
 def _scale(parts: Sequence[Part], state: int, action: int, other: int) -> Fraction:
@@ -130,10 +147,17 @@ def _open(
     assert dot(row, witness) < 0
     assert all(dot(g, witness) >= 0 for g in generators)
     missing = known.statement_of(known.rows.exact.index(row))
+    return Proof(False, witness, missing, partial(_written_open, known, shown, missing, witness))
+
+
+def _written_open(
+    known: Known, shown: tuple[Demonstration, ...], missing: tuple[int, ...], witness: Row
+) -> dict[str, Any]:
+    """The proof that demonstrations leave something open: weights that fit them and break a row."""
     document = _common(known, shown, "open")
     document["weights"] = [number_text(w) for w in witness]
     document["row"] = list(missing)
-    return Proof(False, witness, missing, document)
+    return document
 
 
 def _common(known: Known, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:

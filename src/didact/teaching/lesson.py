@@ -114,7 +114,7 @@ class Lesson:
         total = counted(self.n_facets + self.n_equalities, "constraint")
         left = f", {len(self.uncovered)} of {total} open" if self.uncovered else ""
         n_shown = counted(len(self.demonstrations), "demonstration")
-        proof = "numerical" if self.proof is None else "with a proof"
+        proof = "with a proof" if self.has_proof else "numerical"
         return (
             f"Lesson({shown_name(self.task_name)!r}, {self.status}: {n_shown}, "
             f"{counted(self.n_pairs, 'step')}{left}, {proof})"
@@ -124,6 +124,11 @@ class Lesson:
     def is_complete(self) -> bool:
         """Whether the lesson pins the class down."""
         return self.status == "complete"
+
+    @property
+    def has_proof(self) -> bool:
+        """Whether there is a proof; it is written when it is first asked for."""
+        return self.__dict__[PROOF.place] is not None
 
     @property
     def is_of_family(self) -> bool:
@@ -280,6 +285,31 @@ class Lesson:
         path: of the file.
         """
         write_json(self.document(), path)
+
+
+class Later:
+    """A field whose value may be given as a function, which is called when it is first asked for.
+
+    Proofs of families are long: only who saves or checks one waits for it to be written.
+    """
+
+    def __init__(self, name: str):
+        self.place = f"_{name}_or_how"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.place]
+        if callable(value):
+            value = instance.__dict__[self.place] = value()
+        return value
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.place] = value
+
+
+PROOF = Later("proof")
+Lesson.proof = PROOF  # type: ignore[assignment]
 
 
 def _family_of(given: Any, known: Any) -> Family:

@@ -40,7 +40,7 @@ from didact.teaching.feedback.mix import as_kinds, kind_costs, mixed_lesson
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.teachers import find_teacher, picked_by
-from didact.teaching.witness import judge
+from didact.teaching.witness import judge, proof_of
 
 
 @overload
@@ -246,7 +246,7 @@ def _lesson(
         uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
         witness=found.witness,
         loss=found.loss,
-        proof=None if found.proof is None else found.proof.document,
+        proof=proof_of(found.proof, later=isinstance(known, FamilyClass)),
         settings=settings,
         volumes=picks.volumes,
         n_close_calls=known.n_close_calls,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,13 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
         return Judgement(True, proof, None, None)
     witness = witness_of(elements, demonstrations, covered, proof)
     return Judgement(False, proof, witness, worst_loss(known, witness))
+
+
+def proof_of(proof: Proof | None, *, later: bool) -> Any:
+    """The document of a proof, or a function that writes it; None without a proof."""
+    if proof is None:
+        return None
+    return partial(getattr, proof, "document") if later else proof.document
 
 
 def worst_loss(known: Known, witness: Sequence[Fraction]) -> float:
