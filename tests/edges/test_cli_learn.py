@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from didact.errors import NotMixed
 from didact.learners import Belief, learn, load_belief, register_learner
 from didact.learners.certificate import certify
 from didact.mdp import MDP, Task, save_task
-from didact.planning import evaluate
+from didact.mdp.naming import action_words, state_words
+from didact.planning import evaluate, solve
 from didact.report.page.belief import belief_fragment
 from didact.worlds import make
 from tests.command_line import Terminal, in_own_process, refused
@@ -328,6 +330,25 @@ def test_the_fragment_escapes_names_and_draws_intervals():
     assert "Warning: the chains have not mixed" in text
     assert "nan" not in text
     assert "http" not in text
+
+
+def test_a_page_says_where_the_draws_disagree():
+    """Three draws of one reward, one of another: the page has the shares of their plans."""
+    task = make("random-grid", size=2, n_features=2, seed=5)
+    rewards = ([1.0, 0.0], [0.0, 1.0])
+    plans = [solve(task.mdp, reward).optimal for reward in rewards]
+    one, other = (plan / plan.sum(axis=1, keepdims=True) for plan in plans)
+    shares = 0.75 * one + 0.25 * other
+    unsure = np.flatnonzero((shares == 0.75).any(axis=1) & ~task.mdp.terminal)
+    samples = np.broadcast_to([rewards[0]] * 3 + [rewards[1]], (2, 4, 2))
+    belief = learn(task, [], seed=0, n_steps=100, n_chains=2)
+    text = belief_fragment(task, replace(belief, samples=samples, log_posterior=np.zeros((2, 4))))
+    assert unsure.size > 1
+    for state in unsure.tolist():
+        first = action_words(task, int(shares[state].argmax()))
+        assert f"<td>{state_words(task, state)}</td><td>{first} 75%, " in text
+    point = learn(task, [[(0, 1)]], learner="ml-irl")
+    assert "disagree" not in belief_fragment(task, point)
 
 
 def test_steps_that_are_not_believed_are_told(didact, tmp_path):

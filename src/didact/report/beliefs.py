@@ -11,11 +11,14 @@ import numpy as np
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
 from didact.learners.fit import DOUBTED, Fit
-from didact.mdp import Task
-from didact.mdp.naming import action_words, pair_words, step_words
+from didact.mdp import MDP, Task
+from didact.mdp.idle import deciding_states
+from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.planning import Evaluation
 
 LONGEST_FEATURE = 24
+MOST_UNSURE, AGREED = 8, 0.995
+"""States in which draws disagree that are listed, and the share of draws from which they agree."""
 MOST_DOUBTED = 12
 """Steps that are not believed, told one by one."""
 
@@ -72,6 +75,42 @@ def fit_lines(task: Task, fit: Fit | None) -> list[str]:
     if len(fit.doubted) > MOST_DOUBTED:
         lines.append(f"  ({counted(len(fit.doubted) - MOST_DOUBTED, 'more step')})")
     return lines
+
+
+@dataclass(frozen=True)
+class UnsureState:
+    """A state in which draws disagree: its name, and its actions with their shares."""
+
+    state: str
+    actions: str
+
+
+def unsure_states(belief: Belief, where: MDP | Task) -> tuple[list[UnsureState], int]:
+    """States where the draws agree least on what to do, the least sure first, and how many agree.
+
+    where: the model, or its task, which knows the grid. Nothing for weights without draws.
+    """
+    if belief.is_point:
+        return [], 0
+    states = np.flatnonzero(deciding_states(belief.mdp))
+    shares = belief.action_probabilities[states]
+    highest = shares.max(axis=1, initial=0.0)
+    order = [int(i) for i in np.argsort(highest, kind="stable") if highest[i] < AGREED]
+    found = [
+        UnsureState(state_words(where, int(states[i])), _shared(where, shares[i]))
+        for i in order[:MOST_UNSURE]
+    ]
+    return found, len(states) - len(order)
+
+
+def _shared(where: MDP | Task, shares: Any) -> str:
+    """'right 62%, up 38%', without actions that no percent of the draws takes."""
+    likeliest = np.argsort(-shares, kind="stable")
+    return ", ".join(
+        f"{action_words(where, int(action))} {100 * shares[action]:.0f}%"
+        for action in likeliest
+        if shares[action] >= 0.005
+    )
 
 
 def weight_cells(belief: Belief, row: dict[str, Any]) -> dict[str, str]:

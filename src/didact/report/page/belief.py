@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from didact.inputs import counted
 from didact.learners import Belief
 from didact.learners.summary import size_in_words
-from didact.mdp import Task
+from didact.mdp import MDP, Task
 from didact.planning import Evaluation
-from didact.report.beliefs import Scale, told_lines, weight_cells
+from didact.report.beliefs import Scale, told_lines, unsure_states, weight_cells
 from didact.report.page.templates import render
 
 MARGIN, LENGTH = 4, 192
@@ -29,22 +30,25 @@ class Interval:
 
 def belief_in_notebook(belief: Belief) -> str:
     """The table of a belief whose task is not at hand."""
-    return _fragment(size_in_words(belief), belief, None)
+    return _fragment(size_in_words(belief), belief, None, belief.mdp)
 
 
 def belief_fragment(task: Task, belief: Belief, evaluation: Evaluation | None = None) -> str:
     """HTML that stands alone in any page: a table with drawn intervals, and words."""
-    return _fragment(f"{task.name}: {size_in_words(belief)}", belief, evaluation)
+    return _fragment(f"{task.name}: {size_in_words(belief)}", belief, evaluation, task)
 
 
-def _fragment(title: str, belief: Belief, evaluation: Evaluation | None) -> str:
+def _fragment(title: str, belief: Belief, evaluation: Evaluation | None, where: MDP | Task) -> str:
     rows = belief.summary()
+    unsure, n_agreed = unsure_states(belief, where)
     scale = Scale.of(rows)
     return render(
         "belief.html.jinja",
         title=title,
         heads=[*weight_cells(belief, rows[0]), "90% interval"],
         rows=[(weight_cells(belief, row).values(), _interval(scale, row)) for row in rows],
+        unsure=unsure,
+        agreed=f"In {counted(n_agreed, 'state')} the draws agree on what to do.",
         lines=[*told_lines(belief, evaluation), *(f"Warning: {w}" for w in belief.warnings)],
     )
 

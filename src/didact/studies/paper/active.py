@@ -51,12 +51,11 @@ class ActiveSettings:
 
 
 def learner_options(settings: ActiveSettings) -> dict[str, Any]:
-    """The chain that learns after each answer, begun afresh each time."""
+    """The chain that learns after each answer: the paper's, afresh, or ours until it has mixed."""
     if settings.chain == "published":
         return {**chain_of(settings, settings.features), "warm": False}
     if settings.chain == "ours":
-        ours = {"learner": "birl", "n_chains": 1, "threads": 1}
-        return {**ours, "confidence": settings.confidence, "n_steps": settings.steps}
+        return {"learner": "birl", "threads": 1, "confidence": settings.confidence}
     raise InvalidParameter(f"chain must be 'published' or 'ours'; it is {settings.chain!r}")
 
 
