@@ -290,13 +290,13 @@ def sweep_again(model: Model, rewards: Any, tolerance: float, policy: Any, value
 
 
 @kernel
-def iterate_by_sweeps(
-    model: Model, rewards: Any, tolerance: float, most: int, plan: SweepPlan
+def sweep_until(
+    model: Model, rewards: Any, tolerance: float, enough: float, most: int, plan: SweepPlan
 ) -> int:
     """Greedy sweeps and inexact evaluations in turn, until a sweep changes nothing that counts.
 
-    Ends when a sweep changes values by at most 16 units of the largest one, or does not get
-    smaller any more and is below 1e-12 of it. The number of rounds, or -1 after `most` of them.
+    Ends when a sweep changes values by at most `enough`, or by 16 units of the largest one, or does
+    not get smaller any more and is below 1e-12 of it. The number of rounds, or -1 after `most`.
     """
     policy, values, system, krylov = plan.policy, plan.values, plan.system, plan.krylov
     best = 1e308
@@ -309,10 +309,24 @@ def iterate_by_sweeps(
             stalled = 0
         else:
             stalled += 1
-        if change <= 16.0 * UNIT * reach or (stalled >= STALLED and change <= 1e-12 * reach):
+        if change <= enough or change <= 16.0 * UNIT * reach:
+            return rounds + 1
+        if stalled >= STALLED and change <= 1e-12 * reach:
             return rounds + 1
         take_policy(model, rewards, policy, system)
         reduction = ENOUGH if stalled < STALLED else EXACT
         if solve_policy(system, reduction, MOST_STEPS, values, krylov) < 0:
             sweep_again(model, rewards, tolerance, policy, values)
     return -1
+
+
+@kernel
+def iterate_by_sweeps(
+    model: Model, rewards: Any, tolerance: float, most: int, plan: SweepPlan
+) -> int:
+    """Greedy sweeps and inexact evaluations in turn, until a sweep changes nothing that counts.
+
+    The number of rounds, or -1 after `most` of them.
+    """
+    rounds: int = sweep_until(model, rewards, tolerance, 0.0, most, plan)
+    return rounds

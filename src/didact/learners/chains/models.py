@@ -33,6 +33,7 @@ class Scorer:
     workspace: a fresh one, for one chain; values: the optimal values that a score leaves there;
     n_failed: how many plans did not settle in it. climb: to a summit, where there is a kernel for
     it. work: inner-loop steps of one score, roughly. backup: the model for Bellman backups.
+    is_costly: whether a score may be ended early, and be rough (see `sparse`).
     """
 
     method: str
@@ -45,6 +46,7 @@ class Scorer:
     backup: Model
     values: Callable[[Any], Floats]
     n_failed: Callable[[Any], int]
+    is_costly: bool = False
 
 
 def scorer_of(evidence: Evidence) -> Scorer:
@@ -61,7 +63,7 @@ def shown_in(evidence: Evidence, confidence: float) -> Shown:
     """What the likelihood kernels read of evidence."""
     states = evidence.states.astype(np.uint32)
     counts = evidence.counts.reshape(-1).copy()
-    return Shown(confidence, states, counts, np.zeros(counts.size))
+    return Shown(confidence, states, counts, np.zeros(counts.size), np.full(1, -np.inf))
 
 
 def _feature_columns(mdp: MDP) -> Any:
@@ -136,7 +138,8 @@ def _by_sweeps(mdp: MDP) -> Scorer:
     def workspace() -> SweepWork:
         rewards = np.zeros(mdp.n_states * mdp.n_actions)
         paid = np.zeros(columns.size // mdp.n_features)
-        return SweepWork(rewards, paid, new_sweep_plan(mdp), np.zeros(1, dtype=np.int64))
+        failures, rough = np.zeros((2, 1), dtype=np.int64)
+        return SweepWork(rewards, paid, new_sweep_plan(mdp), failures, rough)
 
     return Scorer(
         "policy iteration with BiCGSTAB",
@@ -149,4 +152,5 @@ def _by_sweeps(mdp: MDP) -> Scorer:
         model,
         lambda work: work.plan.values,
         lambda work: int(work.failures[0]),
+        is_costly=True,
     )

@@ -26,9 +26,9 @@ from didact.numerics.compiled import Kernel, kernel
 PLAIN, L2, L1, BOX = range(4)
 """What a point says: the weights themselves, their direction by |u|_2 or |u|_1, or only inside."""
 
-TEMPERATURE, NEW_SCORE, NEW_REFERENCE, BEST = range(4)
+TEMPERATURE, NEW_SCORE, NEW_REFERENCE, BEST, EARLY = range(5)
 STEP, ACCEPTED, EVERY, FIRST, STORED = range(5)
-N_NUMBERS, N_COUNTERS = 4, 5
+N_NUMBERS, N_COUNTERS = 5, 5
 """What lies where among the numbers and the counters of points."""
 
 
@@ -223,10 +223,28 @@ def score(model: Any, work: Any, shown: Any, weights: Any) -> float:
 
 
 @kernel
-def try_move(p: int, i: int, problem: Problem, moves: Moves, points: Points) -> int:
-    """Propose and score; 0 if the place has no density."""
+def score_needed(p: int, i: int, mixture: Mixture, moves: Moves, points: Points) -> float:
+    """The score from which step i is accepted, or is the best one seen: the lower of the two."""
+    numbers = points.numbers
+    numbers[NEW_SCORE] = points.scores[p]
+    missing: float = moves.levels[i] - log_ratio(p, i, mixture, moves, points)
+    needed: float = points.scores[p] + missing / numbers[TEMPERATURE]
+    best: float = numbers[BEST] - density_of(points.kind, 0.0, numbers[NEW_REFERENCE])
+    return needed if needed < best else best
+
+
+@kernel
+def try_move(
+    p: int, i: int, problem: Problem, mixture: Mixture, moves: Moves, points: Points
+) -> int:
+    """Propose and score; 0 if the place has no density.
+
+    Where EARLY is set, a score that is surely too low to count need not be exact.
+    """
     inside: int = begin_move(p, i, moves, points)
     if inside != 0:
+        if points.numbers[EARLY] != 0.0:
+            problem.shown.needed[0] = score_needed(p, i, mixture, moves, points)
         found = score(problem.model, problem.work, problem.shown, points.weights)
         points.numbers[NEW_SCORE] = found
     return inside
@@ -247,7 +265,7 @@ def move_points(problem: Problem, mixture: Mixture, moves: Moves, points: Points
     for p in range(n_points):
         for t in range(n_steps):
             i = p * n_steps + t
-            inside = try_move(p, i, problem, moves, points)
+            inside = try_move(p, i, problem, mixture, moves, points)
             end_move(p, i, inside, mixture, moves, points)
 
 

@@ -23,9 +23,12 @@ NO_MIXTURE = Mixture(1.0, np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 class Particles:
-    """n points (n, k) and their densities under a target; a chain of a round is one of them."""
+    """n points (n, k) and their densities under a target; a chain of a round is one of them.
 
-    def __init__(self, target: Target, places: Floats, *, n_kept: int = 0):
+    rough: on large stochastic models densities may be wrong by a tenth of a nat.
+    """
+
+    def __init__(self, target: Target, places: Floats, *, n_kept: int = 0, rough: bool = False):
         self.target = target
         self.kind = kind_of(target.prior)
         n, k = places.shape
@@ -38,6 +41,10 @@ class Particles:
             *(np.zeros(n_kept * k), np.zeros(n_kept)),
         )
         self.problem = problem_of(target)
+        if rough and target.scorer.is_costly:
+            self.problem.work.rough[0] = 1
+        may_end = target.scorer.is_costly and not target.is_stepwise
+        numbers[kernels.EARLY] = float(may_end)
         self.n_scored = 0
         self.place(places)
 
@@ -71,6 +78,7 @@ class Particles:
         points, target = self.points, self.target
         score = target.function_for(target.scorer.sampler.score, *self.problem, points.weights)
         self.places[:] = places
+        self.problem.shown.needed[0] = -math.inf
         stood_for, points.references[:] = standing(self.kind, places)
         for p, weights in enumerate(stood_for):
             points.weights[:], points.proposed[:] = weights, places[p]
@@ -111,11 +119,11 @@ class Particles:
     def _advance_stepwise(self, problem: Any, mixture: Any, moves: Moves, points: Points) -> None:
         n_steps = len(moves.levels) // len(points.scores)
         function = self.target.function_for
-        trial = function(self.target.scorer.mover.trial, 0, 0, problem, moves, points)
+        trial = function(self.target.scorer.mover.trial, 0, 0, problem, mixture, moves, points)
         finish = function(kernels.end_move, 0, 0, 0, mixture, moves, points)
         numbers = points.numbers
         for i in range(len(moves.levels)):
-            inside = trial(i // n_steps, i, problem, moves, points)
+            inside = trial(i // n_steps, i, problem, mixture, moves, points)
             if inside:
                 numbers[kernels.NEW_SCORE] = self._with_terms(float(numbers[kernels.NEW_SCORE]))
                 inside = int(numbers[kernels.NEW_SCORE] > -math.inf)

@@ -228,8 +228,8 @@ class _Pilot:
     def chain_of_rounds(self, place: Floats) -> RoundChain:
         """A chain that starts at a place (k,) and knows the best weights seen so far."""
         chain = RoundChain.after(self.population.particles, place, self.rng)
-        if self.climber.best > chain.best:
-            chain.best, chain.best_weights = self.climber.best, self.climber.best_weights.copy()
+        self.climber.place(chain.best_weights)
+        chain.best, chain.best_weights = self.climber.best, self.climber.best_weights.copy()
         return chain
 
 

@@ -99,7 +99,7 @@ class Shaping:
         """Draw from the fit, and weigh all draws since populations ripened."""
         self.fits.append(self.fit)
         self.drawn.append(self.fit.draws(DRAWS, self.rng))
-        particles = Particles(self.target, self.drawn[-1])
+        particles = Particles(self.target, self.drawn[-1], rough=True)
         self.n_scored += particles.n_scored
         self.log_densities.append(particles.log_densities)
         places = np.concatenate(self.drawn)

@@ -69,12 +69,16 @@ class State(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The shown states, how often each of their actions was shown, and room for their values."""
+    """The shown states, how often each of their actions was shown, and room for their values.
+
+    needed[0]: a score that is surely lower need not be exact; -inf where all must be.
+    """
 
     confidence: float
     states: Any
     counts: Any
     values: Any
+    needed: Any
 
 
 class Problem(NamedTuple):

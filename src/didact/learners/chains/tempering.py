@@ -75,7 +75,7 @@ class Population:
         """Let n particles spread from the weights (k,) of a summit; yields likelihoods."""
         k = self.target.k
         places = spread_out(self.kind, np.repeat(summit[None], n, axis=0), self.rng)
-        self.particles = Particles(self.target, places)
+        self.particles = Particles(self.target, places, rough=True)
         scale, told, n_steps = FIRST_STEP, 0, max(BLOCK_STEPS, k // 2)
         for block in range(BLOCKS):
             factor = np.eye(k)
@@ -97,7 +97,7 @@ class Population:
         prior, k = self.target.prior, self.target.k
         for _ in range(-(-MOST_DRAWS // n)):
             places = spread_out(self.kind, prior.draw(self.rng, n, k), self.rng)
-            particles = Particles(self.target, places)
+            particles = Particles(self.target, places, rough=True)
             if particles.scores.max() > -math.inf:
                 return particles
         raise without_density(prior)
