@@ -15,10 +15,15 @@ import numpy as np
 import didact
 from benchmarks.timing import print_table
 from didact.learners import Belief, learn
+from didact.learners.chains import moves
 from didact.learners.chains.metropolis import Target
+from didact.learners.chains.mixture import fitted
 from didact.learners.chains.models import scorer_of
+from didact.learners.chains.particles import Particles
 from didact.learners.chains.priors import PRIORS
+from didact.learners.chains.proposals import moves_by
 from didact.learners.chains.stopping import decisions
+from didact.learners.chains.tempering import Population
 from didact.learners.diagnostics import bulk_ess
 from didact.learners.evidence import as_evidence
 
@@ -113,12 +118,41 @@ def against(seeds: range) -> Iterator[list[str]]:
         ]
 
 
+def in_stages(n_steps: int = 500) -> Iterator[list[str]]:
+    """Likelihoods a second on a large slippery grid: exact, ended early, and rough for pilots."""
+    task, shown, confidence = lesson_of("large-slippery", 100)
+    evidence = as_evidence(task.mdp, shown)
+    target = Target(evidence, confidence, scorer_of(evidence), PRIORS["l2-sphere"], 0)
+    summit = np.array(task.weights, dtype=float)
+    population = Population(target, np.random.default_rng(0))
+    for _ in population.settle(summit / np.linalg.norm(summit), 2 * target.k):
+        pass
+    places = population.particles.places
+    fit = fitted(places, np.full(len(places), 1.0 / len(places)), np.random.default_rng(1), 1)
+    first = None
+    for name, early, rough in (("exact", 0.0, 0), ("ended early", 1.0, 0), ("pilots", 1.0, 1)):
+        particles = Particles(target, places[:1])
+        particles.points.numbers[moves.EARLY] = early
+        particles.problem.work.rough[0] = rough
+        steps = moves_by(fit, particles.kind, n_steps, np.random.default_rng(2))
+        began = time.process_time()
+        particles.advance(1.0, fit.mixture, steps)
+        rate = n_steps / (time.process_time() - began)
+        first = rate if first is None else first
+        yield [
+            name,
+            f"{rate:,.0f}",
+            f"{rate / first:.2f}x",
+            f"{particles.n_accepted / n_steps:.2f}",
+        ]
+
+
 def report() -> None:
     warnings.simplefilter("ignore")
     for case in ("grid-100", "slippery"):
         timed(case, 0)
     heads = ["case", "mixed", "median s", "95% s", "worst s", "likelihoods"]
-    cases = (("grid-100", 20), ("slippery", 5), ("large", 3))
+    cases = (("grid-100", 20), ("slippery", 5), ("large", 3), ("k20", 3))
     rows = (campaign(case, range(100, 100 + n)) for case, n in cases)
     print_table("Until R-hat 1.01 and 400 effective draws of everything, one core", heads, rows)
     heads = [
@@ -131,6 +165,8 @@ def report() -> None:
     print_table(
         "9x9, k = 8, confidence 100: the fewest effective draws", heads, against(range(100, 108))
     )
+    heads = ["scores", "likelihoods a second", "against exact", "accepted"]
+    print_table("Steps of a round, 30x30, k = 20, slippery", heads, in_stages())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+import didact
 from benchmarks.timing import print_table, readable
 
 
@@ -29,12 +30,19 @@ def report() -> None:
         ["didact", "show", "random-grid", "-p", "size=200", "-p", "slip=0.2"],
         ["didact.app.warm"],
     ]
+    with tempfile.TemporaryDirectory() as folder:
+        lesson = os.path.join(folder, "lesson.json")
+        didact.teach(didact.make("random-grid")).save(lesson)
+        _print([*commands, ["didact", "learn", "random-grid", lesson]])
+
+
+def _print(commands: list[list[str]]) -> None:
     rows = []
     for command in commands:
         with tempfile.TemporaryDirectory() as cache:
             cold = run(command, cache)
             warm = min(run(command, cache) for _ in range(3))
-        rows.append([" ".join(command), readable(cold), readable(warm)])
+        rows.append([" ".join(map(os.path.basename, command)), readable(cold), readable(warm)])
     print_table(
         "Start-up (a new process each; cold: empty kernel cache)", ["command", "cold", "warm"], rows
     )

@@ -368,6 +368,11 @@ def test_risk_collects_it_all():
     assert risk.bound == upper_bound(found, n_effective=risk.n_effective)
     assert 0 < risk.var <= risk.bound <= risk.worst
     assert "95% sure" in str(risk)
+    assert risk.is_mixed
+    assert "not mixed" not in str(risk)
+    apart = belief_of(task.mdp, samples + np.arange(4)[:, None, None]).risk()
+    assert not apart.is_mixed
+    assert str(apart).endswith("of chains that have not mixed")
     other = belief.risk(np.zeros(16, dtype=int), level=0.5)
     assert other.var == value_at_risk(losses(belief, np.zeros(16, dtype=int)), 0.5)
 

@@ -44,7 +44,8 @@ class Risk:
 
     var: the `level` quantile of the loss. cvar: the mean loss in the worst 1 - level of the draws.
     bound: above the true quantile with probability 1 - delta, or None where `n_effective`
-    independent draws are too few to say so. mean, worst: over the draws.
+    independent draws are too few to say so. mean, worst: over the draws. is_mixed: whether the
+    chains that drew them have mixed; if not, these are not yet the posterior's numbers.
     """
 
     var: float
@@ -55,6 +56,7 @@ class Risk:
     delta: float
     mean: float
     worst: float
+    is_mixed: bool = True
 
     def __str__(self) -> str:
         if self.bound is None:
@@ -65,6 +67,7 @@ class Risk:
         return (
             f"in {100 * self.level:.4g}% of draws the policy loses at most {self.var:.3g} "
             f"({told}); mean {self.mean:.3g}, worst {self.worst:.3g}"
+            f"{'' if self.is_mixed else ', of chains that have not mixed'}"
         )
 
 
@@ -202,6 +205,7 @@ def risk_of(
         delta=float(delta),
         mean=float(found.mean()),
         worst=float(found.max()),
+        is_mixed=belief.is_mixed,
     )
 
 
