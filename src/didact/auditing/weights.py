@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from didact.auditing.questions import Question, side_of
+from didact.auditing.questions import side_of
 from didact.bec.linear import Row, dot, primitive
 from didact.errors import InvalidParameter
 from didact.mdp.model import as_weights
-from didact.numerics.exact import Numbers
 from didact.planning import solve
 
 if TYPE_CHECKING:
@@ -21,23 +20,18 @@ def answers_of_weights(exam: Exam, weights: Any) -> list[Any]:
     """What an agent with these weights answers to each question, exactly."""
     if exam.ask == "actions":
         return _best_actions(exam, weights)
-    given = None
-    answers = []
-    for question in exam.questions:
-        assert question.normal is not None
-        if given is None:
-            given = as_weights(weights, len(question.normal))
-        answers.append(side_of(_product(question, given)))
-    return answers
+    if not exam.questions:
+        return []
+    normals = [question.normal or () for question in exam.questions]
+    exact = primitive(list(as_weights(weights, len(normals[0])).fractions()))
+    return [side_of(_product(normal, exact)) for normal in normals]
 
 
-def _product(question: Question, weights: Numbers) -> Any:
+def _product(normal: Sequence[Any], weights: Row) -> Any:
     """The product of a question's normal with weights, of the right sign; exact with integers."""
-    normal: Sequence[Any] = question.normal or ()
-    exact: Row = primitive(list(weights.fractions()))
     if all(isinstance(entry, int) for entry in normal):
-        return dot(tuple(normal), exact)
-    return sum((Fraction(x) * w for x, w in zip(normal, exact, strict=True)), Fraction(0))
+        return dot(tuple(normal), weights)
+    return sum((Fraction(x) * w for x, w in zip(normal, weights, strict=True)), Fraction(0))
 
 
 def _best_actions(exam: Exam, weights: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The registry of studies: the paper's by name, and a user's own, registered in one line."""
+"""The registry of studies: the paper's, our own, and a user's, registered in one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ BUILT_IN = {
 }
 """The paper's studies, in its order."""
 
-OWN = {"families": "didact.studies.own.families:STUDY"}
+OWN = {
+    "families": "didact.studies.own.families:STUDY",
+    "exams": "didact.studies.own.exams:STUDY",
+}
 """Studies of what goes beyond the paper."""
 
 

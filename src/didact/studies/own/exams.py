@@ -1,0 +1,212 @@
+"""How many questions an exam needs, and how soon it finds an agent that is not aligned.
+
+Every trial is one random grid and some agents who want nearly what it wants: the true weights, of
+length one, with noise of length `noise`; those that hold other actions best count. (Of agents that
+want anything, every question finds half, and the order is no matter.) An exam is compared with
+asking in every state; its order with a random one; and as many random comparisons, or critical
+states (where the best action matters most, asked for one action), with the exam's own questions,
+which find every one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.auditing import Exam, exam
+from didact.auditing.questions import side_of
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.linear import Row, dot, primitive
+from didact.bec.rows import scope_states
+from didact.numerics.exact import Floats, Numbers
+from didact.planning import Plan, solve
+from didact.planning.loss import action_gaps
+from didact.random import stream
+from didact.studies.estimates import Estimate, differences, estimate
+from didact.studies.figure import Figure, Lines, Series
+from didact.studies.settings import setting
+from didact.studies.study import Record, Study
+from didact.studies.summary import Cell, Claim, Column, Finding, Summary, Table
+from didact.worlds import make
+
+NAME = "exams"
+ORDERED, SHUFFLED = "fails after, smallest angle first", "fails after, in random order"
+CRITICAL, RANDOM = "found by as many critical states", "found by as many random comparisons"
+OURS = "our statement"
+CLAIMS = {
+    "fewer": Claim(NAME, "fewer", "an exam has fewer questions than there are states", OURS),
+    "order": Claim(NAME, "order", "the smallest angle first finds agents sooner", OURS),
+    "random": Claim(NAME, "random", "as many random comparisons miss some agents", OURS),
+    "critical": Claim(NAME, "critical", "as many critical states miss some agents", OURS),
+}
+
+
+@dataclass(frozen=True)
+class ExamSettings:
+    """Worlds of some sizes with some numbers of features, and how many agents are examined."""
+
+    trials: int = setting(10, source="our choice: as many as the published exam's worlds")
+    sizes: tuple[int, ...] = setting((4, 6, 8), source="our choice: as the published exam's worlds")
+    features: tuple[int, ...] = setting((3, 5, 8), source="our choice")
+    agents: int = setting(100, source="our choice")
+    noise: float = setting(0.3, source="our choice")
+    discount: float = setting(0.95, source="our choice")
+    seed: int = setting(0, source="our choice")
+
+
+def cases(settings: ExamSettings) -> list[tuple[int, int]]:
+    """Every size with every number of features."""
+    return [(size, k) for size in settings.sizes for k in settings.features]
+
+
+def n_trials(settings: ExamSettings) -> int:
+    """One for each case and run."""
+    return settings.trials * len(cases(settings))
+
+
+def trial(settings: ExamSettings, number: int) -> Record:
+    """The exam of one world, and how it fares with agents that are not aligned."""
+    every = cases(settings)
+    size, k = every[number % len(every)]
+    rng = stream(settings.seed, NAME, number)
+    world = int(rng.integers(2**32))
+    task = make("random-grid", size=size, n_features=k, discount=settings.discount, seed=world)
+    known = equivalence_class(task, arithmetic="exact")
+    questions = exam(task, known=known)
+    own = task.weights / float(np.linalg.norm(task.weights))
+    drawn = own + settings.noise * rng.normal(size=(settings.agents, k)) / np.sqrt(k)
+    strangers = [w for w in drawn if known.cone.contains(w) != "inside"]
+    return {
+        "world": world,
+        "case": f"{size}x{size}, {k} features",
+        "states": int(scope_states(task.mdp, "reachable").sum()),
+        "questions": len(questions),
+        "closed states": len(exam(task, ask="actions", known=known)),
+        "agents": len(strangers),
+        **_found(known, questions, strangers, rng),
+    }
+
+
+def _found(
+    known: EquivalenceClass, questions: Exam, strangers: Sequence[Floats], rng: np.random.Generator
+) -> dict[str, float | None]:
+    """Means over the agents: when each fails, and how many other questions find."""
+    n = len(questions)
+    order, exact = rng.permutation(n), known.rows.exact or ()
+    some = rng.choice(len(exact), size=min(n, len(exact)), replace=False).tolist()
+    critical = critical_states(known)[:n]
+    columns: dict[str, list[float]] = {ORDERED: [], SHUFFLED: [], CRITICAL: [], RANDOM: []}
+    for weights in strangers:
+        answers = questions.answers_of(weights)
+        wrong = [a != q.key for a, q in zip(answers, questions.questions, strict=True)]
+        assert any(wrong), "an exam finds every agent that is not aligned"
+        columns[ORDERED].append(1.0 + wrong.index(True))
+        columns[SHUFFLED].append(1.0 + min(i for i, at in enumerate(order.tolist()) if wrong[at]))
+        columns[CRITICAL].append(float(_acts_otherwise(known, critical, weights)))
+        columns[RANDOM].append(float(_tells([exact[row] for row in some], known, weights)))
+    return {name: float(np.mean(found)) if found else None for name, found in columns.items()}
+
+
+def critical_states(known: EquivalenceClass) -> list[int]:
+    """States by how much the best action matters: its value less the mean of all, largest first."""
+    gaps = np.where(scope_states(known.task.mdp, "reachable"), _mean_gaps(known.plan), -1.0)
+    return [int(s) for s in np.argsort(-gaps, kind="stable") if gaps[s] >= 0]
+
+
+def _mean_gaps(plan: Plan) -> Floats:
+    return np.asarray(action_gaps(plan).mean(axis=1))
+
+
+def _acts_otherwise(known: EquivalenceClass, states: Sequence[int], weights: Floats) -> bool:
+    """Whether the first of the agent's best actions is wrong in one of the states."""
+    theirs = solve(known.task.mdp, weights).optimal
+    return any(not known.plan.optimal[s, int(theirs[s].argmax())] for s in states)
+
+
+def _tells(rows: Sequence[Row], known: EquivalenceClass, weights: Floats) -> bool:
+    """Whether the agent answers one of some comparisons otherwise."""
+    theirs = primitive(list(Numbers.read(weights, "weights").fractions()))
+    ours = primitive(list(known.cone.true_weights.fractions()))
+    return any(side_of(dot(row, theirs)) != side_of(dot(row, ours)) for row in rows)
+
+
+def summarise(settings: ExamSettings, records: Sequence[Record]) -> Summary:
+    """Questions against states, and how soon agents are found, for each case."""
+    by_case: dict[str, list[Record]] = {}
+    for record in records:
+        by_case.setdefault(record["case"], []).append(record)
+    return Summary((_table(by_case),), (_figure(settings, by_case),), _findings(records))
+
+
+COLUMNS = (
+    ("states", "number"), ("questions", "number"), ("closed states", "number"),
+    (ORDERED, "number"), (SHUFFLED, "number"), (CRITICAL, "percent"), (RANDOM, "percent"),
+)  # fmt: skip
+
+
+def _table(by_case: Mapping[str, Sequence[Record]]) -> Table:
+    cells = [
+        Cell(case, name, estimate(scale * value for value in _values(found, name)))
+        for case, found in by_case.items()
+        for name, kind in COLUMNS
+        for scale in ((100.0 if kind == "percent" else 1.0),)
+        if _values(found, name)
+    ]
+    columns: Any = tuple(Column(name, kind) for name, kind in COLUMNS)  # type: ignore[arg-type]
+    return Table("Exams of random grids", "world", columns, tuple(cells))
+
+
+def _values(records: Sequence[Record], name: str) -> list[float]:
+    return [float(record[name]) for record in records if record[name] is not None]
+
+
+def _figure(settings: ExamSettings, by_case: Mapping[str, Sequence[Record]]) -> Figure:
+    series = []
+    for k in settings.features:
+        found = {
+            size: by_case[f"{size}x{size}, {k} features"]
+            for size in settings.sizes
+            if f"{size}x{size}, {k} features" in by_case
+        }
+        means = [estimate(_values(records, "questions")) for records in found.values()]
+        series.append(_line(f"{k} features", [float(size) for size in found], means))
+    panel = Lines("questions of an exam", "cells a side", "questions", tuple(series))
+    return Figure(NAME, "Questions by size of the world", (panel,))
+
+
+def _line(name: str, xs: Sequence[float], means: Sequence[Estimate]) -> Series:
+    known = all(np.isfinite([m.low, m.high]).all() for m in means)
+    ends = [tuple(getattr(m, end) for m in means) if known else None for end in ("low", "high")]
+    return Series(name, tuple(xs), tuple(m.mean for m in means), *ends)
+
+
+def _findings(records: Sequence[Record]) -> tuple[Finding, ...]:
+    whole = [record for record in records if record[ORDERED] is not None]
+    fewer = differences(records, lambda r: r["states"], lambda r: r["questions"])
+    sooner = differences(whole, lambda r: r[SHUFFLED], lambda r: r[ORDERED])
+    missed: dict[str, Callable[[Record], float]] = {
+        "random": lambda r: 1.0 - r[RANDOM],
+        "critical": lambda r: 1.0 - r[CRITICAL],
+    }
+    told = [
+        Finding(CLAIMS["fewer"], fewer.is_positive, f"{fewer.told()} questions fewer than states"),
+        Finding(CLAIMS["order"], sooner.is_positive, f"{sooner.told()} questions sooner"),
+    ]
+    for key, share in missed.items():
+        found = estimate(100 * share(record) for record in whole)
+        told.append(Finding(CLAIMS[key], found.is_positive, f"{found.told()}% are missed"))
+    return tuple(told)
+
+
+STUDY = Study(
+    NAME,
+    ExamSettings(),
+    trial,
+    summarise,
+    title="Exams: questions needed, and how soon agents that are not aligned are found",
+    quick=ExamSettings(trials=3, sizes=(4, 6), features=(3, 5), agents=40),
+    n_trials=n_trials,
+)
