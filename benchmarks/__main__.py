@@ -3,7 +3,10 @@
 import sys
 from importlib import import_module
 
-TABLES = ("planning", "redundancy", "teaching", "families", "birl", "mixing", "active", "auditing", "start_up")
+TABLES = (
+    *("planning", "redundancy", "teaching", "families", "birl", "mixing", "active", "auditing"),
+    "start_up",
+)
 
 
 def main() -> None:
