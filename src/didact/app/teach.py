@@ -32,7 +32,8 @@ class Taught:
     def document(self) -> dict[str, Any]:
         """The lesson for machines; with `way_out` where it leaves something open."""
         lesson = self.lesson.document()
-        if self.lesson.status != "partial" or isinstance(self.task, Family):
+        asked_for_all = self.lesson.status == "partial" and self.lesson.within is None
+        if not asked_for_all or isinstance(self.task, Family):
             return lesson
         found = self.way_out()
         return {**lesson, "way_out": None if found is None else found.to_dict()}

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     type=click.Choice(["demonstrations", "comparisons", "preferences"]),
     help="Kinds of feedback that may be mixed, the cheapest mix proved; may be given again.",
 )
+@click.option(
+    "--loss", metavar="LOSS|PERCENT", help="Good enough: at most this is lost, as 0.5 or 1%."
+)
+@options.choice("--learner", ("both", "half-spaces", "planner"), "With --loss: whose loss.")
 @options.file("--out", help="Write the lesson to this file.")
 @options.as_json
 def command(
@@ -63,7 +67,8 @@ def command(
 
     WORLD is a name that `didact worlds` lists, a Gymnasium environment such as Taxi-v4, module:name
     of an environment of your own, or a file (.json) of a task or of a family of tasks. Exit code 0:
-    taught; 3: something stays open; 4: the proof failed.
+    taught; 3: something stays open; 4: the proof failed. With --loss 0: every learner that fits was
+    visited and keeps to it; 3: that is only tested, or it does not.
     """
     from didact.app.teach import teach_source
     from didact.cli.progress import waiting
@@ -83,6 +88,7 @@ def command(
     }
     choices = {**given, **read_options(teacher_settings, reserved)}
     if feedback:
+        del choices["loss"], choices["learner"]
         return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
     with waiting(f"teaching {world}"):
         taught = teach_source(
@@ -96,7 +102,7 @@ def command(
         )
     if as_json:
         printing.print_json(taught.document())
-        return exit_code(taught.lesson.is_complete)
+        return exit_code(taught.lesson.reaches_its_goal)
     from didact.mdp import Family
 
     if isinstance(taught.task, Family):
@@ -108,7 +114,7 @@ def command(
         _draw(taught.task, taught)
     if out is not None:
         printing.print_line(f"  saved as {out}")
-    return exit_code(taught.lesson.is_complete)
+    return exit_code(taught.lesson.reaches_its_goal)
 
 
 def _mix(
@@ -141,7 +147,7 @@ def _draw(task: Task, taught: Taught) -> None:
     printing.print_drawing(
         lambda width: draw_lesson(task, taught.lesson, taught.verified, width=width)
     )
-    if taught.lesson.status == "partial":
+    if taught.lesson.status == "partial" and taught.lesson.within is None:
         from didact.report.verdicts import way_out_lines
 
         with waiting("looking for a way out"):

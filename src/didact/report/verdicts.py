@@ -13,6 +13,9 @@ from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Lesson, MixedLesson, Verdict
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
+from didact.teaching.within import Within
+
+_LEARNERS = {"half-spaces": "learners of half-spaces", "planner": "learners that plan"}
 
 MOST_NAMED = 3
 """States that a line names."""
@@ -27,6 +30,8 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     where = f"{shown_name(task.name)}: {counted(n_going, 'situation')}, {starts}"
     end = " Proof verified." if verified else " Numerical, not proved."
     n = len(lesson.demonstrations)
+    if lesson.within is not None:
+        return f"{where}: {_within_words(lesson, lesson.within)}"
     if lesson.is_complete and n == 0:
         return f"{where}: nothing needs to be shown.{end}"
     if lesson.is_complete:
@@ -39,6 +44,37 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     what = "no demonstration helps:" if n == 0 else f"{n} {_kind(lesson)} {_left(n)}"
     left = f"{len(lesson.uncovered)} of {counted(total, 'constraint')}"
     return f"{where}: NOT taught: {what} {left} open.{end}"
+
+
+def _within_words(lesson: Lesson, within: Within) -> str:
+    """Whether a lesson keeps to its bound on the loss, and how that is known."""
+    n = len(lesson.demonstrations)
+    shown = f"{n} {_kind(lesson)} {_are(n)} enough" if n else "nothing needs to be shown"
+    at_most = f"to lose at most {100 * within.share:.3g}% ({within.bound:.4g})"
+    if within.status == "exceeded":
+        return f"NOT within {100 * within.share:.3g}%: {n} {_kind(lesson)} lose more."
+    if within.status == "enumerated":
+        return f"{shown} {at_most}. Every class of policies that fits was visited."
+    tested = [learner for learner, status in within.statuses.items() if status == "tested"]
+    whose = " and ".join(_LEARNERS[learner] for learner in tested)
+    return f"{shown} {at_most}. ONLY TESTED for {whose}."
+
+
+def within_lines(lesson: Lesson, within: Within) -> Iterator[str]:
+    """What a bound on the loss rests on."""
+    for learner, status in within.statuses.items():
+        yield f"{_LEARNERS[learner]}: {status}"
+    if within.worst is not None and within.status != "exceeded":
+        share = 100 * within.worst / within.spread if within.spread else 0.0
+        yield f"the most that half-space learners lose: {share:.3g}% ({within.worst:.4g})"
+    yield "percentages are of V* less V of the uniformly random policy"
+    bound = within.lower_bound
+    least = "no lesson within the bound costs less" if bound >= lesson.cost else ""
+    yield (
+        f"cost {lesson.cost}; {least or f'at least {bound} are needed'}, by "
+        + counted(len(within.witnesses), "reward")
+        + " that must be ruled out"
+    )
 
 
 def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[str]:

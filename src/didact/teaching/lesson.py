@@ -14,6 +14,7 @@ from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Family, as_family
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
+from didact.teaching.within import Within
 
 LESSON_FORMAT = "didact.lesson/1"
 FAMILY_LESSON_FORMAT = "didact.lesson/2"
@@ -91,6 +92,7 @@ class Lesson:
     settings: what `teach` was given.
     volumes: what the teacher 'uvm' thought was left after each pick; None for others.
     n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
+    within: what was promised of losses, where `teach` was given a loss.
     """
 
     task_name: str
@@ -108,6 +110,7 @@ class Lesson:
     settings: Mapping[str, Any]
     volumes: tuple[float, ...] | None = None
     n_close_calls: int = 0
+    within: Within | None = None
     _evidence: Evidence = field(default=Recorded(), repr=False)
 
     def __repr__(self) -> str:
@@ -131,6 +134,22 @@ class Lesson:
         return self.__dict__[PROOF.place] is not None
 
     @property
+    def loss_bound(self) -> float | None:
+        """No learner that is guarded loses more, as `loss_status` says; None without a bound."""
+        return None if self.within is None else self.within.bound
+
+    @property
+    def loss_status(self) -> str | None:
+        """'enumerated': every class of policies that fits was visited; 'tested': a search found
+        nothing worse; 'exceeded': something worse is known."""
+        return None if self.within is None else self.within.status
+
+    @property
+    def reaches_its_goal(self) -> bool:
+        """Whether it does what was asked: pins the class down, or surely keeps to the loss."""
+        return self.is_complete if self.within is None else self.loss_status == "enumerated"
+
+    @property
     def is_of_family(self) -> bool:
         """Whether it teaches a family, so that demonstrations have members."""
         return self.settings.get("members") is not None
@@ -142,7 +161,10 @@ class Lesson:
 
     @property
     def lower_bound(self) -> int | Fraction | None:
-        """No complete lesson from the same candidates costs less; None where none is known."""
+        """No complete lesson from the same candidates costs less; None where none is known.
+
+        With a bound on the loss: no lesson that keeps to it.
+        """
         return self._evidence.lower_bound
 
     @property
@@ -200,7 +222,9 @@ class Lesson:
             "volumes": None if self.volumes is None else list(self.volumes),
             "settings": dict(self.settings),
             "proof": None if self.proof is None else dict(self.proof),
-        } | ({"n_close_calls": self.n_close_calls} if self.n_close_calls else {})
+            **({"n_close_calls": self.n_close_calls} if self.n_close_calls else {}),
+            **({} if self.within is None else {"within": self.within.document()}),
+        }
 
     to_dict = document
 

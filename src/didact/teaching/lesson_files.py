@@ -16,6 +16,7 @@ from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import read_text
 from didact.teaching.lesson import FAMILY_LESSON_FORMAT, LESSON_FORMAT, Lesson, Missing, Recorded
+from didact.teaching.within import read_within
 
 
 def load_lesson(path: str | os.PathLike[str]) -> Lesson:
@@ -62,6 +63,7 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         if volumes is None
         else tuple(_as_finite(volume, "volumes") for volume in volumes),
         n_close_calls=whole_number(document.get("n_close_calls", 0), "n_close_calls", 0),
+        within=read_within(document.get("within")),
         _evidence=Recorded(
             _read(document["lower_bound"]),
             _read(document["guarantee"]),

@@ -12,7 +12,7 @@ import numpy as np
 from didact.bec.families import FamilyClass, Known, equivalence_class, require_class
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
-from didact.inputs import flag, is_whole, plain, whole_number
+from didact.inputs import flag, is_whole, plain, seconds, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import write_number
 from didact.numerics.exact import whole_if_whole
@@ -39,7 +39,9 @@ from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.mix import as_kinds, kind_costs, mixed_lesson
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
+from didact.teaching.loss.goal import Goal, as_goal, once_closed, teach_within
 from didact.teaching.teachers import find_teacher, picked_by
+from didact.teaching.within import Within
 from didact.teaching.witness import judge, proof_of
 
 
@@ -67,6 +69,8 @@ def teach(
     seed: Seed = 0,
     known: Known | None = None,
     feedback: Sequence[str] | None = None,
+    loss: Any = None,
+    learner: str = "both",
     **options: Any,
 ) -> Lesson | MixedLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
@@ -91,6 +95,10 @@ def teach(
     feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions and
         'preferences' between two trajectories; the cheapest mix, proved, as a MixedLesson. `cost`
         may then be a table {kind: cost}.
+    loss: good enough: the cheapest lesson after which no learner loses more. A number of return, or
+        a text such as '1%', of V* less V of the uniformly random policy. `scot` picks greedily.
+    learner: whose loss: 'half-spaces', 'planner' (who makes demonstrations optimal under its own
+        values), or 'both'.
     options: of the teacher, as follows.
 
     Options of scot and scot-redundant: none.
@@ -116,6 +124,7 @@ def teach(
         teacher = _require_mixable(task, teacher, closed)
     prices = None if kinds is None else kind_costs(cost, kinds)
     find_teacher(teacher, options)
+    goal = None if loss is None else as_goal(loss, learner, task, teacher, budget)
     most = None if budget is None else whole_number(budget, "budget", 1)
     if horizon is not None:
         whole_number(horizon, "horizon", 1)
@@ -133,13 +142,34 @@ def teach(
         mixing = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
         told = _settings(problem, cost=cost, seed=seed, offers=given, **mixing)
         return mixed_lesson(problem, kinds, prices, {**told, "feedback": list(kinds)})
-    picks = picked_by(teacher, problem, as_generator(seed, teacher))
+    within = None
+    if goal is None:
+        picks = picked_by(teacher, problem, as_generator(seed, teacher))
+    else:
+        picks, within = _picks_within(problem, goal, teacher, as_generator(seed, "loss"))
     extra = _closing(problem, picks, offers) if closed else []
     added = candidate_costs(as_candidates(known, extra), cost)
     chosen = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
     settings = _settings(problem, cost=cost, seed=seed, offers=given, **chosen)
     settings |= _of_family(task, visits)
-    return _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
+    if goal is not None:
+        settings |= {"loss": plain(loss), "learner": learner}
+    lesson = _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
+    if within is None:
+        return lesson
+    return replace(lesson, within=once_closed(within, closed=lesson.closed))
+
+
+def _picks_within(
+    problem: Problem, goal: Goal, teacher: str, rng: np.random.Generator
+) -> tuple[Picks, Within]:
+    """What keeps to a bound on the loss, and what is promised of it."""
+    given = problem.options.get("time_limit")
+    limit = None if given is None else seconds(given, "time_limit")
+    numbers, within = teach_within(
+        problem, goal, greedy=teacher == "scot", time_limit=limit, rng=rng
+    )
+    return Picks(numbers, lower_bound=within.lower_bound), within
 
 
 def _require_mixable(task: Task | Family, teacher: str, closed: bool) -> str:
@@ -231,7 +261,7 @@ def _lesson(
     demonstrations = (*(problem.candidates[number] for number in picks.numbers), *extra)
     coverage = _coverage(problem, picks, extra)
     found = judge(problem.elements, demonstrations, coverage.covered)
-    is_greedy = settings["teacher"] == "scot" and not extra
+    is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
     return Lesson(
         task_name=known.name,
         status=_status(found.pins_down, known.n_close_calls),

@@ -13,7 +13,13 @@ from didact.inputs import counted
 from didact.mdp import Demonstration, Task
 from didact.mdp.naming import pair_words
 from didact.report.terminal.worlds import action_arrows, draw_grid, indented, letter_legend
-from didact.report.verdicts import closed_words, lesson_line, statement_words, witness_line
+from didact.report.verdicts import (
+    closed_words,
+    lesson_line,
+    statement_words,
+    within_lines,
+    witness_line,
+)
 from didact.teaching import Lesson
 
 MOST_DRAWN, MOST_STEPS, MOST_WORDS = 6, 30, 40
@@ -32,8 +38,8 @@ def draw_lesson(
         *_demonstrations(task, lesson, width),
         letter_legend(task, width) if lesson.demonstrations else [],
         [indented(line) for line in _size(lesson)],
-        _words(lesson),
-        _open(task, lesson),
+        _words(lesson) if lesson.within is None else [],
+        _open(task, lesson) if lesson.within is None else [],
     ]
     parts = [part for section in sections if section for part in (*section, "")]
     return Group(*parts[:-1])
@@ -78,6 +84,9 @@ def frames(task: Task, demonstration: Demonstration, width: int) -> Iterator[Ren
 
 
 def _size(lesson: Lesson) -> Iterator[str]:
+    if lesson.within is not None:
+        yield from within_lines(lesson, lesson.within)
+        return
     if lesson.is_complete and lesson.demonstrations:
         bound = lesson.lower_bound
         least = "" if bound is None else f"; at least {_shown_bound(bound)} are needed"

@@ -1,0 +1,108 @@
+"""Cuts: rewards that lose too much, and the candidates that rule them out.
+
+If every policy that is best for w loses more than eps, each lesson within eps has a demonstration
+that excludes w: for half-space learners one with a row r.w < 0, for learners that plan one with a
+pair that is not optimal for w. So the cheapest candidates that hit all cuts cost no more than any
+such lesson. Moving w towards w* while it still loses too much only makes its half-space cut
+smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.linear import dot, primitive
+from didact.numerics.exact import Floats, Numbers
+from didact.planning.solve import solve
+from didact.teaching.covers.problem import Problem
+from didact.teaching.loss.fan import Fan
+from didact.teaching.within import Witness
+
+TOUCHES = 1e-12
+"""A unit row with a smaller product with unit weights may exclude them."""
+
+SURELY = 1e-9
+"""Losses above the bound by less than this share of the range are not called larger."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class Cuts:
+    """The witnesses known so far, none of whose cuts contains another's.
+
+    problem: candidates and what they state. bound: eps, in units of return.
+    """
+
+    problem: Problem
+    fan: Fan
+    bound: float
+    witnesses: list[Witness] = field(default_factory=list)
+
+    @cached_property
+    def stated(self) -> Mask:
+        """(n, rows): which rows each candidate states."""
+        offsets, members = self.problem.stated
+        found = np.zeros((len(offsets) - 1, self.problem.known.rows.n_rows), dtype=np.bool_)
+        found[np.repeat(np.arange(len(found)), np.diff(offsets)), members] = True
+        return found
+
+    @cached_property
+    def shown(self) -> Mask:
+        """(n, S*A): which pairs each candidate shows."""
+        pairs = self.problem.candidates.pairs
+        mdp = self.fan.known.task.mdp
+        found = np.zeros((len(pairs), mdp.n_states * mdp.n_actions + 1), dtype=np.bool_)
+        found[np.arange(len(pairs))[:, None], pairs] = True
+        return found[:, :-1]
+
+    @property
+    def limit(self) -> float:
+        """What is above it surely loses more than the bound."""
+        return self.bound + SURELY * max(self.fan.spread, self.bound)
+
+    def rows_of(self, chosen: Sequence[int]) -> Floats:
+        """The unit rows that the chosen state, (n, k)."""
+        return self.problem.known.rows.normals[self.stated[list(chosen)].any(axis=0)]
+
+    def add(self, learner: str, weights: Floats, loss: float, optimal: Mask) -> bool:
+        """Take weights that lose too much as a witness; whether they say anything new."""
+        weights = weights / np.linalg.norm(weights)
+        if learner == "half-spaces":
+            against = self.problem.known.rows.normals @ weights < TOUCHES
+            excludes = (self.stated & against).any(axis=1)
+        else:
+            excludes = (self.shown & ~optimal.ravel()).any(axis=1)
+        cut = frozenset(np.flatnonzero(excludes).tolist())
+        if any(known.excluded_by <= cut for known in self.witnesses):
+            return False
+        self.witnesses = [known for known in self.witnesses if not cut <= known.excluded_by]
+        exact = tuple(Fraction(repr(float(x))) for x in np.round(weights, 15))
+        self.witnesses.append(Witness(exact, float(loss), learner, cut))
+        return True
+
+
+def check_witness(cuts: Cuts, witness: Witness) -> bool:
+    """Whether a witness holds in exact numbers: it loses too much, and nobody else excludes it."""
+    known, task = cuts.fan.known, cuts.fan.known.task
+    plan = solve(task.mdp, Numbers.of_results(witness.weights))
+    if not plan.is_proved:
+        return False
+    lost = cuts.fan.losses.among(plan.optimal)
+    if not lost > cuts.limit:
+        return False
+    rest = [n for n in range(len(cuts.problem.candidates)) if n not in witness.excluded_by]
+    if witness.learner == "planner":
+        return not (cuts.shown[rest].any(axis=0) & ~plan.optimal.ravel()).any()
+    rows = known.rows.exact
+    if rows is None:
+        return False
+    weights = primitive(list(witness.weights))
+    stated = np.flatnonzero(cuts.stated[rest].any(axis=0))
+    return all(dot(rows[row], weights) >= 0 for row in stated.tolist())

@@ -1,0 +1,87 @@
+"""What may be lost, as people say it, and the lesson that keeps to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass
+from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import choice, shown
+from didact.mdp import Family, Task
+from didact.numerics.exact import read_number
+from didact.teaching.covers.problem import Problem
+from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.lessons import LEARNERS, good_enough
+from didact.teaching.within import ENUMERATED, TESTED, Within
+
+TIME_LIMIT = 60.0
+"""Seconds for one lesson, where none are given."""
+
+
+class Goal(NamedTuple):
+    """A loss, of return or as a share of the spread, and the learners that must keep to it."""
+
+    amount: float
+    is_share: bool
+    learners: tuple[str, ...]
+
+
+def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str, budget: Any) -> Goal:
+    """The goal that was asked for, checked."""
+    if isinstance(task, Family):
+        raise Unsupported("a bound on the loss is for one task; teach a member, or leave loss out")
+    if teacher not in ("scot", "exact"):
+        raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
+    if budget is not None:
+        raise InvalidParameter("give either a budget or a loss; leave one of them out")
+    chosen = choice(learner, "learner", ("both", *LEARNERS))
+    learners = LEARNERS if chosen == "both" else (chosen,)
+    is_share = isinstance(loss, str) and loss.strip().endswith("%")
+    text = loss.strip().removesuffix("%").strip() if isinstance(loss, str) else loss
+    amount = float(read_number(text, "loss")) / (100.0 if is_share else 1.0)
+    if amount < 0.0:
+        raise InvalidParameter(f"loss must not be negative; it is {shown(loss)}")
+    return Goal(amount, is_share, learners)
+
+
+def teach_within(
+    problem: Problem,
+    goal: Goal,
+    *,
+    greedy: bool,
+    time_limit: float | None,
+    rng: np.random.Generator,
+) -> tuple[tuple[int, ...], Within]:
+    """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
+    assert isinstance(problem.known, EquivalenceClass)
+    fan = fan_of(problem.known)
+    found = good_enough(
+        problem,
+        fan,
+        goal.amount * (fan.spread if goal.is_share else 1.0),
+        learners=goal.learners,
+        greedy=greedy,
+        time_limit=TIME_LIMIT if time_limit is None else time_limit,
+        rng=rng,
+    )
+    within = Within(
+        found.bound,
+        fan.spread,
+        found.worst,
+        found.statuses,
+        found.lower_bound,
+        found.witnesses,
+        found.n_cells,
+    )
+    return found.numbers, within
+
+
+def once_closed(within: Within, *, closed: bool) -> Within:
+    """The promise of a lesson that is closed: whoever plans then stays among the half-spaces."""
+    statuses = dict(within.statuses)
+    if closed and statuses.get("half-spaces") == ENUMERATED and statuses.get("planner") == TESTED:
+        statuses["planner"] = ENUMERATED
+    return replace(within, statuses=statuses)

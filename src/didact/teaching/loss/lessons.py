@@ -1,0 +1,133 @@
+"""The cheapest lesson that loses at most a bound: an implicit hitting set.
+
+The cheapest candidates that hit all cuts known so far are a lower bound. Where a reward fits them
+and loses too much, its cut is added. Where the search finds none, the cells of C(D) are visited;
+when all of them lose at most the bound, the lesson is the cheapest there is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.teaching.closure import is_closed
+from didact.teaching.covers.greedy import greedy_cover
+from didact.teaching.covers.minimum import cheapest_cover
+from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.reductions import hits_of
+from didact.teaching.loss.cuts import Cuts, check_witness
+from didact.teaching.loss.fan import Fan
+from didact.teaching.loss.region import Outcome, Progress, region_of, worst_cell
+from didact.teaching.loss.search import push, violations
+from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Witness
+
+LEARNERS = ("half-spaces", "planner")
+
+
+@dataclass(frozen=True)
+class GoodEnough:
+    """Candidates that lose at most a bound, and what that rests on.
+
+    numbers: the candidates chosen. bound: eps, in units of return. worst: the most that was found
+    to be lost after them. statuses: for each learner 'enumerated' (every class of policies that
+    fits was visited), 'tested' (a search found nothing worse) or 'exceeded' (something is).
+    lower_bound: no lesson within the bound costs less. witnesses: why not. n_cells: how many
+    classes were visited.
+    """
+
+    numbers: tuple[int, ...]
+    bound: float
+    worst: float | None
+    statuses: Mapping[str, str]
+    lower_bound: int | Fraction
+    witnesses: tuple[Witness, ...]
+    n_cells: int
+
+
+def good_enough(
+    problem: Problem,
+    fan: Fan,
+    bound: float,
+    *,
+    learners: Sequence[str] = LEARNERS,
+    greedy: bool = False,
+    time_limit: float = 60.0,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> GoodEnough:
+    """The cheapest candidates after which no learner of these kinds loses more than the bound."""
+    deadline = time.monotonic() + time_limit
+    cuts = Cuts(problem, fan, bound)
+    while True:
+        chosen = _hitting(cuts, greedy=greedy)
+        region = region_of(fan, cuts.rows_of(chosen))
+        found = sum(violations(cuts, region, chosen, learner, rng) for learner in learners)
+        statuses, outcome = dict.fromkeys(learners, EXCEEDED if found else TESTED), None
+        if not found and "half-spaces" in learners:
+            outcome = worst_cell(region, cuts.limit, deadline=deadline, progress=progress)
+            if outcome.worst is not None and outcome.worst.loss > cuts.limit:
+                statuses["half-spaces"] = EXCEEDED
+                found = push(cuts, "half-spaces", outcome.worst.weights, chosen)
+            elif outcome.is_proved:
+                statuses["half-spaces"] = ENUMERATED
+                if "planner" in learners and _is_closed(problem, fan, chosen):
+                    statuses["planner"] = ENUMERATED
+        if not found or time.monotonic() > deadline:
+            return _result(cuts, chosen, statuses, outcome)
+
+
+def _is_closed(problem: Problem, fan: Fan, chosen: Sequence[int]) -> bool:
+    """Closed lessons have H(D) inside C(D)."""
+    shown = [problem.candidates[number] for number in chosen]
+    return is_closed(fan.known.task.mdp, fan.known.plan, shown)
+
+
+def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:
+    """The cheapest candidates that hit all cuts, or the greedy ones."""
+    problem, elements = cuts.problem, [sorted(w.excluded_by) for w in cuts.witnesses]
+    if not elements:
+        return ()
+    if [] in elements:
+        open_ended = cuts.witnesses[elements.index([])]
+        raise InvalidParameter(
+            f"no demonstrations from these starts keep the loss at {cuts.bound:.4g}; a reward that "
+            f"fits all of them loses {open_ended.loss:.4g}. Give more starts, or a larger loss"
+        )
+    if greedy:
+        masks = hits_of([frozenset(cut) for cut in elements])
+        return tuple(sorted(greedy_cover(masks, problem.costs, len(elements)).picks))
+    return _cheapest(problem, elements)[0]
+
+
+def _cheapest(
+    problem: Problem, elements: Sequence[Sequence[int]]
+) -> tuple[tuple[int, ...], int | Fraction]:
+    """The cheapest candidates with one of each element, and what they cost at least."""
+
+    def find_gap(chosen: tuple[int, ...]) -> Sequence[int] | None:
+        taken = set(chosen)
+        return next((cut for cut in elements if not taken & set(cut)), None)
+
+    offsets = problem.stated[0]
+    stated = [range(size) for size in np.diff(offsets).tolist()]
+    found = cheapest_cover(len(stated), stated, problem.costs, find_gap, elements=elements)
+    return found.chosen, found.lower_bound
+
+
+def _result(
+    cuts: Cuts, chosen: tuple[int, ...], statuses: Mapping[str, str], outcome: Outcome | None
+) -> GoodEnough:
+    """What is known, with a lower bound from the witnesses that hold in exact numbers."""
+    held = tuple(witness for witness in cuts.witnesses if check_witness(cuts, witness))
+    elements = [sorted(witness.excluded_by) for witness in held]
+    lower = _cheapest(cuts.problem, elements)[1] if elements else 0
+    worst = None
+    if outcome is not None:
+        worst = 0.0 if outcome.worst is None else outcome.worst.loss
+    n_cells = 0 if outcome is None else outcome.n_cells
+    return GoodEnough(chosen, cuts.bound, worst, statuses, lower, held, n_cells)

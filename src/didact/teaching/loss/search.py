@@ -1,0 +1,133 @@
+"""Looking for rewards that fit a lesson and lose too much: quick, and never a proof.
+
+Half-space learners: random points on the boundary of C(D), its corners, corners moved a little at
+several scales, and the surroundings of the worst points found. Learners that plan: a walk inside
+H(D) from the truth, and whatever the other search met that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from didact.numerics.exact import Floats
+from didact.planning.many_losses import Lost
+from didact.teaching.loss.cuts import Cuts
+from didact.teaching.loss.region import Region
+
+DRAWS = 400
+"""Random directions for each round of a search."""
+SCALES = (1e-6, 1e-4, 1e-2, 0.1, 1.0)
+TAKEN = 12
+"""So many of the worst points found become cuts at once."""
+PUSHES = np.concatenate([[0.0], np.geomspace(1e-7, 30.0, 31)])
+"""How far witnesses are moved towards the truth."""
+
+
+def violations(
+    cuts: Cuts, region: Region, chosen: Sequence[int], learner: str, rng: np.random.Generator
+) -> int:
+    """Add the cuts of rewards that fit the chosen and lose too much; how many were new."""
+    found = 0
+    rounds = _boundary_rounds if learner == "half-spaces" else _planner_rounds
+    for weights, lost in rounds(cuts, region, chosen, rng):
+        bad = np.flatnonzero(lost.losses > cuts.limit)
+        bad = bad[np.argsort(-lost.losses[bad], kind="stable")]
+        distinct = {lost.policies[i].tobytes(): i for i in bad[::-1].tolist()}
+        for i in sorted(distinct.values(), key=lambda i: -lost.losses[i])[:TAKEN]:
+            found += push(cuts, learner, weights[i], chosen)
+        if found:
+            return found
+    return found
+
+
+def push(cuts: Cuts, learner: str, weights: Floats, chosen: Sequence[int]) -> bool:
+    """Add the cut of weights moved towards the truth as far as they still lose too much.
+
+    For learners that plan the smallest cut of all that the chosen do not hit.
+    """
+    truth = cuts.fan.truth
+    moved = weights / np.linalg.norm(weights) + PUSHES[:, None] * truth
+    lost = cuts.fan.losses.of(moved)
+    fits = lost.losses > cuts.limit
+    if learner == "planner":
+        pairs = cuts.shown[list(chosen)].any(axis=0)
+        wrong = ~lost.optimal.reshape(len(moved), -1)
+        fits &= ~(wrong & pairs).any(axis=1)
+        sizes = (cuts.shown[None] & wrong[:, None]).any(axis=2).sum(axis=1)
+        best = int(np.argmin(np.where(fits, sizes, len(cuts.shown) + 1)))
+        return bool(fits[best]) and cuts.add(
+            learner, moved[best], float(lost.losses[best]), lost.optimal[best]
+        )
+    last = int(np.flatnonzero(fits).max(initial=-1))
+    if last < 0:
+        return False
+    finer = moved[last] + np.linspace(0.0, 1.0, 17)[:-1, None] * (
+        moved[min(last + 1, len(moved) - 1)] - moved[last]
+    )
+    lost = cuts.fan.losses.of(finer)
+    last = int(np.flatnonzero(lost.losses > cuts.limit).max(initial=0))
+    return cuts.add(learner, finer[last], float(lost.losses[last]), lost.optimal[last])
+
+
+def _boundary_rounds(
+    cuts: Cuts, region: Region, chosen: Sequence[int], rng: np.random.Generator
+) -> Iterator[tuple[Floats, Lost]]:
+    """Points on the boundary of C(D): drawn, at and around corners, and around the worst."""
+    fan, m = cuts.fan, len(region.inside)
+    if not region.lower:
+        weights = -fan.truth[None]
+        yield weights, fan.losses.of(weights)
+        return
+    worst = np.zeros((0, m))
+    for points in (rng.standard_normal((DRAWS, m)), *_near_corners(region, rng)):
+        points = region.onto_boundary(points)
+        if len(points):
+            weights = points @ region.basis
+            lost = fan.losses.of(weights)
+            yield weights, lost
+            worst = points[np.argsort(-lost.losses)[:8]]
+    for scale in (0.3, 0.03, 0.003):
+        near = np.repeat(worst, 25, axis=0)
+        near = region.onto_boundary(near + scale * rng.standard_normal(near.shape))
+        if len(near):
+            lost = fan.losses.of(near @ region.basis)
+            yield near @ region.basis, lost
+            worst = near[np.argsort(-lost.losses)[:8]]
+
+
+def _near_corners(region: Region, rng: np.random.Generator) -> Iterator[Floats]:
+    """Corners of C(D), where m - 1 facets meet, and points around them at several scales."""
+    n, m = region.facets.shape
+    if n < m or m < 2:
+        return
+    corners = []
+    for _ in range(60):
+        meet = region.facets[rng.choice(n, m - 1, replace=False)]
+        ray = np.linalg.svd(meet)[2][-1]
+        corners += [s * ray for s in (1.0, -1.0) if (region.facets @ (s * ray)).min() > -1e-9]
+    if corners:
+        found = np.array(corners)
+        for scale in SCALES:
+            yield found + scale * rng.standard_normal(found.shape)
+
+
+def _planner_rounds(
+    cuts: Cuts, region: Region, chosen: Sequence[int], rng: np.random.Generator
+) -> Iterator[tuple[Floats, Lost]]:
+    """Points of H(D): draws that fit, and a cloud that spreads inside it from the truth on."""
+    fan, d = cuts.fan, cuts.fan.dimension
+    pairs = cuts.shown[list(chosen)].any(axis=0)
+    cloud = np.repeat(fan.truth[None], 40, axis=0)
+    for scale in (3.0, 1.0, 0.3, 1.0, 0.1, 0.3, 1.0, 0.3, 0.1, 0.03):
+        drawn = np.repeat(cloud, 8, axis=0)
+        drawn = drawn + scale * rng.standard_normal((len(drawn), d)) @ fan.basis / np.sqrt(d)
+        drawn /= np.linalg.norm(drawn, axis=1)[:, None]
+        lost = fan.losses.of(drawn)
+        fits = np.asarray(~(~lost.optimal.reshape(len(drawn), -1) & pairs).any(axis=1))
+        if fits.any():
+            kept = lost.where(fits)
+            yield drawn[fits], kept
+            order = np.argsort(-kept.losses)
+            cloud = drawn[fits][np.concatenate([order[:20], rng.permutation(order)[:20]])]

@@ -1,0 +1,125 @@
+"""Good-enough lessons against all subsets of candidates, each judged by all policies."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import didact
+from didact.bec.parts import shown_pairs
+from didact.errors import InvalidInput, Unsupported
+from didact.planning import evaluate, solve
+from didact.planning.many_losses import Losses
+from tests.all_policies import counts_and_losses, largest_loss
+
+
+def fewest(task, known, bound):
+    """The size of the smallest set of optimal pairs whose half-spaces keep to the bound."""
+    counts, losses = counts_and_losses(task)
+    pairs = [tuple(pair) for pair in np.argwhere(known.plan.optimal).tolist()]
+    for size in range(len(pairs) + 1):
+        for chosen in combinations(pairs, size):
+            shown = shown_pairs(known.parts, [didact.Demonstration([pair]) for pair in chosen])
+            rows = known.rows.normals[known.rows.stated_by(shown)]
+            if largest_loss(counts, losses, rows) <= bound + 1e-9:
+                return size
+    return None
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("share", ["1%", "10%"])
+def test_no_smaller_set_of_pairs_keeps_to_the_bound(seed, share):
+    task = didact.make("garnet", n_states=4, n_actions=3, n_features=3, branching=2, seed=seed)
+    settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner": "half-spaces"}
+    lesson = didact.teach(task, starts="all", **settings)
+    assert lesson.loss_status == "enumerated"
+    assert lesson.within.worst <= lesson.loss_bound + 1e-9
+    assert lesson.lower_bound == len(lesson.demonstrations)
+    assert len(lesson.demonstrations) == fewest(task, lesson.known, lesson.loss_bound)
+
+
+def test_witnesses_hold_in_fractions():
+    task = didact.make("random-grid", size=4, n_features=4, seed=3)
+    lesson = didact.teach(task, teacher="exact", horizon=1, loss="1%")
+    rows, losses = lesson.known.rows, Losses(task, lesson.known.plan)
+    pairs = [tuple(pair) for pair in np.argwhere(lesson.known.plan.optimal).tolist()]
+    assert lesson.within.witnesses
+    for witness in lesson.within.witnesses:
+        plan = solve(task.mdp, list(witness.weights), arithmetic="exact")
+        assert losses.among(plan.optimal) > lesson.loss_bound
+        for number, pair in enumerate(pairs):
+            shown = shown_pairs(lesson.known.parts, [didact.Demonstration([pair])])
+            stated = [rows.exact[row] for row in rows.stated_by(shown)]
+            fits = all(
+                sum(r * w for r, w in zip(row, witness.weights, strict=True)) >= 0 for row in stated
+            )
+            if witness.learner == "planner":
+                fits = bool(plan.optimal[pair])
+            assert fits or number in witness.excluded_by
+
+
+def test_larger_bounds_need_no_more_and_a_bound_of_zero_at_most_the_exact_lesson():
+    task = didact.make("random-grid", size=5, n_features=4, seed=2)
+    settings = {"teacher": "exact", "horizon": 1}
+    sizes = [
+        len(didact.teach(task, loss=loss, **settings).demonstrations)
+        for loss in ("0%", "0.1%", "1%", "10%", "100%")
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] <= len(didact.teach(task, **settings).demonstrations)
+
+
+def test_greedy_lessons_keep_to_the_bound_too():
+    task = didact.make("random-grid", size=5, n_features=4, seed=1)
+    lesson = didact.teach(task, horizon=1, loss="1%", learner="half-spaces")
+    assert lesson.loss_status == "enumerated"
+    assert lesson.lower_bound <= len(lesson.demonstrations)
+
+
+def test_a_closed_lesson_binds_learners_that_plan():
+    task = didact.make("random-grid", size=4, n_features=3, seed=1)
+    lesson = didact.teach(task, loss="1%", closed=True)
+    assert lesson.closed
+    assert lesson.within.statuses == {"half-spaces": "enumerated", "planner": "enumerated"}
+
+
+def test_absolute_bounds_and_shares_say_the_same():
+    task = didact.make("random-grid", size=4, n_features=3, seed=2)
+    known = didact.equivalence_class(task)
+    uniform = np.full((16, 4), 0.25)
+    spread = evaluate(task, uniform, plan=known.plan).policy_loss
+    lesson = didact.teach(task, known=known, horizon=1, loss="5%")
+    assert lesson.within.spread == pytest.approx(spread)
+    assert lesson.loss_bound == pytest.approx(0.05 * spread)
+    same = didact.teach(task, known=known, horizon=1, loss=0.05 * spread)
+    assert same.demonstrations == lesson.demonstrations
+
+
+def test_a_lesson_within_a_bound_is_read_back(tmp_path):
+    task = didact.make("random-grid", size=4, n_features=3, seed=2)
+    lesson = didact.teach(task, horizon=1, loss="5%")
+    lesson.save(tmp_path / "lesson.json")
+    assert didact.load_lesson(tmp_path / "lesson.json").within == lesson.within
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"loss": "-1%"}, "negative"),
+        ({"loss": "much"}, "loss must be"),
+        ({"loss": "1%", "learner": "nobody"}, "learner"),
+        ({"loss": "1%", "budget": 2}, "budget"),
+        ({"loss": "1%", "teacher": "uvm"}, "teacher"),
+        ({"loss": "1%", "starts": [0], "horizon": 1}, "starts"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(given, words):
+    task = didact.make("random-grid", size=3, n_features=3, seed=1)
+    with pytest.raises(InvalidInput, match=words):
+        didact.teach(task, **given)
+
+
+def test_families_are_refused():
+    tasks = [didact.make("random-grid", size=3, n_features=3, seed=seed) for seed in (1, 1)]
+    with pytest.raises(Unsupported, match="one task"):
+        didact.teach(didact.Family(tasks), loss="1%")
