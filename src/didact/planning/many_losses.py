@@ -190,7 +190,9 @@ def after(model: Any, row: int, values: Any) -> float:
 
 
 @kernel
-def keep_best(model: Any, rewards: Any, values: Any, tie: float, clear: float, kept: Any) -> int:
+def keep_best(
+    model: Graph | Model, rewards: Any, values: Any, tie: float, clear: float, kept: Any
+) -> int:
     """kept[row] = 1 where a row is within the tie of the best of its state; how many are close."""
     n_actions = model.n_actions
     close = 0
@@ -232,7 +234,12 @@ def first_alike(level: Level, tie: float, policy: Any) -> None:
 
 @kernel
 def lose_each(
-    model: Any, batch: Batch, most: int, plan: Any, levels: tuple[Level, Level], found: Found
+    model: Graph | Model,
+    batch: Batch,
+    most: int,
+    plan: GraphPlan | SweepPlan,
+    levels: tuple[Level, Level],
+    found: Found,
 ) -> int:
     """The loss and policy of each reward; -1, or the number of one that did not settle."""
     truth, probe = levels
