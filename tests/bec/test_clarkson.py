@@ -8,15 +8,9 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from didact.bec.clarkson import (
-    IS_EQUALITY,
-    IS_REDUNDANT,
-    IS_ZERO,
-    Rows,
-    find_facets,
-    first_met,
-)
+from didact.bec.clarkson import find_facets
 from didact.bec.directions import TOLERANCE, label_directions
+from didact.bec.facet_scan import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, Rows, first_met
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics import compiled as kernels
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 from scipy.stats import binom, ks_2samp, kstest
 
+from didact.bec import inside as sampling
 from didact.bec import volume
-from didact.bec.volume import binomial_interval, cone_volume, count_inside, sample_inside
+from didact.bec.inside import sample_inside
+from didact.bec.volume import binomial_interval, cone_volume, count_inside
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.random import stream
 
@@ -299,7 +301,7 @@ def test_angles_in_a_wedge_are_uniform(degrees):
 
 @pytest.mark.parametrize("method", ["rejection", "hit and run"])
 def test_both_methods_agree_with_the_angle_of_a_wide_wedge(monkeypatch, method):
-    monkeypatch.setattr(volume, "SMALLEST_REJECTION_SHARE", 0.0 if method == "rejection" else 2.0)
+    monkeypatch.setattr(sampling, "SMALLEST_REJECTION_SHARE", 0.0 if method == "rejection" else 2.0)
     rows = wedge(150)
     points = sample_inside(rows, n_samples=2000, rng=stream(3), inside=(1.0, 0.01))
     assert kstest(fraction_of_angle(points, 150), "uniform").pvalue > 1e-3
@@ -332,7 +334,7 @@ THIN = {
 def test_mean_direction_in_space(monkeypatch, name, forced):
     """`forced` walks also where rejection would do."""
     if forced:
-        monkeypatch.setattr(volume, "SMALLEST_REJECTION_SHARE", 2.0)
+        monkeypatch.setattr(sampling, "SMALLEST_REJECTION_SHARE", 2.0)
     rows = THIN[name]
     inside = np.linalg.solve(rows, np.ones(3))
     points = sample_inside(rows, n_samples=4000, rng=stream(4, name), inside=inside)
@@ -428,7 +430,7 @@ def test_draws_are_reproducible_and_as_many_as_asked():
 )
 def test_truncated_normals_have_their_distribution(low, high):
     uniform = (np.arange(20_000) + 0.5) / 20_000
-    draws = volume._truncated_normal(np.full(20_000, low), np.full(20_000, high), uniform)
+    draws = sampling._truncated_normal(np.full(20_000, low), np.full(20_000, high), uniform)
     assert (draws >= low).all()
     assert (draws <= high).all()
     ends = (max(low, -45.0), min(high, 45.0))

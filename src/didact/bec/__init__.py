@@ -4,9 +4,10 @@ from didact.bec.classes import EquivalenceClass, demonstration_class
 from didact.bec.cone import Cone
 from didact.bec.describe import describe
 from didact.bec.families import FamilyClass, equivalence_class
+from didact.bec.inside import sample_inside
 from didact.bec.proofs import Proof, prove
 from didact.bec.similarity import angular_similarity
-from didact.bec.volume import cone_volume, sample_inside
+from didact.bec.volume import cone_volume
 
 __all__ = [
     "Cone",

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from didact.bec.clarkson import IS_EQUALITY, find_facets
+from didact.bec.clarkson import find_facets
 from didact.bec.directions import TOLERANCE
+from didact.bec.facet_scan import IS_EQUALITY
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Row, matrix, primitive, products
 from didact.bec.nnls import nearest_in_cone
