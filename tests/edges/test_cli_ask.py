@@ -86,7 +86,7 @@ def test_options_reach_strategy_learner_and_loop(didact):
     [
         (("--strategy", "best"), "no strategy is called 'best'"),
         (("--learner", "bird"), "no learner is called 'bird'"),
-        (("--queries", "0"), "--queries"),
+        (("--queries", "0"), "--n-queries"),
         (("--states", "1,x"), "--states must read 0,3,7; it is '1,x'"),
         (("--states", "99"), "states must be from 0 to 15"),
         (("--sure", "2"), "sure must be above 0 and at most 1; it is 2.0"),

@@ -307,7 +307,7 @@ def test_a_person_sees_progress_and_a_file_does_not(tmp_path, shown):
 
 def test_help_names_the_options(didact):
     answer = didact("learn", "--help")
-    for option in ("--learner", "--confidence", "--steps", "--out", "--json"):
+    for option in ("--learner", "--confidence", "--n-steps", "--out", "--json"):
         assert option in answer.out
 
 
