@@ -4,7 +4,7 @@ BIN := .venv/bin
 RUNS := .venv/.runs
 READY := .venv/.ready
 
-.PHONY: install setup oracle demo test test-all test-lowest mutation lint types docs check bench \
+.PHONY: install setup oracle axe demo test test-all test-lowest mutation lint types docs check bench \
 	reproduction lock clean
 .DEFAULT_GOAL := demo
 
@@ -29,13 +29,23 @@ $(READY): $(RUNS) requirements-dev.lock
 oracle: setup
 	@$(BIN)/python -c "import cdd.gmp" 2>/dev/null || $(BIN)/python -m pip install --quiet pycddlib==3.0.2
 
+# The rules for pages that all can use (axe-core, for tests only), pinned in tests/package.json.
+AXE := tests/node_modules/axe-core/axe.min.js
+axe: $(AXE)
+
+$(AXE): tests/package.json
+	@if command -v npm >/dev/null; then \
+	    npm install --prefix tests --silent --no-package-lock --ignore-scripts --no-audit --no-fund \
+	        && touch $(AXE) || echo "axe-core cannot be had here: its rules are skipped"; \
+	else echo "there is no npm: the rules of axe are skipped"; fi
+
 demo: install
 	@$(BIN)/python examples/demo.py demo
 
-test: setup
+test: setup axe
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-all: setup
+test-all: setup axe
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
 
 # The quick tests with the lowest versions that pyproject.toml allows, apart from .venv (needs uv),
@@ -81,4 +91,4 @@ lock:
 	$(COMPILE) --upgrade --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
-	rm -rf .venv $(LOWEST) docs/_build
+	rm -rf .venv $(LOWEST) docs/_build tests/node_modules
