@@ -37,9 +37,9 @@ REST = "the other modules"
 
 FLOORS = {
     "mdp": ({REST}, {"exchange"}),
-    "worlds": ({REST}, {"gym"}, {"registry"}, {"opening"}, {"members"}),
-    "teaching": ({REST}, {"covers"}, {"closure", "witness"}, {"evidence", "gaps"}, {"methods"},
-                 {"feedback"}, {"loss", "teachers"}, {"bounds", "check", "teach"},
+    "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}, {"members"}),
+    "teaching": ({REST}, {"covers"}, {"clips"}, {"closure", "witness"}, {"evidence", "gaps"},
+                 {"methods"}, {"feedback"}, {"loss", "teachers"}, {"bounds", "check", "teach"},
                  {"contradictions", "way_out"}, {"rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
     "studies": ({REST}, {"own", "paper"}, {"registry"}),

@@ -42,8 +42,10 @@ _ROOM_OF = {
     "solve": "didact.planning",
     "successor_features": "didact.planning",
     "EquivalenceClass": "didact.bec",
+    "Observed": "didact.bec",
     "describe": "didact.bec",
     "equivalence_class": "didact.bec",
+    "observe": "didact.bec",
     "prove": "didact.bec",
     "Difficulty": "didact.teaching",
     "Lesson": "didact.teaching",
@@ -51,6 +53,7 @@ _ROOM_OF = {
     "Selection": "didact.teaching",
     "Transfer": "didact.teaching",
     "Verdict": "didact.teaching",
+    "certify": "didact.teaching",
     "check": "didact.teaching",
     "load_lesson": "didact.teaching",
     "rank": "didact.teaching",
@@ -85,8 +88,10 @@ if TYPE_CHECKING:
     from didact.auditing import exam as exam
     from didact.auditing import load_exam as load_exam
     from didact.bec import EquivalenceClass as EquivalenceClass
+    from didact.bec import Observed as Observed
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class
+    from didact.bec import observe as observe
     from didact.bec import prove as prove
     from didact.errors import DidactError as DidactError
     from didact.errors import InvalidInput as InvalidInput
@@ -125,6 +130,7 @@ if TYPE_CHECKING:
     from didact.teaching import Selection as Selection
     from didact.teaching import Transfer as Transfer
     from didact.teaching import Verdict as Verdict
+    from didact.teaching import certify as certify
     from didact.teaching import check as check
     from didact.teaching import load_lesson as load_lesson
     from didact.teaching import rank as rank

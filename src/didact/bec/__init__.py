@@ -5,6 +5,8 @@ from didact.bec.cone import Cone
 from didact.bec.describe import describe
 from didact.bec.families import FamilyClass, equivalence_class
 from didact.bec.inside import sample_inside
+from didact.bec.observe import observe
+from didact.bec.observed import Observed
 from didact.bec.proofs import Proof, prove
 from didact.bec.similarity import angular_similarity
 from didact.bec.volume import cone_volume
@@ -13,12 +15,14 @@ __all__ = [
     "Cone",
     "EquivalenceClass",
     "FamilyClass",
+    "Observed",
     "Proof",
     "angular_similarity",
     "cone_volume",
     "demonstration_class",
     "describe",
     "equivalence_class",
+    "observe",
     "prove",
     "sample_inside",
 ]

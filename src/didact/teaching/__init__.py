@@ -1,6 +1,8 @@
 """Lessons: SCOT, the exact minimum, UVM and the random baseline; and the check of any lesson."""
 
 from didact.teaching.check import Verdict, check
+from didact.teaching.clips.certify import certify
+from didact.teaching.clips.lesson import Certificate, ClipLesson
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.lesson import Lesson
@@ -12,6 +14,8 @@ from didact.teaching.teachers import register_teacher, teachers
 from didact.teaching.transfer import Transfer, transfer
 
 __all__ = [
+    "Certificate",
+    "ClipLesson",
     "Difficulty",
     "Lesson",
     "MixedLesson",
@@ -20,6 +24,7 @@ __all__ = [
     "Selection",
     "Transfer",
     "Verdict",
+    "certify",
     "check",
     "load_lesson",
     "rank",

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from didact.bec.families import FamilyClass, Known, equivalence_class, require_class
+from didact.bec.observed import Observed
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.inputs import flag, is_whole, plain, seconds, whole_number
@@ -18,6 +19,7 @@ from didact.mdp.files import write_number
 from didact.numerics.exact import whole_if_whole
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
+from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.teaching.closure import close, is_closed
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.costs import Cost, candidate_costs, member_costs, members_of
@@ -53,8 +55,12 @@ def teach(task: Task | Family, *, feedback: None = None, **settings: Any) -> Les
 def teach(task: Task | Family, *, feedback: Sequence[str], **settings: Any) -> MixedLesson: ...
 
 
+@overload
+def teach(task: Observed, *, demonstrations: str = "clips") -> ClipLesson: ...
+
+
 def teach(
-    task: Task | Family,
+    task: Task | Family | Observed,
     *,
     teacher: str = "scot",
     horizon: int | None = None,
@@ -72,10 +78,11 @@ def teach(
     loss: Any = None,
     learner: str = "both",
     **options: Any,
-) -> Lesson | MixedLesson:
+) -> Lesson | MixedLesson | ClipLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
 
-    task: what is to be taught: a task, or a family, whose demonstrations each know their member.
+    task: what is to be taught: a task; a family, whose demonstrations each know their member; or
+        a policy seen in a simulator, from `observe`, which takes `demonstrations` alone.
     teacher: who picks: 'scot', 'exact', 'scot-redundant', 'uvm', 'random', or one of your own.
     horizon: steps of a demonstration; by default to the end of the episode where the task has
         terminal states, else 1 / (1 - discount).
@@ -116,7 +123,13 @@ def teach(
     Options of random, demonstrations by chance:
 
     n: how many are drawn, with replacement; 20 by default.
+
+    Options of a policy in a simulator, instead of all the above:
+
+    demonstrations: 'clips', runs of steps without a mistake, or 'rollouts', whole ones.
     """
+    if isinstance(task, Observed):
+        return teach_observed(task, **options)
     flag(closed, "closed")
     require_class(task, known)
     kinds = None if feedback is None else as_kinds(feedback)

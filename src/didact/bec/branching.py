@@ -1,0 +1,114 @@
+"""What the policy's action is worth beside every other one, by branching a simulator.
+
+From a situation one copy takes the policy's action and one copy each alternative; after that first
+step all follow the policy. Copies step together, so the policy is asked once a step for all of
+them. A row is counts of the policy's action minus counts of the alternative. It is settled when
+both ended, when both stand in the very same state (what follows cancels), or at the horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.worlds.simulators.agents import Features, Policy
+from didact.worlds.simulators.batches import Batch, Simulator
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+MOST_COPIES = 100_000
+"""Of an array simulator, at once."""
+MOST_OBJECTS = 256
+"""Environment objects at once."""
+
+
+def branched_rows(
+    simulator: Simulator,
+    policy: Policy,
+    features: Features,
+    situations: Sequence[Any],
+    firsts: Any,
+    *,
+    discount: float,
+    horizon: int,
+) -> Floats:
+    """Rows (n, B - 1, k): the policy's action, firsts[:, 0], minus each of the others."""
+    n, n_branches = len(situations), len(firsts[0])
+    most = MOST_OBJECTS if _is_pool(simulator) else MOST_COPIES
+    step = max(1, most // n_branches)
+    parts = []
+    for low in range(0, n, step):
+        some = [s for s in situations[low : low + step] for _ in range(n_branches)]
+        actions = np.asarray(firsts[low : low + step])
+        branch = _Branches(simulator.resume(some), n_branches, discount)
+        parts.append(branch.run(actions.reshape(-1, *actions.shape[2:]), policy, features, horizon))
+    return np.concatenate(parts)
+
+
+def _is_pool(simulator: Simulator) -> bool:
+    return hasattr(simulator, "give_back")
+
+
+class _Branches:
+    """Copies of a chunk of situations: copy i * B + b took branch b of situation i.
+
+    alive: the copies that still step, ascending; leaders (b = 0) stay while a follower needs them.
+    """
+
+    def __init__(self, batch: Batch, n_branches: int, discount: float):
+        self._batch, self._n_branches, self._discount = batch, n_branches, discount
+        self.alive: Indices = np.arange(len(batch.observations))
+
+    def run(self, actions: Any, policy: Policy, features: Features, horizon: int) -> Floats:
+        """Step until all rows are settled, and give them: (n, B - 1, k)."""
+        counts: Floats | None = None
+        settled = np.zeros(len(self.alive), dtype=np.bool_)
+        rows: Floats | None = None
+        weight = 1.0
+        for _ in range(horizon):
+            before = self._batch.observations
+            stepped = self._batch.step(actions)
+            phi = features(before, actions, stepped.observations, stepped.ended)
+            if counts is None or rows is None:
+                counts = np.zeros((len(settled), phi.shape[1]))
+                rows = np.zeros_like(counts)
+            counts[self.alive] += weight * phi
+            weight *= self._discount
+            self._settle(counts, rows, settled, stepped.ended)
+            if not len(self.alive):
+                break
+            actions = policy(self._batch.observations)
+        assert counts is not None
+        assert rows is not None
+        leaders = np.arange(len(settled)) // self._n_branches * self._n_branches
+        rows[~settled] = counts[leaders[~settled]] - counts[~settled]
+        self._batch.keep(np.zeros(len(self.alive), dtype=np.bool_))
+        return rows.reshape(-1, self._n_branches, rows.shape[1])[:, 1:]
+
+    def _settle(self, counts: Floats, rows: Floats, settled: Any, ended: Any) -> None:
+        """Settle rows whose two copies met, and drop copies that nothing waits for."""
+        size = self._n_branches
+        place = np.full(len(settled), -1)
+        place[self.alive] = np.arange(len(self.alive))
+        followers = self.alive[(self.alive % size != 0) & ~ended]
+        leads = followers // size * size
+        both = place[leads] >= 0
+        both[both] &= ~ended[place[leads[both]]]
+        met = np.zeros(len(followers), dtype=np.bool_)
+        met[both] = self._batch.same_state(place[followers[both]], place[leads[both]])
+        merged = followers[met]
+        rows[merged] = counts[leads[met]] - counts[merged]
+        settled[merged] = True
+        stays = ~ended & ~settled[self.alive]
+        needed = np.zeros(len(settled) // size, dtype=np.bool_)
+        needed[self.alive[stays & (self.alive % size != 0)] // size] = True
+        # a leader goes on while a follower does, or while one that ended is measured against it
+        waits = ~settled.reshape(-1, size)[:, 1:].all(axis=1)
+        is_leader = self.alive % size == 0
+        stays &= ~is_leader | needed[self.alive // size] | waits[self.alive // size]
+        self._batch.keep(stays)
+        self.alive = self.alive[stays]

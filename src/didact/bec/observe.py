@@ -1,0 +1,266 @@
+"""Watch a policy in a simulator: roll it out, branch every situation, say what is known of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.observed import Alternatives, Observed, Setting
+from didact.errors import InvalidModel, InvalidParameter
+from didact.inputs import as_float, as_text, entries, is_number, shown, whole_number
+from didact.random import Seed, as_generator
+from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
+from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.opening import open_simulator
+from didact.worlds.simulators.weights import as_weights
+
+Floats = NDArray[np.float64]
+
+PILOTS = 40
+"""Situations of the first look, from which scale, tolerance and horizon are fixed."""
+SMALL = 0.05
+"""Default tolerance, as a share of what an action typically makes a difference."""
+MOST_RESIDUAL = 1e-3
+"""A reward is linear in the features when they miss it by no more than this share of its size."""
+JITTER = 1e-9
+"""Relative size of the nudges that tell how much rows can be trusted."""
+RANDOM_ACTIONS = 4
+"""Of a continuous space, tried beside the steps around the policy's own."""
+WIDTH = 0.1
+"""Default step around a continuous action, as a share of its range."""
+
+
+def observe(
+    env: Any,
+    policy: Any,
+    *,
+    features: Any,
+    weights: Any = None,
+    discount: float = 0.99,
+    feature_names: Sequence[str] | None = None,
+    actions: Any = None,
+    n_rollouts: int = 100,
+    length: int = 40,
+    tolerance: float | None = None,
+    horizon: int | None = None,
+    restore: str = "auto",
+    seed: Seed = 0,
+) -> Observed:
+    """What a policy does in a simulator, beside everything else it could do.
+
+    env: an environment of Gymnasium, its id, a function that makes one, or an object that steps
+        arrays of states.
+    policy: an object with `predict`, as Stable-Baselines3 has it, or a function of observations.
+    features: a function (observation, action, next_observation, terminated) -> k numbers, of one
+        step or of many.
+    weights: of the features in the reward; by default they are fitted to the environment's rewards.
+    discount: below 1.
+    feature_names: one for each feature.
+    actions: for continuous actions, how far around the policy's own to try others; by default a
+        tenth of their range.
+    n_rollouts: episodes of the policy, from which demonstrations are cut.
+    length: their most steps.
+    tolerance: return below which a difference counts as none; by default a twentieth of what an
+        action typically makes a difference.
+    horizon: steps of a branch; by default until what follows counts less than a quarter of the
+        tolerance.
+    restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
+        'mujoco', 'copy' or 'replay'.
+    seed: None, a whole number, or a generator.
+    """
+    if not is_number(discount) or not 0 < discount < 1:
+        raise InvalidParameter(f"discount must be between 0 and 1; it is {shown(discount)}")
+    whole_number(n_rollouts, "n_rollouts", 1)
+    whole_number(length, "length", 1)
+    rng = as_generator(seed, "observe")
+    simulator = open_simulator(env, restore=restore)
+    seeds = rng.integers(2**31, size=n_rollouts).tolist()
+    first = simulator.begin(seeds[:2])
+    act = batch_policy(policy, simulator.action_space, first.observations)
+    before = first.observations
+    chosen = act(before)
+    stepped = first.step(chosen)
+    phi = batch_features(
+        features, feature_names, (before, chosen, stepped.observations, stepped.ended)
+    )
+    first.keep(np.zeros(2 if n_rollouts > 1 else 1, dtype=np.bool_))
+    walked = _rollouts(simulator, act, phi, seeds, length)
+    own_weights, residual = _weights(weights, walked)
+    setting = Setting(
+        simulator,
+        act,
+        phi,
+        own_weights,
+        _names(feature_names, len(own_weights)),
+        float(discount),
+        math.ceil(3 / (1 - discount)) if horizon is None else whole_number(horizon, "horizon", 1),
+        tolerance=1.0,
+        scale=np.ones(len(own_weights)),
+        alternatives=_alternatives(simulator.action_space, actions, seed),
+    )
+    setting, tail = _calibrated(setting, walked, tolerance, horizon, rng)
+    rows, others = setting.rows_of(walked.situations, walked.observations)
+    seen = Observed(
+        setting,
+        tuple(walked.situations),
+        walked.observations,
+        walked.actions,
+        others,
+        rows,
+        walked.rollout,
+        walked.step,
+        residual,
+        tail,
+        _jitter(setting, walked, rng),
+        simulator.n_steps,
+    )
+    _require_floor(seen)
+    return seen
+
+
+class _Walked:
+    """Situations along rollouts, what was done there, and the steps' features and rewards."""
+
+    def __init__(self) -> None:
+        self.situations: list[Any] = []
+        self._parts: list[tuple[Any, ...]] = []
+
+    def add(self, situations: list[Any], *columns: Any) -> None:
+        self.situations += situations
+        self._parts.append(columns)
+
+    def close(self) -> None:
+        """Sort all by rollout and step."""
+        columns = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
+        order = np.lexsort((columns[-1], columns[-2]))
+        self.situations = [self.situations[i] for i in order]
+        (self.observations, self.actions, self.features, self.rewards, self.ended, self.rollout,
+         self.step) = (column[order] for column in columns)  # fmt: skip
+
+
+def _rollouts(
+    simulator: Simulator, policy: Policy, features: Features, seeds: list[int], length: int
+) -> _Walked:
+    """Episodes of the policy, all at once."""
+    walked, batch, alive = _Walked(), simulator.begin(seeds), np.arange(len(seeds))
+    for t in range(length):
+        before, situations = batch.observations, batch.situations()
+        chosen = policy(before)
+        stepped = batch.step(chosen)
+        phi = features(before, chosen, stepped.observations, stepped.ended)
+        steps = np.full(len(alive), t)
+        walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, alive, steps)
+        batch.keep(~stepped.ended)
+        alive = alive[~stepped.ended]
+        if not len(alive):
+            break
+    batch.keep(np.zeros(len(alive), dtype=np.bool_))
+    walked.close()
+    return walked
+
+
+def _weights(given: Any, walked: _Walked) -> tuple[Floats, float]:
+    """The weights, given or fitted, and the most by which they miss the environment's reward."""
+    if given is None:
+        fitted = np.linalg.lstsq(walked.features, walked.rewards, rcond=None)[0]
+        weights = as_weights(fitted, walked.features.shape[1])
+    else:
+        weights = as_weights(given, walked.features.shape[1])
+    missed = np.abs(walked.features @ weights - walked.rewards)
+    size = max(float(np.abs(walked.rewards).max()), 1e-12)
+    worst = int(missed.argmax())
+    if missed[worst] > MOST_RESIDUAL * size:
+        raise InvalidModel(
+            "the reward must be weights . features; in step "
+            f"{walked.step[worst] + 1} of rollout {walked.rollout[worst] + 1} it is "
+            f"{walked.rewards[worst]:.6g} and the features say "
+            f"{float(walked.features[worst] @ weights):.6g}; add the feature that is missing, or "
+            "leave weights out to have them fitted"
+        )
+    return weights, float(missed[worst])
+
+
+def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"feature {j}" for j in range(k))
+    return tuple(
+        as_text(name, "feature_names") for name in entries(given, "feature_names", "names")
+    )
+
+
+def _alternatives(space: Any, actions: Any, seed: Seed) -> Alternatives:
+    n = getattr(space, "n", None)
+    if n is not None:
+        if actions is not None:
+            raise InvalidParameter("actions is for continuous actions; here all others are tried")
+        return Alternatives(n_actions=int(n), first=int(getattr(space, "start", 0)))
+    low, high = np.asarray(space.low, dtype=float), np.asarray(space.high, dtype=float)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise InvalidModel("continuous actions must have bounds; this action space has none")
+    width = WIDTH * (high - low) if actions is None else as_float(actions)
+    if not np.all(np.asarray(width) > 0):
+        raise InvalidParameter(f"actions must be a step above 0; it is {shown(actions)}")
+    own_seed = seed if isinstance(seed, int) else 0
+    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed)
+
+
+def _calibrated(
+    setting: Setting, walked: _Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
+) -> tuple[Setting, float]:
+    """The setting with scale, tolerance and horizon fixed by a first look at a few situations."""
+    n = len(walked.situations)
+    some = np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
+    rows, _ = setting.rows_of([walked.situations[i] for i in some], walked.observations[some])
+    flat = rows.reshape(-1, rows.shape[-1])
+    scale = np.sqrt((flat**2).mean(axis=0))
+    scale = np.where(scale > 1e-9 * max(float(scale.max()), 1e-300), scale, 1.0)
+    typical = float(np.sqrt(((flat @ setting.weights) ** 2).mean()))
+    if tolerance is None:
+        if typical == 0:
+            raise InvalidModel("no action makes a difference to the return in what was seen; "
+                               "give a tolerance, or other features")  # fmt: skip
+        chosen = SMALL * typical
+    else:
+        chosen = as_float(tolerance)
+        if not chosen > 0:
+            raise InvalidParameter(f"tolerance must be above 0; it is {shown(tolerance)}")
+    values = walked.features @ setting.weights
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)  # a branch may end
+    whole = max(high - low, 1e-300) / (1 - setting.discount)
+    steps = setting.horizon
+    if horizon is None:
+        steps = max(
+            1, math.ceil(math.log(min(1.0, chosen / 4 / whole)) / math.log(setting.discount))
+        )
+    fixed = replace(setting, scale=scale, tolerance=chosen, horizon=steps)
+    return fixed, whole * setting.discount**steps
+
+
+def _jitter(setting: Setting, walked: _Walked, rng: np.random.Generator) -> float | None:
+    """The median move of rows, in return, when states move in their last digits."""
+    if not isinstance(setting.simulator, ArraySimulator):
+        return None
+    n = len(walked.situations)
+    some = np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
+    states = [walked.situations[i] for i in some]
+    moved = [s * (1 + JITTER * rng.standard_normal(s.shape)) for s in states]
+    here, _ = setting.rows_of(states, walked.observations[some])
+    there, _ = setting.rows_of(moved, setting.simulator.observe(np.array(moved)))
+    return float(np.median(np.abs((there - here) @ setting.weights)))
+
+
+def _require_floor(seen: Observed) -> None:
+    """Refuse a tolerance below what can be measured."""
+    for what, size in (("nudging states in their last digits", seen.jitter or 0.0),
+                       ("cutting branches off at the horizon", seen.tail)):  # fmt: skip
+        if size > seen.setting.tolerance:
+            raise InvalidParameter(
+                f"tolerance must be above what {what} changes, {size:.3g} of return; it is "
+                f"{seen.setting.tolerance:.3g}"
+            )

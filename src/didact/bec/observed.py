@@ -1,0 +1,145 @@
+"""What was seen of a policy in a simulator: rows in situations, with what they can be trusted for.
+
+A row says by which counts the policy's action differs from another one, the policy going on after
+both. Rows of a simulator are measured, so nothing that follows from them is a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.branching import branched_rows
+from didact.inputs import counted
+from didact.random import stream
+from didact.worlds.simulators.agents import Features, Policy
+from didact.worlds.simulators.batches import Simulator
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Whom we look at, where, and by which measure; the same for every situation.
+
+    tolerance: return below which a difference counts as none. scale: typical size of each feature
+    in a row, fixed before anything is judged. alternatives: what else is tried in a situation.
+    """
+
+    simulator: Simulator
+    policy: Policy
+    features: Features
+    weights: Floats
+    feature_names: tuple[str, ...]
+    discount: float
+    horizon: int
+    tolerance: float
+    scale: Floats
+    alternatives: Alternatives
+
+    @property
+    def unit(self) -> float:
+        """Return of a unit row, in scaled features, under a reward of the true one's size."""
+        return float(np.linalg.norm(self.weights * self.scale))
+
+    @property
+    def truth(self) -> Floats:
+        """The true reward in scaled features, of length 1: scaled rows times it are margins."""
+        return np.asarray(self.weights * self.scale / self.unit)
+
+    def scaled(self, rows: Floats) -> Floats:
+        """Rows in units in which their columns are alike and distances are in return."""
+        return np.asarray(rows / self.scale * self.unit)
+
+    def rows_of(self, situations: Sequence[Any], observations: Any) -> tuple[Floats, Any]:
+        """Rows (n, B, k) of situations, and the actions they are measured against."""
+        own = self.policy(observations)
+        others = self.alternatives.beside(own, observations)
+        firsts = np.concatenate([own[:, None], others], axis=1)
+        rows = branched_rows(
+            *(self.simulator, self.policy, self.features, situations, firsts),
+            discount=self.discount,
+            horizon=self.horizon,
+        )
+        return rows, others
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The actions that are tried beside the policy's own.
+
+    n_actions: all others of a discrete space. Of a continuous one: steps of `width` along every
+    axis, both ways, and `n_random` actions anywhere, within the bounds; the same ones for the same
+    observation.
+    """
+
+    n_actions: int = 0
+    first: int = 0
+    low: Any = None
+    high: Any = None
+    width: Any = None
+    n_random: int = 0
+    seed: int = 0
+
+    def beside(self, own: Any, observations: Any) -> Any:
+        """(n, B, ...): the alternatives in each situation."""
+        if self.n_actions:
+            shift = np.arange(1, self.n_actions)
+            return (own[:, None] - self.first + shift) % self.n_actions + self.first
+        m = own.shape[1]
+        steps = np.concatenate([np.eye(m), -np.eye(m)]) * self.width
+        near = np.clip(own[:, None] + steps, self.low, self.high)
+        rng = stream(self.seed, "alternatives", len(observations))
+        anywhere = rng.uniform(self.low, self.high, (len(own), self.n_random, m))
+        return np.concatenate([near, anywhere], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A policy seen in a simulator: rows of the situations along its rollouts.
+
+    rows: (n, B, k). rollout, step: where each situation comes from. residual: largest difference
+    between the environment's reward and weights . features. tail: what may follow after the
+    horizon, in return. jitter: how much rows move when states move in their last digits, in return;
+    None where states cannot be moved. n_steps: simulator steps spent.
+    """
+
+    setting: Setting
+    situations: tuple[Any, ...]
+    observations: Any
+    own: Any
+    others: Any
+    rows: Floats
+    rollout: NDArray[np.int64]
+    step: NDArray[np.int64]
+    residual: float
+    tail: float
+    jitter: float | None
+    n_steps: int
+
+    @cached_property
+    def margins(self) -> Floats:
+        """What the policy's action is worth more than each alternative, in return, (n, B)."""
+        return np.asarray(self.rows @ self.setting.weights)
+
+    @cached_property
+    def mistaken(self) -> NDArray[np.bool_]:
+        """The situations where an alternative is better by more than the tolerance."""
+        return np.asarray((self.margins < -self.setting.tolerance).any(axis=1))
+
+    @cached_property
+    def scaled_rows(self) -> Floats:
+        """Rows in units in which their columns are alike and distances are in return."""
+        return self.setting.scaled(self.rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"Observed({self.setting.simulator.name}: {counted(len(self.rows), 'situation')}, "
+            f"{int(self.mistaken.sum())} with a mistake, {self.n_steps} steps, states restored "
+            f"{self.setting.simulator.restoring})"
+        )

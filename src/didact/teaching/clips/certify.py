@@ -1,0 +1,173 @@
+"""How much a lesson of clips leaves open, certified on fresh situations.
+
+Situations are independent: one state of each episode, at a time drawn from the discount's geometric
+distribution, drawn again if the episode had ended by then. Counting all states of a few rollouts as
+independent would promise too much. With v open ones among N, the share is at most
+BetaInv(1 - delta; v + 1, N - v) (Clopper and Pearson). Where counterexamples become clips, the next
+round draws afresh and spends 6 delta / (pi i)^2 in round i, so all rounds together spend delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.observed import Observed, Setting
+from didact.errors import InvalidParameter, NotConverged
+from didact.inputs import instance, is_number, shown, whole_number
+from didact.random import Seed, as_generator
+from didact.teaching.clips.cutting import Clip
+from didact.teaching.clips.lesson import Certificate, ClipLesson
+
+Floats = NDArray[np.float64]
+
+MOST_ROUNDS = 20
+"""Of fresh situations; after them the last bounds are given."""
+MOST_DRAWS = 200
+"""Times that situations are drawn again because episodes had ended."""
+
+
+def certify(
+    seen: Observed,
+    lesson: ClipLesson,
+    *,
+    n_situations: int = 600,
+    confidence: float = 0.95,
+    target: float = 0.02,
+    extend: bool = True,
+    seed: Seed = 1,
+) -> ClipLesson:
+    """The lesson with a certificate from fresh, independent situations.
+
+    seen: what was observed of the policy.
+    lesson: its lesson, from `teach`.
+    n_situations: fresh ones in each round.
+    confidence: of both bounds together, over all rounds.
+    target: the share of open situations that is small enough.
+    extend: show counterexamples as further clips, and draw afresh, until the target is met.
+    seed: None, a whole number, or a generator; another one than that of `observe`.
+    """
+    instance(seen, Observed, "seen", "the result of observe")
+    instance(lesson, ClipLesson, "lesson", "the result of teach(seen)")
+    whole_number(n_situations, "n_situations", 1)
+    for value, name in ((confidence, "confidence"), (target, "target")):
+        if not is_number(value) or not 0 < value < 1:
+            raise InvalidParameter(f"{name} must be between 0 and 1; it is {shown(value)}")
+    rng = as_generator(seed, "certify")
+    for number in range(1, MOST_ROUNDS + 1):
+        spent = (1 - confidence) * 6 / (math.pi * number) ** 2 if extend else 1 - confidence
+        fresh = fresh_situations(seen.setting, n_situations, rng)
+        lesson, found = _judged(lesson, fresh, spent, confidence, target, number)
+        if not extend or lesson.certificate is None or lesson.certificate.holds or not len(found):
+            break
+        if number < MOST_ROUNDS:
+            lesson = _extended(lesson, fresh, found)
+    return lesson
+
+
+class Fresh:
+    """Independent situations, with their rows."""
+
+    def __init__(self, setting: Setting, situations: list[Any], observations: Any, times: Any):
+        self.observations, self.times = observations, times
+        self.own = setting.policy(observations)
+        rows, _ = setting.rows_of(situations, observations)
+        self.mistaken = ((rows @ setting.weights) < -setting.tolerance).any(axis=1)
+        self.rows = setting.scaled(rows)
+
+
+def fresh_situations(setting: Setting, n: int, rng: np.random.Generator) -> Fresh:
+    """n situations, one from each of n episodes, at times that the discount draws."""
+    situations: list[Any] = []
+    shown_there: list[Any] = []
+    times: list[int] = []
+    for _ in range(MOST_DRAWS):
+        missing = n - len(situations)
+        if not missing:
+            return Fresh(setting, situations, np.stack(shown_there), np.array(times))
+        wanted = rng.geometric(1 - setting.discount, size=missing) - 1
+        seeds = rng.integers(2**31, size=missing).tolist()
+        _walk(setting, seeds, wanted, situations, shown_there, times)
+    raise NotConverged(
+        f"episodes of {setting.simulator.name} end before the discount of {setting.discount:g} "
+        f"lets situations be drawn: {len(situations)} of {n}; give a smaller discount"
+    )
+
+
+def _walk(
+    setting: Setting, seeds: list[int], wanted: Any, situations: list[Any], seen: list[Any],
+    times: list[int],
+) -> None:  # fmt: skip
+    """Follow episodes to their times; what has ended by then is left out."""
+    batch, left = setting.simulator.begin(seeds), np.asarray(wanted)
+    t = 0
+    while len(left):
+        there = left == t
+        if there.any():
+            saved, shown_now = batch.situations(), batch.observations
+            for i in np.flatnonzero(there):
+                situations.append(saved[i])
+                seen.append(shown_now[i])
+                times.append(t)
+            batch.keep(~there)
+            left = left[~there]
+            if not len(left):
+                break
+        ended = batch.step(setting.policy(batch.observations)).ended
+        batch.keep(~ended)
+        left = left[~ended]
+        t += 1
+
+
+def _judged(
+    lesson: ClipLesson, fresh: Fresh, delta: float, confidence: float, target: float, number: int
+) -> tuple[ClipLesson, NDArray[np.int64]]:
+    """The lesson with its certificate, and which of the fresh situations are open."""
+    away = lesson.openness(fresh.rows)
+    is_open = (away > lesson.seen.setting.tolerance) & ~fresh.mistaken
+    n, n_open, n_mistaken = len(away), int(is_open.sum()), int(fresh.mistaken.sum())
+    told = Certificate(
+        n,
+        n_open,
+        n_mistaken,
+        open_share=upper_bound(n_open, n, delta / 2),
+        mistaken_share=upper_bound(n_mistaken, n, delta / 2),
+        confidence=confidence,
+        target=target,
+        rounds=number,
+    )
+    return replace(lesson, certificate=told), np.flatnonzero(is_open)
+
+
+def upper_bound(found: int, n: int, delta: float) -> float:
+    """Clopper and Pearson: the largest share that shows so few of n with probability delta."""
+    from scipy.stats import beta
+
+    return 1.0 if found >= n else float(beta.ppf(1 - delta, found + 1, n - found))
+
+
+def _extended(lesson: ClipLesson, fresh: Fresh, found: NDArray[np.int64]) -> ClipLesson:
+    """The lesson with clips of one step for open situations, the furthest first, until none is."""
+    left = found
+    while len(left):
+        away = lesson.openness(fresh.rows[left])
+        left, away = left[away > lesson.seen.setting.tolerance], away
+        if not len(left):
+            break
+        worst = int(left[np.argmax(lesson.openness(fresh.rows[left]))])
+        time = int(fresh.times[worst])
+        clip = Clip(
+            "a fresh episode",
+            time,
+            time,
+            fresh.observations[[worst]],
+            fresh.own[[worst]],
+            fresh.rows[[worst]],
+        )
+        lesson = lesson.with_clips([clip])
+        left = left[left != worst]
+    return lesson

@@ -1,0 +1,64 @@
+"""Clips: runs of a rollout without a mistake, what a policy that errs can honestly show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.observed import Observed
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """Steps of one episode, one after the other, and what they say.
+
+    episode: its name, for people. first, last: its steps, from 0, `last` included. observations,
+    actions: what is seen and done. rows: scaled, in return, (steps, B, k).
+    """
+
+    episode: str
+    first: int
+    last: int
+    observations: Any
+    actions: Any
+    rows: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        steps = f"step {self.first + 1}"
+        if self.last > self.first:
+            steps = f"steps {self.first + 1} to {self.last + 1}"
+        return f"Clip({self.episode}, {steps})"
+
+
+def clips_of(seen: Observed, *, whole: bool = False) -> list[Clip]:
+    """The longest runs of situations without a mistake; with `whole`, only whole rollouts."""
+    clips = []
+    for rollout in np.unique(seen.rollout).tolist():
+        places = np.flatnonzero(seen.rollout == rollout)
+        right = ~seen.mistaken[places]
+        if whole:
+            runs = [places] if right.all() else []
+        else:
+            borders = np.flatnonzero(np.diff(right)) + 1
+            runs = [run for run in np.split(places, borders) if not seen.mistaken[run[0]]]
+        clips += [_cut(seen, rollout, run) for run in runs]
+    return clips
+
+
+def _cut(seen: Observed, rollout: int, run: NDArray[np.int64]) -> Clip:
+    return Clip(
+        f"rollout {rollout + 1}",
+        int(seen.step[run[0]]),
+        int(seen.step[run[-1]]),
+        seen.observations[run],
+        seen.own[run],
+        seen.scaled_rows[run],
+    )

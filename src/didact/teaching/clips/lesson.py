@@ -1,0 +1,138 @@
+"""A lesson of clips, and what a certificate says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.observed import Observed
+from didact.bec.openness import distances_to_cone
+from didact.inputs import choice, counted, instance
+from didact.teaching.clips.cover import FINE, chosen_clips, kernel_rows, rows_said
+from didact.teaching.clips.cutting import Clip, clips_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Upper bounds from fresh, independent situations: a statement with a confidence, no proof.
+
+    n_situations: of the last round. n_open, n_mistaken: how many of them leave something open, or
+    are mistakes of the policy. open_share, mistaken_share: bounds that hold together with the
+    confidence. rounds: how often clips were added and fresh situations drawn; they are paid for.
+    """
+
+    n_situations: int
+    n_open: int
+    n_mistaken: int
+    open_share: float
+    mistaken_share: float
+    confidence: float
+    target: float
+    rounds: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the open share is certified to be within the target."""
+        return self.open_share <= self.target
+
+
+@dataclass(frozen=True, eq=False)
+class ClipLesson:
+    """Clips of a policy, chosen so that they leave little open.
+
+    n_candidates: clips that could be shown. open_seen: situations that were observed, without a
+    mistake, and that the clips leave open.
+    """
+
+    seen: Observed
+    clips: tuple[Clip, ...]
+    n_candidates: int
+    certificate: Certificate | None = None
+
+    @cached_property
+    def cone(self) -> Floats:
+        """Generators of what the clips say, scaled, (m, k)."""
+        truth, tolerance = self.seen.setting.truth, self.seen.setting.tolerance
+        return kernel_rows(rows_said(self.clips, truth, tolerance), FINE * tolerance)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps shown."""
+        return sum(map(len, self.clips))
+
+    def openness(self, rows: Floats) -> Floats:
+        """For situations, scaled rows (n, B, k): the most return that a reward which fits the
+        clips may give to another action, (n,)."""
+        n, n_others, k = rows.shape
+        lengths = distances_to_cone(self.cone, rows.reshape(-1, k)).lengths
+        return np.asarray(lengths.reshape(n, n_others).max(axis=1))
+
+    @cached_property
+    def open_seen(self) -> int:
+        """Of the observed situations without a mistake, those that are open."""
+        seen = self.seen
+        right = seen.scaled_rows[~seen.mistaken]
+        return int((self.openness(right) > seen.setting.tolerance).sum()) if len(right) else 0
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The reward in the middle of those that fit: the widest margin from every row, unit."""
+        scale = self.seen.setting.scale
+        lengths = np.linalg.norm(self.cone, axis=1)
+        units = self.cone[lengths > 0] / lengths[lengths > 0, None]
+        middle = _nearest_of_hull(units) if len(units) else np.zeros(len(scale))
+        own = middle / scale
+        size = float(np.linalg.norm(own))
+        return own / size if size > 0 else own
+
+    def with_clips(self, more: list[Clip]) -> ClipLesson:
+        """The lesson with further clips, and without a certificate."""
+        return replace(self, clips=(*self.clips, *more), certificate=None)
+
+    def statement(self) -> str:
+        """What is known of the lesson, in one or two sentences."""
+        setting, told = self.seen.setting, self.certificate
+        if told is None:
+            return (
+                f"{counted(self.open_seen, 'situation')} of {len(self.seen.rows)} that were seen "
+                "stay open; nothing is said of others before didact.certify."
+            )
+        return (
+            f"With {told.confidence:.0%} confidence at most {told.open_share:.2%} of situations "
+            f"(these starts, this policy, discount {setting.discount:g}) leave open an action "
+            f"worth more than {setting.tolerance:.3g} return; in at most {told.mistaken_share:.2%} "
+            "the policy itself errs by more. This is a statistical statement, not a proof."
+        )
+
+    def __repr__(self) -> str:
+        clips = counted(len(self.clips), "clip")
+        return f"ClipLesson({clips}, {counted(self.n_steps, 'step')}: {self.statement()})"
+
+
+def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:
+    """The fewest clips, or whole rollouts, that say what all of them say, up to the tolerance."""
+    instance(seen, Observed, "seen", "the result of observe")
+    kind = choice(demonstrations, "demonstrations", ("clips", "rollouts"))
+    clips = clips_of(seen, whole=kind == "rollouts")
+    numbers = chosen_clips(clips, seen.setting.truth, seen.setting.tolerance)
+    return ClipLesson(seen, tuple(clips[number] for number in numbers), len(clips))
+
+
+def _nearest_of_hull(units: Floats) -> Floats:
+    """The point nearest to 0 of the convex hull of unit rows: its direction has the widest margin.
+
+    It is 0 where rows and their negatives are among them; then the sum of all is taken.
+    """
+    from scipy.optimize import nnls
+
+    k = units.shape[1]
+    system = np.vstack([units.T, np.ones(len(units))])
+    shares, _ = nnls(system, np.append(np.zeros(k), 1.0))
+    point = units.T @ shares / max(float(shares.sum()), 1e-300)
+    return np.asarray(point if np.linalg.norm(point) > 1e-9 else units.sum(axis=0))

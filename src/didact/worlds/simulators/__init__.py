@@ -1,0 +1,1 @@
+"""Environments that can only be stepped: batches of copies, state restoring, built-in ones."""

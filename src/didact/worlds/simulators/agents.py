@@ -1,0 +1,136 @@
+"""Policies and features that are asked for many states at once, where they can be.
+
+A function that was written for one state is called for one after the other; whether it takes many
+is tried on the first ones, and must give the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.inputs import FAILURES, own_code, shown
+
+Floats = NDArray[np.float64]
+Policy = Callable[[Any], Any]
+Features = Callable[[Any, Any, Any, Any], Floats]
+
+
+def batch_policy(policy: Any, action_space: Any, some: Any) -> Policy:
+    """The actions of a policy in many states; `some` observations are tried.
+
+    policy: an object with `predict`, as Stable-Baselines3 has it, or a function of an observation
+    or of many. It must answer the same when it is asked again.
+    """
+    answer = _predictor(policy) if hasattr(policy, "predict") else policy
+    if not callable(answer):
+        raise InvalidParameter(
+            f"policy must be a function of observations or have predict; it is {shown(policy)}"
+        )
+    shape = tuple(getattr(action_space, "shape", ()) or ())
+    if not _takes_many(answer, (some,)):
+        answer = _each(answer)
+    if not _equal(_actions(answer, some, shape), _actions(answer, some, shape)):
+        raise Unsupported(
+            "the policy must act the same whenever it sees the same; it does not. Give its "
+            "deterministic version"
+        )
+    return lambda observations: _actions(answer, observations, shape)
+
+
+def _predictor(agent: Any) -> Callable[[Any], Any]:
+    try:
+        known = set(inspect.signature(agent.predict).parameters)
+    except (TypeError, ValueError):
+        known = set()
+    greedy = {"deterministic": True} if "deterministic" in known else {}
+
+    def answer(observations: Any) -> Any:
+        given = agent.predict(observations, **greedy)
+        if isinstance(given, tuple):
+            if len(given) > 1 and given[1] is not None:
+                raise Unsupported("the policy remembers earlier states; only those without memory "
+                                  "can be observed")  # fmt: skip
+            return given[0]
+        return given
+
+    return answer
+
+
+def _each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function asked for one after the other."""
+    return lambda *many: np.stack(
+        [np.asarray(function(*one)).squeeze() for one in zip(*many, strict=True)]
+    )
+
+
+def _actions(answer: Callable[[Any], Any], observations: Any, shape: tuple[int, ...]) -> Any:
+    with own_code("the policy"):
+        given = np.asarray(answer(observations))
+    wanted = (len(observations), *shape)
+    if given.size == int(np.prod(wanted)) and given.shape != wanted:
+        given = given.reshape(wanted)
+    if given.shape != wanted or given.dtype.kind not in "biuf" or not np.isfinite(given).all():
+        raise InvalidModel(
+            f"the policy must give actions of shape {wanted}, finite numbers; it gave "
+            f"{shown(given)}"
+        )
+    return given
+
+
+def batch_features(features: Any, names: Any, some: tuple[Any, Any, Any, Any]) -> Features:
+    """phi of many steps, (n, k), from a function of one step or of many; `some` steps are tried."""
+    if not callable(features):
+        raise InvalidParameter(
+            "features must be a function (observation, action, next_observation, terminated) -> "
+            f"k numbers; it is {shown(features)}"
+        )
+
+    chosen = features if _takes_many(features, some) else _each(features)
+    k = _numbers(chosen, some, None).shape[1]
+    if names is not None and len(names) != k:
+        raise InvalidParameter(f"feature_names must be {k}, one for each; there are {len(names)}")
+    return lambda *steps: _numbers(chosen, steps, k)
+
+
+def _numbers(function: Any, steps: Any, k: int | None) -> Floats:
+    with own_code("the features"):
+        given = np.asarray(function(*steps), dtype=np.float64)
+    if given.ndim != 2 or len(given) != len(steps[0]) or (k is not None and given.shape[1] != k):
+        raise InvalidModel(
+            f"features must give {k or 'k'} numbers for each of {len(steps[0])} steps; the shape "
+            f"is {given.shape}"
+        )
+    if not np.isfinite(given).all():
+        at, j = np.argwhere(~np.isfinite(given))[0]
+        raise InvalidModel(f"features must be finite; feature {j} is {given[at, j]}")
+    return given
+
+
+def _takes_many(function: Callable[..., Any], many: tuple[Any, ...]) -> bool:
+    """Whether asking for all at once gives what asking for each gives, alone or as one of one."""
+    n = len(many[0])
+    try:
+        together = np.asarray(function(*many))
+        alone = [np.asarray(function(*(part[i : i + 1] for part in many))) for i in range(n)]
+        if not _equal(together, np.concatenate(alone)):
+            return False
+    except FAILURES:
+        return False
+    try:
+        single = _each(function)(*many)
+    except FAILURES:
+        return True  # made for many only
+    return single.size != together.size or _equal(together.ravel(), single.ravel())
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(
+        np.shape(one) == np.shape(other)
+        and np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True)
+    )

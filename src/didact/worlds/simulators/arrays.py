@@ -1,0 +1,108 @@
+"""Simulators whose states are arrays: one call steps thousands of copies.
+
+An environment is one when it has
+
+    start(n, rng) -> states (n, d)
+    step(states, actions) -> (states, rewards (n,), terminated (n,))
+    action_space
+
+and, where observations are not the states themselves, observe(states). `step` must be a function of
+its arguments alone: then a state is its row of numbers, and restoring it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.errors import InvalidModel
+from didact.inputs import own_code, shown
+from didact.random import stream
+from didact.worlds.simulators.batches import Mask, Stepped
+
+Indices = NDArray[np.int64]
+
+
+def is_array_simulator(env: Any) -> bool:
+    """Whether an environment steps arrays of states."""
+    return all(callable(getattr(env, name, None)) for name in ("start", "step"))
+
+
+class ArraySimulator:
+    """An environment that steps arrays of states."""
+
+    restoring = "states are arrays, and are put back as they were"
+
+    def __init__(self, env: Any, name: str):
+        self.env = env
+        self.name = name
+        self.action_space = env.action_space
+        self.n_steps = 0
+
+    def begin(self, seeds: Sequence[int]) -> ArrayBatch:
+        """A fresh episode for each seed."""
+        with own_code(f"start of {self.name}"):
+            rows = [self.env.start(1, stream(seed, "episode")) for seed in seeds]
+        return ArrayBatch(self, np.concatenate([np.asarray(row, dtype=np.float64) for row in rows]))
+
+    def resume(self, situations: Sequence[Any]) -> ArrayBatch:
+        """Copies that stand where these situations were."""
+        return ArrayBatch(self, np.array(situations, dtype=np.float64))
+
+    def observe(self, states: NDArray[np.float64]) -> Any:
+        """What states show."""
+        look = getattr(self.env, "observe", None)
+        if look is None:
+            return states
+        with own_code(f"observe of {self.name}"):
+            return look(states)
+
+
+class ArrayBatch:
+    """Copies as the rows of an array."""
+
+    def __init__(self, simulator: ArraySimulator, states: NDArray[np.float64]):
+        self._simulator = simulator
+        self.states = states
+
+    @property
+    def observations(self) -> Any:
+        """What each copy shows, along the first axis."""
+        return self._simulator.observe(self.states)
+
+    def step(self, actions: Any) -> Stepped:
+        """One step of every copy."""
+        n = len(self.states)
+        with own_code(f"step of {self._simulator.name}"):
+            states, rewards, ended = self._simulator.env.step(self.states, actions)
+        self.states = _of_shape(states, self.states.shape, "states", np.float64)
+        self._simulator.n_steps += n
+        return Stepped(
+            self.observations,
+            _of_shape(rewards, (n,), "rewards", np.float64),
+            _of_shape(ended, (n,), "terminated", np.bool_),
+        )
+
+    def keep(self, which: Mask) -> None:
+        """Drop the other copies."""
+        self.states = self.states[which]
+
+    def situations(self) -> list[Any]:
+        """The state of each copy."""
+        return [row.copy() for row in self.states]
+
+    def same_state(self, one: Indices, other: Indices) -> Mask:
+        """Whether these copies stand in the very state of those."""
+        return np.asarray((self.states[one] == self.states[other]).all(axis=1))
+
+
+def _of_shape(given: Any, shape: tuple[int, ...], what: str, kind: type) -> Any:
+    array = np.asarray(given)
+    if array.shape != shape:
+        raise InvalidModel(
+            f"step must give {what} of shape {shape}, one for each copy; it gave {shown(given)}"
+        )
+    return array.astype(kind, copy=False)

@@ -1,0 +1,64 @@
+"""What branching asks of a simulator: batches of copies that step together and can be resumed.
+
+A situation is whatever a simulator needs to stand in a state again: a row of numbers, a saved
+environment, or a seed and the actions that lead there. Nobody but the simulator looks into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+
+
+class Stepped(NamedTuple):
+    """What one step of a batch gave: observations after it, rewards, and which copies ended.
+
+    An episode ends where the environment says `terminated`; a time limit ends nothing.
+    """
+
+    observations: Any
+    rewards: NDArray[np.float64]
+    ended: Mask
+
+
+class Batch(Protocol):
+    """Copies of one environment."""
+
+    @property
+    def observations(self) -> Any:
+        """What each copy shows, along the first axis."""
+
+    def step(self, actions: Any) -> Stepped:
+        """One step of every copy, each with its action; copies that ended must be dropped."""
+
+    def keep(self, which: Mask) -> None:
+        """Drop the other copies."""
+
+    def situations(self) -> list[Any]:
+        """Where each copy stands, to be resumed from as often as one likes."""
+
+    def same_state(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Mask:
+        """Whether these copies stand in the very state of those; False where nobody can tell."""
+
+
+class Simulator(Protocol):
+    """An environment that can be started and resumed in batches.
+
+    restoring: in words, how a state is restored. n_steps: steps that it has made so far.
+    """
+
+    name: str
+    action_space: Any
+    restoring: str
+    n_steps: int
+
+    def begin(self, seeds: Sequence[int]) -> Batch:
+        """A fresh episode for each seed."""
+
+    def resume(self, situations: Sequence[Any]) -> Batch:
+        """Copies that stand where these situations were."""

@@ -1,0 +1,111 @@
+"""Simulators that are Gymnasium objects: a pool of them steps together, one for each copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.inputs import own_code
+from didact.worlds.simulators.batches import Mask, Stepped
+from didact.worlds.simulators.restoring import History, Way
+
+
+class ObjectSimulator:
+    """Environments that `make` makes, restored one way or another."""
+
+    def __init__(self, make: Callable[[], Any], name: str, way: Way):
+        self._make, self._way = make, way
+        self._pool: list[Any] = []
+        self.name = name
+        self.action_space = make().action_space
+        self.restoring = way.words
+        self.n_steps = 0
+
+    def begin(self, seeds: Sequence[int]) -> ObjectBatch:
+        """A fresh episode for each seed."""
+        envs = self._taken(len(seeds))
+        with own_code(f"reset of {self.name}"):
+            shown = [env.reset(seed=int(seed))[0] for env, seed in zip(envs, seeds, strict=True)]
+        return ObjectBatch(self, envs, [History(int(seed), ()) for seed in seeds], shown)
+
+    def resume(self, situations: Sequence[Any]) -> ObjectBatch:
+        """Copies that stand where these situations were."""
+        envs = self._taken(len(situations))
+        with own_code(f"restoring {self.name}"):
+            envs = [
+                self._way.restore(env, saved)
+                for env, (saved, _, _) in zip(envs, situations, strict=True)
+            ]
+        self.n_steps += sum(
+            len(saved.actions) for saved, _, _ in situations if isinstance(saved, History)
+        )
+        histories = [history for _, history, _ in situations]
+        return ObjectBatch(self, envs, histories, [shown for _, _, shown in situations])
+
+    def _taken(self, n: int) -> list[Any]:
+        """So many objects; batches give theirs back when they drop them."""
+        while len(self._pool) < n:
+            self._pool.append(self._make())
+        taken, self._pool = self._pool[:n], self._pool[n:]
+        return taken
+
+    def give_back(self, envs: Sequence[Any]) -> None:
+        """Objects that another batch may use."""
+        self._pool.extend(envs)
+
+    def save(self, env: Any, history: History) -> Any:
+        """A state, to be restored."""
+        return self._way.save(env, history)
+
+
+class ObjectBatch:
+    """Copies as environment objects."""
+
+    def __init__(
+        self,
+        simulator: ObjectSimulator,
+        envs: list[Any],
+        histories: list[History],
+        shown: list[Any],
+    ):
+        self._simulator = simulator
+        self._envs, self._histories, self._shown = envs, histories, shown
+
+    @property
+    def observations(self) -> Any:
+        """What each copy shows, along the first axis."""
+        return np.stack([np.asarray(observation) for observation in self._shown])
+
+    def step(self, actions: Any) -> Stepped:
+        """One step of every copy."""
+        rewards, ended = np.empty(len(self._envs)), np.empty(len(self._envs), dtype=np.bool_)
+        with own_code(f"step of {self._simulator.name}"):
+            for i, env in enumerate(self._envs):
+                action = actions[i].item() if np.ndim(actions[i]) == 0 else actions[i]
+                self._shown[i], rewards[i], ended[i], _, _ = env.step(action)
+                seed, before = self._histories[i]
+                self._histories[i] = History(seed, (*before, action))
+        self._simulator.n_steps += len(self._envs)
+        return Stepped(self.observations, rewards, ended)
+
+    def keep(self, which: Mask) -> None:
+        """Drop the other copies, whose objects go back to the pool."""
+        self._simulator.give_back([env for env, kept in zip(self._envs, which, strict=True)
+                                   if not kept])  # fmt: skip
+        for name in ("_envs", "_histories", "_shown"):
+            entries = getattr(self, name)
+            setattr(self, name, [e for e, kept in zip(entries, which, strict=True) if kept])
+
+    def situations(self) -> list[Any]:
+        """For each copy its saved state, its history, and what it shows."""
+        return [
+            (self._simulator.save(env, history), history, shown)
+            for env, history, shown in zip(self._envs, self._histories, self._shown, strict=True)
+        ]
+
+    def same_state(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Mask:
+        """Nobody can tell: objects may differ in what they do not show."""
+        return np.zeros(len(one), dtype=np.bool_)

@@ -1,0 +1,99 @@
+"""The simulator behind what a person names: an object that steps arrays, an id, an environment."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import shown
+from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
+from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
+from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.objects import ObjectSimulator
+from didact.worlds.simulators.restoring import LOOKAHEAD, History, Way, find_way
+from didact.worlds.simulators.vector_entries import vector_entry
+
+
+def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
+    """A simulator of an environment.
+
+    env: an object that steps arrays of states (see `simulators.arrays`), the id of a Gymnasium
+        environment, an environment, its class, or a function that makes one.
+    restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
+        'mujoco', 'copy' or 'replay'.
+    """
+    if inspect.isclass(env) and is_array_simulator(env) and not hasattr(env, "reset"):
+        env = env()
+    if is_array_simulator(env) and not hasattr(env, "reset"):
+        return ArraySimulator(env, type(env).__name__)
+    if isinstance(env, str):
+        vector = vector_entry(env) if restore == "auto" else None
+        if vector is not None:
+            return ArraySimulator(vector, env)
+    make = _maker(env)
+    first = make()
+    if not all(callable(getattr(first, name, None)) for name in ("reset", "step")):
+        raise InvalidParameter(
+            "env must be a Gymnasium environment, its id, a function that makes one, or an object "
+            f"with start and step for arrays; it is {shown(env)}"
+        )
+    name = name_of(getattr(first, "unwrapped", first))
+    way = find_way(make, name, restore)
+    _refuse_chance(way, make, name)
+    return ObjectSimulator(make, name, way)
+
+
+def _maker(env: Any) -> Callable[[], Any]:
+    """A function that makes fresh environments, without their time limit."""
+    if isinstance(env, str):
+        return lambda: _without_limit(make_environment(env, {}))
+    if inspect.isclass(env) or (callable(env) and not hasattr(env, "step")):
+        return lambda: _without_limit(env())
+    spec = getattr(env, "spec", None)
+    if spec is not None and getattr(spec, "entry_point", None) is not None:
+        return lambda: _without_limit(_made_from(spec))
+    return lambda: _without_limit(copy.deepcopy(env))
+
+
+def _made_from(spec: Any) -> Any:
+    import gymnasium
+
+    return gymnasium.make(spec)
+
+
+def _without_limit(env: Any) -> Any:
+    """The environment without the wrappers that cut episodes off or only look on."""
+    idle = {"TimeLimit", "PassiveEnvChecker", "OrderEnforcing", "RecordEpisodeStatistics"}
+    while wrappers_of(env) and type(env).__name__ in idle:
+        env = env.env
+    return env
+
+
+def _refuse_chance(way: Way, make: Callable[[], Any], name: str) -> None:
+    """Refuse an environment whose steps depend on more than state and action."""
+    original = make()
+    original.reset(seed=5)
+    saved = way.save(original, History(5, ()))
+    space = copy.deepcopy(original.action_space)
+    space.seed(5)
+    actions = [space.sample() for _ in range(LOOKAHEAD)]
+    lines: list[list[Any]] = []
+    for seed in (1, 2):
+        env = way.restore(make(), saved)
+        env.unwrapped.np_random = np.random.default_rng(seed)
+        lines.append([])
+        for action in actions:
+            observation, reward, ended, _, _ = env.step(action)
+            lines[-1].append((np.asarray(observation).tobytes(), float(reward), bool(ended)))
+            if ended:
+                break
+    if lines[0] != lines[1]:
+        raise Unsupported(
+            f"the steps of {name} depend on chance; only simulators whose step follows from state "
+            "and action can be observed"
+        )

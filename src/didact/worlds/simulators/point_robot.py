@@ -1,0 +1,108 @@
+"""A robot on a square floor: it walks in eight directions or rests, and the ground is its reward.
+
+The features of a place are how much it belongs to each of k kinds of ground: soft patches around
+centres that a seed decides, and what no patch takes is plain ground. All numbers are functions of
+the place, so lessons can be told on a map.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.inputs import whole_number
+from didact.numerics.compiled import kernel
+from didact.random import stream
+from didact.worlds.simulators.weights import as_weights
+
+Floats = NDArray[np.float64]
+
+STRIDE = 0.05
+"""Side lengths that a step takes."""
+PATCHES = 3
+"""Of each kind of ground but the plain one."""
+WIDTH = 0.12
+"""Of a patch: its standard deviation."""
+
+MOVES = np.array(
+    [(0.0, 0.0), *((math.cos(turn), math.sin(turn)) for turn in np.arange(8) * math.pi / 4)]
+)
+"""Rest, then the eight directions, counter-clockwise from the right."""
+
+
+class PointRobot:
+    """Array simulator: states (n, 2) are places in the unit square, actions 0 to 8.
+
+    n_features: kinds of ground, plain ground last. seed: of the patches' places, and of the
+    weights where none are given.
+    """
+
+    def __init__(self, n_features: int = 4, seed: int = 0, weights: Any = None):
+        from gymnasium import spaces
+
+        self.n_features = whole_number(n_features, "n_features", 2)
+        rng = stream(seed, "point-robot", self.n_features)
+        self.centres: Floats = rng.random(((self.n_features - 1) * PATCHES, 2))
+        drawn = rng.normal(size=self.n_features)
+        self.weights: Floats = (
+            drawn / np.linalg.norm(drawn)
+            if weights is None
+            else as_weights(weights, self.n_features)
+        )
+        self.action_space = spaces.Discrete(len(MOVES))
+        self.observation_space = spaces.Box(0.0, 1.0, (2,), np.float64)
+        names = [f"patch {kind}" for kind in range(self.n_features - 1)]
+        self.feature_names = (*names, "plain ground")
+
+    def start(self, n: int, rng: np.random.Generator) -> Floats:
+        """Places where episodes begin: anywhere."""
+        return rng.random((n, 2))
+
+    def step(self, states: Floats, actions: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """The places after a step, and what the ground before it was worth; nothing ever ends."""
+        after = np.empty_like(states)
+        chosen = np.ascontiguousarray(actions, dtype=np.int64)
+        walk.run(states.size * 4, np.ascontiguousarray(states).ravel(), chosen, MOVES.ravel(),
+                 after.ravel())  # fmt: skip
+        rewards = self.features(states, chosen, after, None) @ self.weights
+        return after, rewards, np.zeros(len(states), dtype=np.bool_)
+
+    def features(self, observation: Floats, action: Any, after: Floats, ended: Any) -> Floats:
+        """How much the place before a step belongs to each kind of ground, (n, k)."""
+        places = np.atleast_2d(observation)
+        found = np.empty((len(places), self.n_features))
+        ground.run(found.size * PATCHES * 8, np.ascontiguousarray(places).ravel(),
+                   self.centres.ravel(), found.ravel())  # fmt: skip
+        return found
+
+
+@kernel
+def walk(states: Any, actions: Any, moves: Any, after: Any) -> None:
+    """One stride of each robot; walls stop it."""
+    for i in range(len(actions)):
+        for axis in range(2):
+            place = states[2 * i + axis] + STRIDE * moves[2 * actions[i] + axis]
+            after[2 * i + axis] = min(max(place, 0.0), 1.0)
+
+
+@kernel
+def ground(places: Any, centres: Any, found: Any) -> None:
+    """Shares of the kinds of ground: the nearest patch of each kind, and what is left."""
+    n_places = len(places) // 2
+    k = len(found) // max(n_places, 1)
+    for i in range(n_places):
+        left = 1.0
+        for kind in range(k - 1):
+            nearest = 8.0
+            for patch in range(PATCHES):
+                at = 2 * (kind * PATCHES + patch)
+                across = places[2 * i] - centres[at]
+                along = places[2 * i + 1] - centres[at + 1]
+                nearest = min(nearest, across * across + along * along)
+            share = left * math.exp(-nearest / (2.0 * WIDTH * WIDTH))
+            found[i * k + kind] = share
+            left -= share
+        found[i * k + k - 1] = left

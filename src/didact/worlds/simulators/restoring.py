@@ -1,0 +1,223 @@
+"""Putting an environment back into a state: ways to do it, each tried to the bit before use.
+
+A copy that looks right can be silently wrong: some environments lose their bodies when they are
+copied, some share memory with the original. So a way counts only when two copies, stepped in turns,
+show exactly what the original showed after the same state, on several episodes.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import FAILURES, reason_of, shown
+
+TRIALS = ((11, 0), (12, 4), (13, 15))
+"""Seeds of the episodes that a way is tried on, and the steps before the state is saved."""
+LOOKAHEAD = 12
+"""Steps that copies must make as the original does."""
+
+
+class History(NamedTuple):
+    """How an environment came where it is."""
+
+    seed: int
+    actions: tuple[Any, ...]
+
+
+class Way(Protocol):
+    """A way to save an environment's state and to stand in it again."""
+
+    words: str
+
+    def save(self, env: Any, history: History) -> Any:
+        """What restoring will need; later steps of the environment must not change it."""
+
+    def restore(self, env: Any, saved: Any) -> Any:
+        """An environment that stands in the saved state: this one, or another one."""
+
+
+class OwnProtocol:
+    """The environment's own get_state() and set_state(state), or those of Atari."""
+
+    words = "by the environment's own get_state and set_state"
+    NAMES = (("get_state", "set_state"), ("clone_state", "restore_state"))
+
+    def save(self, env: Any, history: History) -> Any:
+        """A copy of the state that the environment gives."""
+        return copy.deepcopy(_own(env, self.NAMES)[0]())
+
+    def restore(self, env: Any, saved: Any) -> Any:
+        """The environment, told its state."""
+        env.reset(seed=0)
+        _own(env, self.NAMES)[1](copy.deepcopy(saved))
+        return env
+
+
+class FullPhysics:
+    """MuJoCo's whole integration state; positions and speeds alone are not all of it."""
+
+    words = "by MuJoCo's full integration state"
+
+    def save(self, env: Any, history: History) -> Any:
+        """mjSTATE_INTEGRATION as an array, and the environment's own generator."""
+        mujoco = import_module("mujoco")
+        plain = env.unwrapped
+        kind = mujoco.mjtState.mjSTATE_INTEGRATION
+        state = np.empty(mujoco.mj_stateSize(plain.model, kind))
+        mujoco.mj_getState(plain.model, plain.data, state, kind)
+        return state, copy.deepcopy(plain.np_random)
+
+    def restore(self, env: Any, saved: Any) -> Any:
+        """The environment, its physics put back and brought forward."""
+        mujoco = import_module("mujoco")
+        env.reset(seed=0)
+        plain = env.unwrapped
+        mujoco.mj_setState(plain.model, plain.data, saved[0], mujoco.mjtState.mjSTATE_INTEGRATION)
+        mujoco.mj_forward(plain.model, plain.data)
+        plain.np_random = copy.deepcopy(saved[1])
+        return env
+
+
+class Copying:
+    """A deep copy of the environment object."""
+
+    words = "by copying the environment object"
+
+    def save(self, env: Any, history: History) -> Any:
+        """A copy, which nobody steps."""
+        return copy.deepcopy(env)
+
+    def restore(self, env: Any, saved: Any) -> Any:
+        """A copy of the copy."""
+        return copy.deepcopy(saved)
+
+
+class Replaying:
+    """The episode's seed and its actions once more; the general way, which costs the prefix."""
+
+    words = "by replaying the episode's seed and actions"
+
+    def save(self, env: Any, history: History) -> Any:
+        """The history itself."""
+        return history
+
+    def restore(self, env: Any, saved: Any) -> Any:
+        """The environment, started and stepped as before."""
+        env.reset(seed=saved.seed)
+        for action in saved.actions:
+            env.step(action)
+        return env
+
+
+WAYS: dict[str, Callable[[], Way]] = {
+    "own": OwnProtocol,
+    "mujoco": FullPhysics,
+    "copy": Copying,
+    "replay": Replaying,
+}
+
+
+def find_way(make: Callable[[], Any], name: str, restore: str = "auto") -> Way:
+    """The first way that restores this environment to the bit, or the one that is asked for."""
+    if restore != "auto" and restore not in WAYS:
+        raise InvalidParameter(
+            f"restore must be 'auto' or one of {', '.join(WAYS)}; it is {shown(restore)}"
+        )
+    refused = []
+    for title, way_of in WAYS.items():
+        if restore in ("auto", title) and _may_work(title, make()):
+            way = way_of()
+            reason = why_not(way, make)
+            if not reason:
+                return way
+            refused.append(f"{title}: {reason}")
+    raise Unsupported(
+        f"no way restores a state of {name} to the bit ({'; '.join(refused) or 'none applies'}); "
+        "give the environment get_state and set_state, or make reset(seed=...) decide everything"
+    )
+
+
+def why_not(way: Way, make: Callable[[], Any]) -> str:
+    """Why a way does not restore this environment to the bit; nothing where it does."""
+    for seed, n_before in TRIALS:
+        try:
+            reason = _tried(way, make, seed, n_before)
+        except FAILURES as error:
+            reason = f"it fails, {reason_of(error)}"
+        if reason:
+            return reason
+    return ""
+
+
+def _tried(way: Way, make: Callable[[], Any], seed: int, n_before: int) -> str:
+    original, copies = make(), [make(), make()]
+    before, after = _actions(original, seed, n_before), _actions(original, seed + 1, LOOKAHEAD)
+    original.reset(seed=seed)
+    for done, action in enumerate(before):
+        if original.step(action)[2]:
+            return _tried(way, make, seed, done) if done else ""
+    saved = way.save(original, History(seed, tuple(before)))
+    expected = _shown(original, after)
+    copies = [way.restore(env, saved) for env in copies]
+    seen: list[list[Any]] = [[], []]
+    for t in range(len(expected)):
+        for env, line in zip(copies, seen, strict=True):
+            line.append(_shown(env, after[t : t + 1])[0])
+    for line in seen:
+        at = next((t for t in range(len(expected)) if not _same(line[t], expected[t])), None)
+        if at is not None:
+            return f"{at + 1} steps later a copy differs from the original"
+    return ""
+
+
+def _actions(env: Any, seed: int, n: int) -> list[Any]:
+    space = copy.deepcopy(env.action_space)
+    space.seed(seed)
+    return [space.sample() for _ in range(n)]
+
+
+def _shown(env: Any, actions: Sequence[Any]) -> list[Any]:
+    """Observation, reward and end of each step, up to the end of the episode."""
+    lines = []
+    for action in actions:
+        observation, reward, ended, _, _ = env.step(action)
+        lines.append((copy.deepcopy(observation), float(reward), bool(ended)))
+        if ended:
+            break
+    return lines
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    first, second = np.asarray(one), np.asarray(other)
+    return first.shape == second.shape and first.tobytes() == second.tobytes()
+
+
+def _may_work(title: str, env: Any) -> bool:
+    """Whether a way is worth trying on this environment."""
+    plain = getattr(env, "unwrapped", env)
+    if title == "own":
+        return _own(env, OwnProtocol.NAMES) is not None
+    if title == "mujoco":
+        return type(getattr(plain, "data", None)).__name__ == "MjData"
+    return True
+
+
+def _own(env: Any, names: Sequence[tuple[str, str]]) -> Any:
+    """The environment's own pair of methods; set_state must take one thing, the state."""
+    plain = getattr(env, "unwrapped", env)
+    for names_of_pair in names:
+        get, put = (getattr(plain, name, None) for name in names_of_pair)
+        if callable(get) and callable(put) and len(inspect.signature(put).parameters) == 1:
+            return get, put
+    return None

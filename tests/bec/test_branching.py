@@ -1,0 +1,139 @@
+"""Rows by branching: against the exact counts of tables and the closed form of linear systems."""
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from scipy.linalg import solve_discrete_are
+
+import didact
+from didact.bec.branching import branched_rows
+from didact.planning.derived import single_successors
+from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.lqr import LQR
+
+
+class Tabular:
+    """A deterministic task, seen as an array simulator."""
+
+    def __init__(self, task):
+        self.task, mdp = task, task.mdp
+        self.action_space = spaces.Discrete(mdp.n_actions)
+        self.following = single_successors(mdp).reshape(mdp.n_states, -1).astype(int)
+        self.plan = didact.solve(task)
+        self.table = mdp.features.floats
+
+    def start(self, n, rng):
+        return rng.choice(np.flatnonzero(~self.task.mdp.terminal), size=(n, 1)).astype(float)
+
+    def step(self, states, actions):
+        here = states[:, 0].astype(int)
+        after = self.following[here, actions]
+        rewards = self.table[here] @ self.task.weights
+        return after[:, None].astype(float), rewards, self.task.mdp.terminal[after]
+
+    def features(self, observation, action, after, ended):
+        """phi of the state, and of a terminal one when it is entered."""
+        here, there = observation[:, 0].astype(int), after[:, 0].astype(int)
+        last = np.where(ended[:, None], self.table[there], 0.0)
+        return self.table[here] + float(self.task.mdp.discount) * last
+
+    def policy(self, observations):
+        return self.plan.optimal.argmax(axis=1)[np.asarray(observations)[:, 0].astype(int)]
+
+
+@pytest.mark.parametrize("terminal", ["", "d"])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_a_table_are_its_exact_counts(seed, terminal):
+    rng = np.random.default_rng(seed)
+    rows = ["".join(rng.choice(list("abcd"), size=5)) for _ in range(4)]
+    weights = dict(zip("abcd", rng.normal(size=4).round(3).tolist(), strict=True))
+    task = didact.gridworld(rows, weights, terminal=terminal)
+    seen = Tabular(task)
+    chosen = seen.policy(np.arange(task.mdp.n_states)[:, None])
+    counts = _counts(task, chosen)
+    places = np.flatnonzero(~task.mdp.terminal)
+    actions = np.array([[c, *(b for b in range(task.mdp.n_actions) if b != c)] for c in chosen])
+    rows = branched_rows(
+        *(ArraySimulator(seen, "grid"), seen.policy, seen.features, places[:, None].astype(float)),
+        actions[places],
+        discount=float(task.mdp.discount),
+        horizon=3000,
+    )
+    exact = counts[places[:, None], actions[places]]
+    np.testing.assert_allclose(rows, exact[:, :1] - exact[:, 1:], atol=1e-9)
+
+
+def _counts(task, chosen):
+    """Counts (S, A, k) of an action and then the policy, by a dense solve."""
+    mdp = task.mdp
+    following = single_successors(mdp).reshape(mdp.n_states, -1).astype(int)
+    discount = float(mdp.discount)
+    after = np.zeros((mdp.n_states, mdp.n_states))
+    going = ~mdp.terminal
+    after[np.flatnonzero(going), following[going, chosen[going]]] = discount
+    own = np.linalg.solve(np.eye(mdp.n_states) - after, mdp.features.floats)
+    counts = mdp.features.floats[:, None] + discount * own[following]
+    counts[mdp.terminal] = mdp.features.floats[mdp.terminal][:, None]
+    return counts
+
+
+def test_margins_of_a_linear_system_are_the_closed_form():
+    system, discount = LQR(weights=[1.0, 0.3, 0.2]), 0.9
+    gain = system.gain(discount)
+    places = np.random.default_rng(0).normal(size=(30, 2))
+    own = -places @ gain.T
+    pushes = np.array([0.4, -0.7, 0.05])
+    firsts = np.concatenate([own[:, None], own[:, None] + pushes[:, None]], axis=1)
+    rows = branched_rows(
+        *(ArraySimulator(system, "LQR"), lambda o: -o @ gain.T, system.features, places, firsts),
+        discount=discount,
+        horizon=400,
+    )
+    root = np.sqrt(discount)
+    worth = solve_discrete_are(root * system.moves, root * system.pushes,
+                               np.diag([1.0, 0.3]), np.diag([0.2]))  # fmt: skip
+    bend = 0.2 + discount * (system.pushes.T @ worth @ system.pushes)[0, 0]
+    np.testing.assert_allclose(rows @ system.weights, np.tile(bend * pushes**2, (30, 1)), atol=1e-9)
+
+
+class Line:
+    """Walk right or rest on 0..9; the walk ends at 9. Counts the steps that were asked for."""
+
+    action_space = spaces.Discrete(2)
+
+    def start(self, n, rng):
+        return np.zeros((n, 1))
+
+    def step(self, states, actions):
+        after = np.minimum(states + np.asarray(actions)[:, None], 9.0)
+        return after, np.zeros(len(states)), after[:, 0] >= 9.0
+
+
+def test_an_episode_that_ended_counts_nothing_more():
+    rows = branched_rows(
+        *(ArraySimulator(Line(), "line"), lambda o: np.ones(len(o), dtype=int)),
+        *(lambda o, a, n, e: np.ones((len(o), 1)), [np.array([7.0])], np.array([[1, 0]])),
+        discount=0.5,
+        horizon=100,
+    )
+    # 1 + 1/2 steps on the way, and one more after a rest
+    assert rows[0, 0, 0] == pytest.approx(1.5 - 1.75)
+
+
+def test_copies_that_meet_are_not_followed_further():
+    class Ring(Line):
+        """Both actions lead to the same place after one step."""
+
+        def step(self, states, actions):
+            return (states + 1) % 5, np.zeros(len(states)), np.zeros(len(states), dtype=bool)
+
+    simulator = ArraySimulator(Ring(), "ring")
+    rows = branched_rows(
+        *(simulator, lambda o: np.zeros(len(o), dtype=int)),
+        *(lambda o, a, n, e: np.stack([a, 1 - a], axis=1).astype(float), [np.zeros(1)] * 3),
+        np.array([[0, 1]] * 3),
+        discount=0.9,
+        horizon=1000,
+    )
+    np.testing.assert_array_equal(rows, [[[-1.0, 1.0]]] * 3)
+    assert simulator.n_steps == 6

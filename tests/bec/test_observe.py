@@ -1,0 +1,121 @@
+"""Observing a policy: what is refused, what is measured, and that seeds decide everything."""
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import didact
+from didact.errors import InvalidModel, InvalidParameter
+from didact.worlds.simulators.lqr import LQR
+from didact.worlds.simulators.point_robot import PointRobot
+
+
+def right(observations):
+    """Always to the right."""
+    return np.ones(len(np.atleast_2d(observations)), dtype=int)
+
+
+def watch(env=None, policy=right, **changes):
+    env = env or PointRobot(3, seed=0)
+    given = dict(features=env.features, weights=env.weights, discount=0.9, n_rollouts=4, length=6)
+    return didact.observe(env, policy, **{**given, **changes})
+
+
+def test_the_same_seed_sees_the_same():
+    one, other, third = watch(seed=5), watch(seed=5), watch(seed=6)
+    assert one.rows.tobytes() == other.rows.tobytes()
+    assert one.rows.tobytes() != third.rows.tobytes()
+    assert one.rows.shape == (24, 8, 3)
+
+
+def test_rows_are_in_the_order_of_rollouts_and_steps():
+    seen = watch()
+    assert seen.rollout.tolist() == np.repeat(np.arange(4), 6).tolist()
+    assert seen.step.tolist() == list(range(6)) * 4
+    moved = np.clip([*seen.observations[:-1], 0.05, 0.0], 0, 1)
+    same = seen.rollout[:-1] == seen.rollout[1:]
+    np.testing.assert_allclose(seen.observations[1:][same], moved[same])
+
+
+def test_weights_are_fitted_where_none_are_given():
+    env = PointRobot(4, seed=2)
+    seen = watch(env, weights=None, n_rollouts=20)
+    np.testing.assert_allclose(seen.setting.weights, env.weights, atol=1e-9)
+    assert seen.residual < 1e-12
+
+
+def test_a_reward_that_features_do_not_say_is_refused():
+    env = PointRobot(3, seed=0)
+    with pytest.raises(InvalidModel, match=r"the reward must be weights \. features; in step"):
+        watch(env, weights=[1.0, 2.0, 3.0])
+    with pytest.raises(InvalidModel, match="the reward must be"):
+        watch(env, features=lambda o, a, n, e: env.features(o, a, n, e)[:, :1], weights=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"discount": 1.0}, "discount must be between 0 and 1"),
+        ({"n_rollouts": 0}, "n_rollouts"),
+        ({"tolerance": -1}, "tolerance must be above 0"),
+        ({"tolerance": 1e-15}, "tolerance must be above what nudging states"),
+        ({"tolerance": 0.01, "horizon": 3}, "cutting branches off at the horizon"),
+        ({"weights": [1, 2]}, "weights must be 3 finite numbers"),
+        ({"feature_names": ["a"]}, "feature_names must be 3"),
+        ({"actions": 0.1}, "actions is for continuous actions"),
+        ({"policy": 5}, "policy must be a function"),
+        ({"features": lambda o, a, n, e: np.full((len(o), 3), np.inf)}, "features must be finite"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(change, message):
+    with pytest.raises((InvalidParameter, InvalidModel), match=message) as caught:
+        watch(**change)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_best_policy_of_a_linear_system_makes_no_mistake_and_another_does():
+    env = LQR()
+    gain = env.gain(0.9)
+    best = watch(env, lambda o: -np.atleast_2d(o) @ gain.T, actions=0.5)
+    assert not best.mistaken.any()
+    assert best.margins.min() > 0
+    worse = watch(env, lambda o: -0.2 * np.atleast_2d(o) @ gain.T, actions=0.5)
+    assert worse.mistaken.mean() > 0.3
+
+
+class Coin:
+    """Every state asks for action 0; the state, uniform on (0, 1), never changes."""
+
+    action_space = spaces.Discrete(2)
+
+    def start(self, n, rng):
+        return rng.random((n, 1))
+
+    def step(self, states, actions):
+        return states, (np.asarray(actions) == 0).astype(float), np.zeros(len(states), dtype=bool)
+
+    def features(self, o, a, n, e):
+        return np.stack([np.asarray(a) == 0, np.asarray(a) == 1], axis=1).astype(float)
+
+
+def test_planted_mistakes_are_found_at_their_rate():
+    env = Coin()
+    env.weights = np.array([1.0, 0.0])
+    seen = watch(env, lambda o: (np.atleast_2d(o)[:, 0] < 0.1).astype(int), n_rollouts=2000,
+                 length=1, tolerance=0.1)  # fmt: skip
+    np.testing.assert_array_equal(seen.mistaken, seen.observations[:, 0] < 0.1)
+    assert 0.07 < seen.mistaken.mean() < 0.13
+
+
+def test_objects_and_arrays_of_one_environment_give_the_same_rows():
+    def balance(o):
+        o = np.atleast_2d(o)
+        return (o[:, 2] + 0.5 * o[:, 3] > 0).astype(int)
+
+    given = dict(features=lambda o, a, n, e: [1.0, -abs(float(n[2]))], weights=[1, 0], discount=0.9,
+                 n_rollouts=2, length=3, tolerance=0.5, horizon=40)  # fmt: skip
+    seen = didact.observe("CartPole-v1", balance, restore="copy", **given)
+    replayed = didact.observe("CartPole-v1", balance, restore="replay", **given)
+    np.testing.assert_array_equal(seen.rows, replayed.rows)
+    assert "replaying" in repr(replayed)
+    assert replayed.n_steps > seen.n_steps

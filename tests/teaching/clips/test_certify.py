@@ -1,0 +1,111 @@
+"""Certificates keep their promise: exact coverage of the bound, and of what it is made of."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import didact
+from didact.errors import InvalidParameter
+from didact.teaching.clips.certify import fresh_situations, upper_bound
+from tests.bec.test_observe import Coin, watch
+from tests.teaching.clips.robots import planned
+
+DELTA = 0.05
+
+
+@pytest.mark.parametrize("n", [1, 10, 100, 600])
+def test_the_bound_misses_at_most_its_share_whatever_the_truth(n):
+    found = np.arange(n + 1)
+    bounds = np.array([upper_bound(int(v), n, DELTA) for v in found])
+    assert upper_bound(0, n, DELTA) == pytest.approx(1 - DELTA ** (1 / n))
+    for share in np.linspace(0.001, 0.999, 60):
+        missed = binom.pmf(found, n, share)[bounds < share].sum()
+        assert missed <= DELTA + 1e-12
+
+
+def test_states_of_a_few_rollouts_are_not_independent():
+    """Five rollouts of forty states that are open together or not at all, counted as 200."""
+    share = 0.2
+    missed = sum(
+        binom.pmf(v, 5, share) for v in range(6) if upper_bound(40 * v, 200, DELTA) < share
+    )
+    assert missed > 5 * DELTA
+
+
+def test_fresh_situations_come_one_from_an_episode_at_the_times_of_the_discount():
+    seen = watch()
+    fresh = fresh_situations(seen.setting, 3000, np.random.default_rng(0))
+    assert len(fresh.rows) == 3000
+    share = 1 - seen.setting.discount
+    for time in range(5):
+        expected = share * (1 - share) ** time
+        error = np.sqrt(expected * (1 - expected) / 3000)
+        assert abs((fresh.times == time).mean() - expected) < 4 * error
+
+
+class Bomb(Coin):
+    """Ends at once."""
+
+    def step(self, states, actions):
+        states, rewards, _ = super().step(states, actions)
+        return states, rewards, np.ones(len(states), dtype=bool)
+
+
+def test_situations_that_had_ended_are_drawn_again():
+    env = Bomb()
+    env.weights = np.array([1.0, 0.0])
+    seen = watch(env, lambda o: np.zeros(len(np.atleast_2d(o)), dtype=int), tolerance=0.1)
+    fresh = fresh_situations(seen.setting, 50, np.random.default_rng(0))
+    assert (fresh.times == 0).all()
+
+
+def test_the_certified_share_is_that_of_planted_mistakes():
+    env = Coin()
+    env.weights = np.array([1.0, 0.0])
+    seen = watch(env, lambda o: (np.atleast_2d(o)[:, 0] < 0.1).astype(int), tolerance=0.1)
+    lesson = didact.teach(seen)
+    n_missed = 0
+    for seed in range(60):
+        told = didact.certify(seen, lesson, n_situations=200, seed=seed).certificate
+        assert told.n_open == 0
+        n_missed += told.mistaken_share < 0.1
+        assert told.mistaken_share < 0.25
+    assert n_missed <= binom.ppf(0.9999, 60, DELTA)
+
+
+def test_a_lesson_of_a_robot_is_small_and_certified():
+    robot, policy = planned(4, seed=1)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=15, length=30)
+    lesson = didact.teach(seen)
+    assert 1 <= len(lesson.clips) <= 10
+    assert lesson.open_seen == 0
+    certified = didact.certify(seen, lesson, n_situations=300, target=0.05)
+    assert certified.certificate.holds
+    assert certified.certificate.open_share <= 0.05
+    assert len(certified.clips) >= len(lesson.clips)
+    assert "not a proof" in certified.statement()
+    nothing = didact.certify(seen, type(lesson)(seen, (), 1), n_situations=100, extend=False)
+    assert nothing.certificate.open_share > 0.3
+
+
+def test_counterexamples_become_clips():
+    robot, policy = planned(4, seed=1)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=15, length=30)
+    empty = type(didact.teach(seen))(seen, (), 1)
+    told = didact.certify(seen, empty, n_situations=200, target=0.05)
+    assert told.certificate.rounds > 1
+    assert told.clips
+    assert all(len(clip) == 1 for clip in told.clips)
+    assert told.certificate.holds
+
+
+@pytest.mark.parametrize("change", [{"confidence": 1.0}, {"target": 0}, {"n_situations": 0}])
+def test_bad_input_is_told(change):
+    seen = watch()
+    with pytest.raises(InvalidParameter, match=next(iter(change))):
+        didact.certify(seen, didact.teach(seen), **change)
+
+
+def test_what_is_no_lesson_of_clips_is_refused():
+    with pytest.raises(InvalidParameter, match="lesson must be"):
+        didact.certify(watch(), 5)

@@ -1,0 +1,59 @@
+"""Lessons of clips: without mistakes, few, and enough to plan by."""
+
+import numpy as np
+import pytest
+
+import didact
+from didact.bec.openness import distances_to_cone
+from didact.errors import InvalidParameter
+from didact.teaching.clips.cutting import clips_of
+from tests.bec.test_observe import Coin, watch
+from tests.teaching.clips.robots import mean_return, planned
+
+
+@pytest.mark.parametrize(("k", "seed"), [(3, 1), (4, 2), (6, 1)])
+def test_planning_for_what_clips_teach_is_as_good_as_the_policy(k, seed):
+    robot, policy = planned(k, seed)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=20, length=30)
+    lesson = didact.teach(seen)
+    assert lesson.open_seen == 0
+    _, learned = planned(k, seed, weights=tuple(lesson.weights))
+    _, nothing = planned(k, seed, weights=tuple(np.ones(k)))
+    best, poor = mean_return(robot, policy), mean_return(robot, nothing)
+    assert mean_return(robot, learned) - poor >= 0.995 * (best - poor)
+
+
+def test_the_true_reward_fits_every_row_that_is_shown():
+    robot, policy = planned(4, 2)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=10, length=30)
+    lesson = didact.teach(seen)
+    assert (lesson.cone @ seen.setting.truth >= -1e-12).all()
+    assert seen.mistaken.any(), "otherwise this says nothing"
+
+
+def test_clips_are_runs_without_a_mistake():
+    env = Coin()
+    env.weights = np.array([1.0, 0.0])
+    seen = watch(env, lambda o: (np.atleast_2d(o)[:, 0] < 0.5).astype(int), tolerance=0.1,
+                 n_rollouts=30)  # fmt: skip
+    clips = clips_of(seen)
+    right = np.unique(seen.rollout[~seen.mistaken])
+    assert [len(clip) for clip in clips] == [6] * len(right)
+    assert len(clips_of(seen, whole=True)) == len(right)
+    lesson = didact.teach(seen, demonstrations="rollouts")
+    assert len(lesson.clips) == 1, "every step says the same"
+
+
+def test_all_rows_of_all_clips_are_near_the_cone_of_the_chosen_ones():
+    robot, policy = planned(6, 1)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=20, length=30)
+    lesson = didact.teach(seen)
+    assert len(lesson.clips) < len(clips_of(seen))
+    rows = seen.scaled_rows[~seen.mistaken].reshape(-1, 6)
+    fitting = rows[rows @ seen.setting.truth >= 0]
+    assert distances_to_cone(lesson.cone, fitting).lengths.max() <= 1.05 * seen.setting.tolerance
+
+
+def test_other_options_are_refused():
+    with pytest.raises(InvalidParameter, match="demonstrations must be"):
+        didact.teach(watch(), demonstrations="films")

@@ -1,0 +1,91 @@
+"""Policies and features of one state or of many give the same; what they give is checked."""
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.worlds.simulators.agents import batch_features, batch_policy
+
+TWO, BOX = spaces.Discrete(2), spaces.Box(-1, 1, (1,))
+SOME = np.array([[0.0, 1.0], [2.0, -3.0]])
+MANY = np.random.default_rng(0).normal(size=(50, 2))
+
+
+class Predictor:
+    """As Stable-Baselines3: many observations, or one."""
+
+    def __init__(self, memory=None):
+        self.memory, self.calls = memory, 0
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        self.calls += 1
+        assert deterministic
+        return (np.atleast_2d(observation)[:, 1] > 0).astype(int), self.memory
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Predictor(),
+        lambda o: int(o[1] > 0),
+        lambda o: (o[:, 1] > 0).astype(int),
+        lambda o: (np.atleast_2d(o)[:, 1] > 0).astype(int),
+        lambda o: np.array([o[1] > 0], dtype=int),
+    ],
+)
+def test_policies_of_one_and_of_many_act_alike(policy):
+    act = batch_policy(policy, TWO, SOME)
+    np.testing.assert_array_equal(act(MANY), (MANY[:, 1] > 0).astype(int))
+
+
+def test_many_states_are_one_question():
+    agent = Predictor()
+    act = batch_policy(agent, TWO, SOME)
+    before = agent.calls
+    act(MANY)
+    assert agent.calls == before + 1
+
+
+def test_continuous_actions_keep_their_shape():
+    assert batch_policy(lambda o: -0.5 * o[..., :1], BOX, SOME)(MANY).shape == (50, 1)
+
+
+def test_policies_with_dice_or_memory_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(Unsupported, match="must act the same whenever"):
+        batch_policy(lambda o: rng.normal(size=len(np.atleast_2d(o))), BOX, SOME)
+    with pytest.raises(Unsupported, match="remembers earlier states"):
+        batch_policy(Predictor(memory=np.zeros(3)), TWO, SOME)
+
+
+@pytest.mark.parametrize("policy", [lambda o: np.nan, lambda o: [0, 1, 2], lambda o: "left"])
+def test_answers_that_are_no_actions_are_refused(policy):
+    with pytest.raises(InvalidModel, match="must give actions of shape"):
+        batch_policy(policy, TWO, SOME)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        lambda o, a, n, e: [o[0], float(a), n[1]],
+        lambda o, a, n, e: np.stack([o[:, 0], a, n[:, 1]], axis=1),
+    ],
+)
+def test_features_of_one_and_of_many_are_alike(features):
+    some = (SOME, np.array([0, 1]), SOME + 1, np.array([False, False]))
+    steps = (MANY, np.arange(50) % 2, MANY + 1, np.zeros(50, dtype=bool))
+    found = batch_features(features, None, some)(*steps)
+    np.testing.assert_allclose(found, np.stack([MANY[:, 0], steps[1], MANY[:, 1] + 1], axis=1))
+
+
+def test_bad_features_are_refused_in_one_line():
+    some = (SOME, np.array([0, 1]), SOME, np.array([False, False]))
+    with pytest.raises(InvalidModel, match="features must be finite; feature 1 is nan"):
+        batch_features(lambda o, a, n, e: [1.0, np.nan], None, some)
+    with pytest.raises(InvalidParameter, match="the features failed: KeyError"):
+        batch_features(lambda o, a, n, e: o["x"] if isinstance(o, dict) else {}["x"], None, some)
+    with pytest.raises(InvalidParameter, match="feature_names must be 2"):
+        batch_features(lambda o, a, n, e: [1.0, 2.0], ["one"], some)
+    with pytest.raises(InvalidParameter, match="features must be a function"):
+        batch_features(7, None, some)

@@ -1,0 +1,89 @@
+"""What can be observed: ids, environments, functions that make them, objects that step arrays."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from didact.errors import InvalidParameter, Unsupported
+from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.objects import ObjectSimulator
+from didact.worlds.simulators.opening import open_simulator
+from didact.worlds.simulators.point_robot import PointRobot
+
+
+def test_arrays_and_vector_entries_are_used_where_there_are_any():
+    assert isinstance(open_simulator(PointRobot()), ArraySimulator)
+    assert isinstance(open_simulator("CartPole-v1"), ArraySimulator)
+    assert isinstance(open_simulator("CartPole-v1", restore="copy"), ObjectSimulator)
+
+
+def test_a_vector_entry_does_what_the_object_does():
+    arrays, objects = open_simulator("CartPole-v1"), open_simulator("CartPole-v1", restore="copy")
+    one, other = arrays.begin([0, 1, 2]), objects.begin([0, 1, 2])
+    for env, state in zip(other._envs, one.states, strict=True):
+        env.unwrapped.state = state.copy()
+    rng = np.random.default_rng(0)
+    n_ended = 0
+    for _ in range(80):
+        actions = rng.integers(2, size=len(one.states))
+        first, second = one.step(actions), other.step(actions)
+        np.testing.assert_allclose(first.observations, second.observations, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(first.ended, second.ended)
+        np.testing.assert_array_equal(first.rewards, second.rewards)
+        n_ended += int(first.ended.sum())
+        one.keep(~first.ended)
+        other.keep(~first.ended)
+        if not len(one.states):
+            break
+    assert n_ended == 3
+
+
+@pytest.mark.parametrize("id", ["MountainCar-v0", "Pendulum-v1"])
+def test_situations_are_resumed_as_often_as_one_likes(id):
+    simulator = open_simulator(id)
+    batch = simulator.begin([3, 4])
+    space = simulator.action_space
+    space.seed(0)
+    for _ in range(5):
+        batch.step(np.array([space.sample(), space.sample()]))
+    saved = batch.situations()
+    actions = [np.array([space.sample(), space.sample()]) for _ in range(6)]
+    expected = [batch.step(action).observations.tobytes() for action in actions]
+    for _ in range(2):
+        again = simulator.resume(saved)
+        assert [again.step(action).observations.tobytes() for action in actions] == expected
+        again.keep(np.zeros(2, dtype=bool))
+
+
+def test_time_limits_end_nothing():
+    simulator = open_simulator(gymnasium.make("MountainCar-v0", max_episode_steps=3))
+    batch = simulator.begin([0])
+    assert not any(batch.step(np.array([1])).ended[0] for _ in range(10))
+
+
+class Windy(gymnasium.Env):
+    """Steps depend on chance."""
+
+    action_space = spaces.Discrete(2)
+    observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0.0
+        return np.array([0.0]), {}
+
+    def step(self, action):
+        self.place += action + self.np_random.normal()
+        return np.array([self.place]), 0.0, False, False, {}
+
+
+def test_steps_that_depend_on_chance_are_refused():
+    with pytest.raises(Unsupported, match="the steps of Windy depend on chance"):
+        open_simulator(Windy)
+
+
+@pytest.mark.parametrize("env", [5, None, "NoSuch-v9", lambda: 3])
+def test_what_is_no_environment_is_refused(env):
+    with pytest.raises(InvalidParameter, match=r"env must be|has no environment"):
+        open_simulator(env)
