@@ -1,13 +1,15 @@
 """Makes the pictures of the gallery, small and the same every time: `python docs/make_gallery.py`.
 
 Each is taken from the page of the task: its first demonstration, or the rewards that fit it where
-the world cannot be drawn. Whole pages are made by the commands in `docs/gallery.md`.
+the world cannot be drawn. Whole pages are made by the commands in `docs/gallery.md`, and when the
+docs are built (`docs/conf.py`), so that the gallery links to them.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,13 @@ def page_of(name: str) -> str:
         sys.path.remove(str(EXAMPLES))
     assert page is not None
     return page
+
+
+def write_pages(folder: Path, names: Iterable[str] = TASKS) -> None:
+    """Write the page of each task into a folder, as the docs link to them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / f"{name}.html").write_text(page_of(name), encoding="utf-8")
 
 
 def main(names: list[str]) -> None:

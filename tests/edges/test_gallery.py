@@ -35,3 +35,23 @@ def test_the_page_shows_every_picture():
     page = (DOCS / "gallery.md").read_text(encoding="utf-8")
     assert re.findall(r"pictures/gallery/(\w+)\.svg", page) == list(gallery.TASKS)
     assert page.count("\n## ") == 10
+    assert re.findall(r'<a href="gallery/(\w+)\.html">', page) == list(gallery.TASKS)
+
+
+def test_the_docs_write_the_pages_that_the_gallery_links_to(tmp_path):
+    """As `docs/conf.py` has it called when the docs are built."""
+    app = type("App", (), {"outdir": tmp_path, "builder": type("Builder", (), {"format": "html"})})
+    spec = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    connected = []
+    app.connect = staticmethod(lambda event, function: connected.append((event, function)))
+    conf.setup(app)
+    ((event, write),) = connected
+    assert event == "build-finished"
+    write(app, ValueError("the build failed"))
+    assert list(tmp_path.iterdir()) == []
+    if importlib.util.find_spec("minigrid") is not None:
+        write(app, None)
+        written = {path.stem for path in (tmp_path / "gallery").iterdir()}
+        assert written == set(gallery.TASKS)
