@@ -46,6 +46,14 @@ def results(world: str) -> dict[str, object]:
         "part": didact.teach(task, known=known, budget=1, horizon=1),
         "verdict": didact.check(task, first, known=known),
         "wrong": didact.check(task, wrong, known=known, scope="all"),
+        "exam": didact.exam(task, known=known),
+        "audit": didact.audit(task, task.true_weights.floats.tolist(), known=known),
+        "astray": didact.audit(task, (-task.weights).tolist(), known=known),
+        "mix": didact.teach(task, feedback=["comparisons"], known=known),
+        "mixed": didact.check(
+            task, didact.teach(task, feedback=["comparisons"], known=known), known=known
+        ),
+        "said": didact.Comparison(going, *np.argsort(-plan.action_values[going])[:2].tolist()),
         "selection": didact.select(task, [*first, *first], known=known),
         "difficulty": didact.rank([task], exact=False)[0],
         "failed": didact.rank(["no-such-world"])[0],

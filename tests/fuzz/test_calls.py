@@ -152,6 +152,24 @@ CALLS = {
         task=didact.make("six-cell"), demonstrations=SHOWN, scope="all", arithmetic="auto",
         known=None,
     ),
+    "mix": lambda: dict(
+        task=didact.make("six-cell"), feedback=["comparisons"], cost={"comparisons": 2}, budget=1,
+    ),
+    "Comparison": lambda: dict(state=2, better=1, other=2),
+    "Preference": lambda: dict(better=[(2, 1)], other=[(2, 2)], correction=False),
+    "Ranking": lambda: dict(ways=[[(2, 1)], [(2, 2)]]),
+    "Stop": lambda: dict(way=[(2, 1)], after=0, off_is_worth_nothing=True),
+    "exam": lambda: dict(
+        task=didact.make("six-cell"), ask="actions", closed=True, scope="all", arithmetic="auto",
+        known=None,
+    ),
+    "audit": lambda: dict(
+        task=didact.make("six-cell"), agent=[-1, -2], within=0, exam=None, ask="comparisons",
+        scope="all", arithmetic="auto", known=None,
+    ),
+    "grade": lambda: dict(answers=["second", "second"]),
+    "answers_of": lambda: dict(weights=[-1, -2]),
+    "load_exam": lambda: dict(path="none.json"),
     "rank": lambda: dict(
         tasks=[didact.make("six-cell")], exact=False, arithmetic="auto", time_limit=1.0, seed=0
     ),
@@ -179,7 +197,15 @@ CALLS = {
     "risk": lambda: dict(policy=None, level=0.95, delta=0.05),
     "contains": lambda: dict(weights=[1, 2]),
 }  # fmt: skip
-OWN = {"risk": risk, "contains": contains}
+OWN = {
+    "risk": risk,
+    "contains": contains,
+    "mix": lambda **given: didact.teach(**given),
+    "grade": lambda **given: didact.exam(didact.make("six-cell"), known=known()).grade(**given),
+    "answers_of": lambda **given: didact.exam(didact.make("six-cell"), known=known()).answers_of(
+        **given
+    ),
+}
 
 
 def refused_in_one_line(name: str, strange: dict[str, object]) -> None:

@@ -37,10 +37,10 @@ def describe(
     if not isinstance(cone, Cone) and isinstance(getattr(cone, "cone", None), Cone):
         mdp = cone.parts[0].task.mdp
         names = _feature_names(mdp) if names is None else names
-        cone, kind = cone.cone, kind or _kind(mdp)
+        cone, kind = cone.cone, _kind(mdp) if kind is None else kind
     told = "a Task, its class or a lesson, such as equivalence_class(task)"
     instance(cone, Cone, "cone", told)
-    return _sentences(cone, names, kind or "state")
+    return _sentences(cone, names, "state" if kind is None else kind)
 
 
 def _sentences(cone: Cone, names: Sequence[str] | None, kind: Kind) -> list[str]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from didact.errors import InvalidModel
-from didact.inputs import flag, shown
+from didact.inputs import entries, flag, shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.task import Task
 from didact.mdp.transitions import require_index
@@ -87,7 +87,8 @@ class Ranking:
     ways: tuple[Demonstration, ...]
 
     def __init__(self, ways: Iterable[Any]):
-        object.__setattr__(self, "ways", tuple(_way(way) for way in ways))
+        listed = entries(ways, "a ranking", "trajectories")
+        object.__setattr__(self, "ways", tuple(_way(way) for way in listed))
         if len(self.ways) < 2:
             raise InvalidModel(
                 f"a ranking must be of at least two trajectories; it is of {len(self.ways)}"
@@ -230,7 +231,7 @@ def require_comparable(first: Demonstration, second: Demonstration, task: Task, 
 def read_item(document: Mapping[str, Any], place: str = "an item") -> Feedback:
     """The item in an object of a file."""
     kind = document.get("kind")
-    entries = {name: value for name, value in document.items() if name != "kind"}
+    given = {name: value for name, value in document.items() if name != "kind"}
     if kind == "wrong":
         raise InvalidModel(f"{place}: {ONLY_WRONG}")
     made = {
@@ -244,14 +245,14 @@ def read_item(document: Mapping[str, Any], place: str = "an item") -> Feedback:
         listed = ", ".join(KINDS)
         raise InvalidModel(f"{place}: kind must be one of {listed}; it is {shown(kind)}")
     make, fields = made
-    odd = sorted(set(entries) ^ set(fields), key=str)
+    odd = sorted(set(given) ^ set(fields), key=str)
     if odd:
         raise InvalidModel(f"{place}: a {kind} has {', '.join(fields)}; look at {shown(odd[0])}")
     extra = {"correction": True} if kind == "correction" else {}
-    if kind == "ranking" and not isinstance(entries["ways"], list | tuple):
-        raise InvalidModel(f"{place}: ways must be a list; it is {shown(entries['ways'])}")
+    if kind == "ranking" and not isinstance(given["ways"], list | tuple):
+        raise InvalidModel(f"{place}: ways must be a list; it is {shown(given['ways'])}")
     try:
-        found: Feedback = make(**entries, **extra)
+        found: Feedback = make(**given, **extra)
     except InvalidModel as error:
         raise InvalidModel(f"{place}: {error}") from None
     return found
