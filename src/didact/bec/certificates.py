@@ -16,7 +16,7 @@ from fractions import Fraction
 from didact.bec.equalities import Ties, find_ties
 from didact.bec.farkas import Proposer, propose
 from didact.bec.linear import Multipliers, Row, matrix, null_basis, primitive, products, row_reduced
-from didact.bec.pruning import Pruning
+from didact.bec.pruning import Progress, Pruning
 from didact.bec.quotient import Lift, lifted_multipliers, quotient
 
 
@@ -44,7 +44,11 @@ class ExactCone:
 
 
 def exact_cone(
-    rows: Sequence[Row], inside: Sequence[Fraction | int], *, proposer: Proposer = propose
+    rows: Sequence[Row],
+    inside: Sequence[Fraction | int],
+    *,
+    proposer: Proposer = propose,
+    progress: Progress | None = None,
 ) -> ExactCone:
     """Equalities, facets and redundant rows of the cone of nonzero rows, each with its proof.
 
@@ -62,7 +66,7 @@ def exact_cone(
     equalities = sorted(ties.opposites)
     lineality, lineality_pivots = row_reduced([rows[index] for index in equalities])
     rays = quotient(rows, exact, pivots, ties, lineality)
-    pruning = Pruning(rays, proposer)
+    pruning = Pruning(rays, proposer, progress)
     pruning.run()
     lift = Lift(rows, ties.opposites, lineality_pivots, proposer)
     multipliers = lifted_multipliers(rows, rays, pruning.certificates, lift)

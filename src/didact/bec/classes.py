@@ -12,6 +12,7 @@ import numpy as np
 from didact.bec.cone import Cone, cone_of
 from didact.bec.describe import row_words
 from didact.bec.parts import Mask, Part, shown_pairs
+from didact.bec.patience import patient_cone
 from didact.bec.rows import (
     Rows,
     Scope,
@@ -185,10 +186,14 @@ def equivalence_class(
         )
     shown = found.optimal & scope_states(task.mdp, scope)[:, None]
     counts = exact_counts(task, found, arithmetic) if exact else None
-    rows = rows_from_counts(
-        counts or float_successor_features(task.mdp, found.policy), shown, feature_scales(task.mdp)
-    )
-    cone = cone_of(rows, task.true_weights)
+    scales = feature_scales(task.mdp)
+
+    def numerical() -> Rows:
+        return rows_from_counts(float_successor_features(task.mdp, found.policy), shown, scales)
+
+    rows = numerical() if counts is None else rows_from_counts(counts, shown, scales)
+    rows, cone = patient_cone(rows, task.true_weights, arithmetic, numerical)
+    counts = None if rows.exact is None else counts
     position = cone.contains(task.true_weights)
     assert position == "inside" or not cone.is_proved, (
         f"the true weights must lie inside their own class; they lie {position}"

@@ -22,6 +22,7 @@ from didact.bec.facet_scan import IS_EQUALITY, IS_REDUNDANT
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
 from didact.bec.nnls import nearest_in_cone
+from didact.bec.pruning import Progress
 from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
@@ -163,18 +164,23 @@ class Cone:
         return self.rows.exact
 
 
-def cone_of(rows: Rows, true_weights: Numbers) -> Cone:
-    """The cone of all rows of a catalogue; the true weights must satisfy every row."""
+def cone_of(rows: Rows, true_weights: Numbers, progress: Progress | None = None) -> Cone:
+    """The cone of all rows of a catalogue; the true weights must satisfy every row.
+
+    progress: told how many distinct rays are decided, and of how many; only in exact arithmetic.
+    """
     if rows.exact is None:
         return _float_cone(rows, true_weights)
-    return _exact_cone(rows, rows.exact, true_weights)
+    return _exact_cone(rows, rows.exact, true_weights, progress)
 
 
-def _exact_cone(rows: Rows, exact: tuple[Row, ...], true_weights: Numbers) -> Cone:
+def _exact_cone(
+    rows: Rows, exact: tuple[Row, ...], true_weights: Numbers, progress: Progress | None
+) -> Cone:
     k = true_weights.floats.size
     if not exact:
         return Cone(rows, true_weights, (), (), _matrix((), k), 0, _matrix(_units(k), k))
-    found = exact_cone(exact, true_weights.fractions())
+    found = exact_cone(exact, true_weights.fractions(), progress=progress)
     return Cone(
         rows,
         true_weights,

@@ -17,11 +17,12 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass, exact_counts, is_affordable
 from didact.bec.classes import equivalence_class as class_of_task
-from didact.bec.cone import Cone, cone_of
+from didact.bec.cone import Cone
 from didact.bec.describe import row_words
 from didact.bec.directions import label_units
 from didact.bec.linear import Row
 from didact.bec.parts import Mask, Part, home_statement, of_home, part_with, stacked
+from didact.bec.patience import patient_cone
 from didact.bec.rows import Rows, Scope, feature_scales, rows_from_counts, scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
@@ -181,13 +182,23 @@ def class_of_family(family: Family, scope: Scope, arithmetic: Arithmetic) -> Fam
     plans = [solve(task.mdp, task.true_weights, arithmetic=arithmetic) for task in family.members]
     exact = arithmetic == "exact" or (arithmetic == "auto" and _is_affordable(family, plans))
     parts = _parts(family, plans, arithmetic if exact else "float")
-    rows = joined_rows(_rows_of_parts(parts, scope), [part.first for part in parts])
-    cone = cone_of(rows, family.true_weights)
+    rows = _joined(parts, scope)
+
+    def numerical() -> Rows:
+        return _joined(_parts(family, plans, "float"), scope)
+
+    rows, cone = patient_cone(rows, family.true_weights, arithmetic, numerical)
+    parts = parts if rows.exact is not None else _parts(family, plans, "float")
     position = cone.contains(family.true_weights)
     assert position == "inside" or not cone.is_proved, (
         f"the true weights must lie inside the family's class; they lie {position}"
     )
     return FamilyClass(family, parts, rows, cone, scope)
+
+
+def _joined(parts: Sequence[Part], scope: Scope) -> Rows:
+    """The rows of all parts in one catalogue."""
+    return joined_rows(_rows_of_parts(parts, scope), [part.first for part in parts])
 
 
 def _is_affordable(family: Family, plans: Sequence[Plan]) -> bool:

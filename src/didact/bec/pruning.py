@@ -9,6 +9,7 @@ a ray or finds a facet.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -41,11 +42,16 @@ _TOLERANCE = 1e-9
 """Where floats change their proposal; a wrong proposal costs time, never truth."""
 
 
+Progress = Callable[[int, int], None]
+"""Is told how many are done, and of how many."""
+
+
 class Pruning:
     """Finds the facets among the rays, and a certificate for every other ray."""
 
-    def __init__(self, rays: Rays, proposer: Proposer):
+    def __init__(self, rays: Rays, proposer: Proposer, progress: Progress | None = None):
         self.rays = rays
+        self.progress = progress
         self.proposer = proposer
         self.facets: list[int] = []
         self.witnesses: dict[int, Row] = {}
@@ -65,12 +71,20 @@ class Pruning:
         """
         for ray in range(len(self.pending)):
             self.settle(ray, wait=True)
+            self.tell()
         for ray in np.flatnonzero(self.pending).tolist():
             self.settle(ray, wait=False)
+            self.tell()
         self.facets.sort()
         for facet in self.facets:
             if facet not in self.witnesses:
                 self.separate(facet)
+
+    def tell(self) -> None:
+        """Tell how many rays are decided."""
+        if self.progress is not None:
+            n_rays = len(self.pending)
+            self.progress(n_rays - int(np.count_nonzero(self.pending)), n_rays)
 
     def settle(self, ray: int, *, wait: bool) -> None:
         """Certify a ray, or find facets until it is one or can be; where it may wait, perhaps."""
