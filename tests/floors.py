@@ -40,7 +40,7 @@ FLOORS = {
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}, {"members"}),
     "teaching": ({REST}, {"covers"}, {"clips"}, {"closure", "witness"}, {"evidence", "gaps"},
                  {"methods"}, {"feedback"}, {"loss", "teachers"}, {"bounds", "check", "teach"},
-                 {"contradictions", "way_out"}, {"rank", "select", "transfer"}),
+                 {"contradictions", "way_out"}, {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
     "studies": ({REST}, {"own", "paper"}, {"registry"}),
     "report": ({REST}, {"terminal", "page"}, {"studies"}),

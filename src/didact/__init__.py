@@ -48,6 +48,7 @@ _ROOM_OF = {
     "observe": "didact.bec",
     "prove": "didact.bec",
     "Difficulty": "didact.teaching",
+    "Frontier": "didact.teaching",
     "Lesson": "didact.teaching",
     "MixedLesson": "didact.teaching",
     "Selection": "didact.teaching",
@@ -55,6 +56,7 @@ _ROOM_OF = {
     "Verdict": "didact.teaching",
     "certify": "didact.teaching",
     "check": "didact.teaching",
+    "frontier": "didact.teaching",
     "load_lesson": "didact.teaching",
     "rank": "didact.teaching",
     "select": "didact.teaching",
@@ -125,6 +127,7 @@ if TYPE_CHECKING:
     from didact.planning import successor_features as successor_features
     from didact.studies import register_study as register_study
     from didact.teaching import Difficulty as Difficulty
+    from didact.teaching import Frontier as Frontier
     from didact.teaching import Lesson as Lesson
     from didact.teaching import MixedLesson as MixedLesson
     from didact.teaching import Selection as Selection
@@ -132,6 +135,7 @@ if TYPE_CHECKING:
     from didact.teaching import Verdict as Verdict
     from didact.teaching import certify as certify
     from didact.teaching import check as check
+    from didact.teaching import frontier as frontier
     from didact.teaching import load_lesson as load_lesson
     from didact.teaching import rank as rank
     from didact.teaching import register_teacher as register_teacher

@@ -101,7 +101,7 @@ GOLDEN = {"0.1%": (8, 10, 8, 11, 9, 13), "1%": (6, 6, 6, 7)}
 )
 def test_fewest_single_steps(loss, seed):
     task = didact.make("random-grid", size=9, seed=seed)
-    settings = {"teacher": "exact", "horizon": 1, "learner": "half-spaces", "time_limit": 600}
+    settings = {"teacher": "exact", "horizon": 1, "learner": "half-spaces", "loss_time": 600}
     lesson = didact.teach(task, loss=loss, **settings)
     assert len(lesson.demonstrations) == lesson.lower_bound == GOLDEN[loss][seed]
     assert lesson.loss_status == "enumerated"

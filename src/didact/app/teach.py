@@ -9,7 +9,7 @@ from typing import Any
 from didact.app.verify import verify
 from didact.files.json import require_writable
 from didact.mdp import Family, Task
-from didact.teaching import Lesson, MixedLesson, teach
+from didact.teaching import Frontier, Lesson, MixedLesson, frontier, teach
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
 from didact.worlds.opening import open_task
@@ -63,6 +63,14 @@ def mix_source(
     if out is not None:
         lesson.save(out)
     return Mixed(task, lesson)
+
+
+def frontier_source(
+    source: str, parameters: Mapping[str, Any] | None = None, **settings: Any
+) -> tuple[Task, Frontier]:
+    """The task that `source` names, and its frontier."""
+    task = open_task(source, parameters)
+    return task, frontier(task, **settings)
 
 
 def teach_source(

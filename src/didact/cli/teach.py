@@ -48,6 +48,12 @@ if TYPE_CHECKING:
     "--loss", metavar="LOSS|PERCENT", help="Good enough: at most this is lost, as 0.5 or 1%."
 )
 @options.choice("--learner", ("both", "half-spaces", "planner"), "With --loss: whose loss.")
+@click.option(
+    "--frontier",
+    "as_frontier",
+    is_flag=True,
+    help="How many demonstrations keep within how much loss: 10% to exact.",
+)
 @options.file("--out", help="Write the lesson to this file.")
 @options.as_json
 def command(
@@ -59,6 +65,7 @@ def command(
     member_cost: tuple[str, ...],
     teacher_settings: tuple[str, ...],
     feedback: tuple[str, ...],
+    as_frontier: bool,
     out: str | None,
     as_json: bool,
     **given: Any,
@@ -90,6 +97,12 @@ def command(
     if feedback:
         del choices["loss"], choices["learner"]
         return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
+    if as_frontier:
+        choices |= {
+            "starts": "all" if starts == "all" else read_numbers(starts, "--starts"),
+            "seed": 0 if seed is None else seed,
+        }
+        return _frontier(world, parameters, choices, as_json)
     with waiting(f"teaching {world}"):
         taught = teach_source(
             world,
@@ -115,6 +128,27 @@ def command(
     if out is not None:
         printing.print_line(f"  saved as {out}")
     return exit_code(taught.lesson.reaches_its_goal)
+
+
+def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: bool) -> int:
+    """How many demonstrations keep learners within how much of the best."""
+    from didact.app.teach import frontier_source
+    from didact.cli.progress import waiting
+
+    if choices.pop("loss") is not None or choices.pop("budget") is not None:
+        raise click.UsageError("--frontier has its own losses; leave --loss and --budget out")
+    if choices["teacher"] == "scot":
+        choices["teacher"] = "exact"
+    with waiting(f"the frontier of {world}"):
+        task, found = frontier_source(world, parameters, **choices)
+    if as_json:
+        printing.print_json(found.to_dict())
+    else:
+        from didact.report.verdicts import frontier_lines
+
+        for line in frontier_lines(task, found):
+            printing.print_line(line)
+    return exit_code(found.is_certain)
 
 
 def _mix(

@@ -35,6 +35,7 @@ SHOWN = {
     "plot of a selection": "didact.plots:coverage",
     "plot of a difficulty": "didact.plots:difficulty",
     "plot of a transfer": "didact.plots:transfer",
+    "plot of a frontier": "didact.plots:frontier",
     "plot of a belief": "didact.plots:posterior",
     "plot of a run": "didact.plots:curve",
 }

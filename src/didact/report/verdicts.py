@@ -10,7 +10,7 @@ from didact.inputs import counted, shown_name
 from didact.mdp import Task
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
-from didact.teaching import Lesson, MixedLesson, Verdict
+from didact.teaching import Frontier, Lesson, MixedLesson, Verdict
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
 from didact.teaching.within import Within
@@ -75,6 +75,24 @@ def within_lines(lesson: Lesson, within: Within) -> Iterator[str]:
         + counted(len(within.witnesses), "reward")
         + " that must be ruled out"
     )
+
+
+def frontier_lines(task: Task, found: Frontier) -> Iterator[str]:
+    """A frontier, a bar for each bound on the loss."""
+    yield f"{shown_name(task.name)}: what more demonstrations are worth"
+    most = max(len(point.lesson.demonstrations) for point in found.points)
+    for point in found.points:
+        n = len(point.lesson.demonstrations)
+        bar = "#" * max(1, round(40 * n / max(most, 1))) if n else ""
+        bound = point.lesson.lower_bound
+        known = point.status
+        if bound is not None and bound >= point.lesson.cost:
+            known += ", none costs less"
+        elif bound is not None:
+            known += f", at least {float(bound):.3g}"
+        label = "exact" if point.loss is None else f"within {point.loss}"
+        yield f"  {label:>13} {n:4} {bar:<40} {known}"
+    yield "  percentages are of V* less V of the uniformly random policy; tested is not proved"
 
 
 def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[str]:

@@ -5,6 +5,7 @@ from didact.teaching.clips.certify import certify
 from didact.teaching.clips.lesson import Certificate, ClipLesson
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.feedback.lesson import MixedLesson
+from didact.teaching.frontier import Frontier, frontier
 from didact.teaching.lesson import Lesson
 from didact.teaching.lesson_files import load_lesson
 from didact.teaching.rank import Difficulty, rank
@@ -17,6 +18,7 @@ __all__ = [
     "Certificate",
     "ClipLesson",
     "Difficulty",
+    "Frontier",
     "Lesson",
     "MixedLesson",
     "Picks",
@@ -26,6 +28,7 @@ __all__ = [
     "Verdict",
     "certify",
     "check",
+    "frontier",
     "load_lesson",
     "rank",
     "register_teacher",

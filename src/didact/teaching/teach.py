@@ -77,6 +77,7 @@ def teach(
     feedback: Sequence[str] | None = None,
     loss: Any = None,
     learner: str = "both",
+    loss_time: float | None = None,
     **options: Any,
 ) -> Lesson | MixedLesson | ClipLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
@@ -106,6 +107,8 @@ def teach(
         a text such as '1%', of V* less V of the uniformly random policy. `scot` picks greedily.
     learner: whose loss: 'half-spaces', 'planner' (who makes demonstrations optimal under its own
         values), or 'both'.
+    loss_time: seconds to look for a lesson that keeps to the loss, 60 by default; what is not
+        visited then is only tested.
     options: of the teacher, as follows.
 
     Options of scot and scot-redundant: none.
@@ -138,6 +141,7 @@ def teach(
     prices = None if kinds is None else kind_costs(cost, kinds)
     find_teacher(teacher, options)
     goal = None if loss is None else as_goal(loss, learner, task, teacher, budget)
+    limit = None if loss_time is None else seconds(loss_time, "loss_time")
     most = None if budget is None else whole_number(budget, "budget", 1)
     if horizon is not None:
         whole_number(horizon, "horizon", 1)
@@ -159,7 +163,7 @@ def teach(
     if goal is None:
         picks = picked_by(teacher, problem, as_generator(seed, teacher))
     else:
-        picks, within = _picks_within(problem, goal, teacher, as_generator(seed, "loss"))
+        picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
     extra = _closing(problem, picks, offers) if closed else []
     added = candidate_costs(as_candidates(known, extra), cost)
     chosen = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
@@ -174,14 +178,10 @@ def teach(
 
 
 def _picks_within(
-    problem: Problem, goal: Goal, teacher: str, rng: np.random.Generator
+    problem: Problem, goal: Goal, limit: float | None, rng: np.random.Generator
 ) -> tuple[Picks, Within]:
     """What keeps to a bound on the loss, and what is promised of it."""
-    given = problem.options.get("time_limit")
-    limit = None if given is None else seconds(given, "time_limit")
-    numbers, within = teach_within(
-        problem, goal, greedy=teacher == "scot", time_limit=limit, rng=rng
-    )
+    numbers, within = teach_within(problem, goal, time_limit=limit, rng=rng)
     return Picks(numbers, lower_bound=within.lower_bound), within
 
 

@@ -22,11 +22,15 @@ TIME_LIMIT = 60.0
 
 
 class Goal(NamedTuple):
-    """A loss, of return or as a share of the spread, and the learners that must keep to it."""
+    """A loss, of return or as a share of the spread, and the learners that must keep to it.
+
+    greedy: whether candidates are picked greedily instead of the cheapest.
+    """
 
     amount: float
     is_share: bool
     learners: tuple[str, ...]
+    greedy: bool
 
 
 def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str, budget: Any) -> Goal:
@@ -44,14 +48,13 @@ def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str, budget: 
     amount = float(read_number(text, "loss")) / (100.0 if is_share else 1.0)
     if amount < 0.0:
         raise InvalidParameter(f"loss must not be negative; it is {shown(loss)}")
-    return Goal(amount, is_share, learners)
+    return Goal(amount, is_share, learners, teacher == "scot")
 
 
 def teach_within(
     problem: Problem,
     goal: Goal,
     *,
-    greedy: bool,
     time_limit: float | None,
     rng: np.random.Generator,
 ) -> tuple[tuple[int, ...], Within]:
@@ -63,7 +66,7 @@ def teach_within(
         fan,
         goal.amount * (fan.spread if goal.is_share else 1.0),
         learners=goal.learners,
-        greedy=greedy,
+        greedy=goal.greedy,
         time_limit=TIME_LIMIT if time_limit is None else time_limit,
         rng=rng,
     )

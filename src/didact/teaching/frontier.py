@@ -1,0 +1,138 @@
+"""The frontier of a task: how many demonstrations keep learners within how much of the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from didact.bec.classes import EquivalenceClass
+from didact.bec.families import equivalence_class
+from didact.errors import InvalidParameter
+from didact.inputs import seconds, shown_name
+from didact.mdp import Task, as_task
+from didact.mdp.showing import show
+from didact.teaching.lesson import Lesson
+from didact.teaching.teach import teach
+
+LOSSES = ("10%", "5%", "2%", "1%", "0.1%")
+"""Bounds that a frontier is made for, besides the exact lesson."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One lesson on a frontier.
+
+    loss: the bound as it was given; None for the complete lesson. lesson: the cheapest found.
+    """
+
+    loss: Any
+    lesson: Lesson
+
+    @property
+    def status(self) -> str:
+        """'exact' for the complete lesson, else how the bound on the loss is known."""
+        return self.lesson.loss_status or ("exact" if self.lesson.is_complete else "partial")
+
+    @property
+    def share(self) -> float:
+        """The bound as a share of V* less V of the uniformly random policy."""
+        return 0.0 if self.lesson.within is None else self.lesson.within.share
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines, without the demonstrations."""
+        bound = self.lesson.lower_bound
+        worst = None if self.lesson.within is None else self.lesson.within.worst
+        return {
+            "loss": self.loss,
+            "share": self.share,
+            "bound": self.lesson.loss_bound or 0.0,
+            "n_demonstrations": len(self.lesson.demonstrations),
+            "n_pairs": self.lesson.n_pairs,
+            "cost": float(self.lesson.cost),
+            "lower_bound": None if bound is None else float(bound),
+            "worst": worst,
+            "status": self.status,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Lessons from the loosest bound on the loss to the exact one.
+
+    task_name: of the task.
+    learner: whose loss is bounded.
+    points: each with its bound, its lesson and how that is known.
+    """
+
+    task_name: str
+    learner: str
+    points: tuple[Point, ...]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether no point is only tested."""
+        return all(point.lesson.reaches_its_goal for point in self.points)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(
+            f"{point.loss or 'exact'}: {len(point.lesson.demonstrations)}" for point in self.points
+        )
+        return f"Frontier({shown_name(self.task_name)!r}, {sizes})"
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each point: loss, share, bound, sizes, cost, lower_bound, worst, status."""
+        return [point.to_dict() for point in self.points]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {"task": self.task_name, "learner": self.learner, "points": self.to_records()}
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the number of demonstrations over the loss that is left.
+
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of `didact.plots.frontier`.
+        """
+        return show("plot of a frontier", self, ax, **style)
+
+
+def frontier(
+    task: Task,
+    *,
+    losses: Sequence[Any] = LOSSES,
+    learner: str = "both",
+    teacher: str = "exact",
+    time_limit: float = 20.0,
+    known: EquivalenceClass | None = None,
+    progress: Callable[[str], None] | None = None,
+    **settings: Any,
+) -> Frontier:
+    """How many demonstrations keep learners within how much of the best, with lower bounds.
+
+    task: what is to be taught.
+    losses: bounds, as `teach` takes them.
+    learner: whose loss: 'half-spaces', 'planner' or 'both'.
+    teacher: 'exact', or 'scot' for greedy lessons.
+    time_limit: seconds for all points together; what is not finished is only tested.
+    known: the task's class, when it is at hand.
+    progress: is told each bound before its lesson is looked for.
+    settings: of `teach`, as horizon, cost and starts.
+    """
+    as_task(task)
+    if isinstance(losses, str) or not losses:
+        raise InvalidParameter(f"losses must be a list of bounds; it is {losses!r}")
+    deadline = time.monotonic() + seconds(time_limit, "time_limit")
+    if known is None:
+        how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
+        known = equivalence_class(task, **how)
+    points = []
+    for number, loss in enumerate(losses):
+        if progress is not None:
+            progress(str(loss))
+        left = max(deadline - time.monotonic(), 0.1) / (len(losses) - number)
+        given = {**settings, "known": known, "loss": loss, "learner": learner}
+        points.append(Point(loss, teach(task, teacher=teacher, loss_time=left, **given)))
+    points.append(Point(None, teach(task, teacher=teacher, **{**settings, "known": known})))
+    return Frontier(task.name, learner, tuple(points))

@@ -1,0 +1,46 @@
+"""`didact teach --loss` and `--frontier`: what is only tested is never called more, and exits 3."""
+
+import json
+
+from tests.command_line import refused
+
+WORLD = ("random-grid", "-p", "size=4", "-p", "n_features=4", "--seed", "3", "--horizon", "1")
+
+
+def test_a_lesson_whose_learners_were_all_visited_exits_with_0(didact):
+    answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "half-spaces")
+    assert answer.code == 0
+    assert "to lose at most 5%" in answer.verdict
+    assert "Every class of policies that fits was visited." in answer.verdict
+    assert "tested" not in answer.out.lower()
+
+
+def test_what_is_only_tested_says_so_and_exits_with_3(didact):
+    answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "planner")
+    assert answer.code == 3
+    assert "ONLY TESTED for learners that plan" in answer.verdict
+    assert "prove" not in answer.verdict.lower()
+
+
+def test_machines_get_the_same(didact):
+    answer = didact("teach", *WORLD, "--loss", "0.5", "--learner", "half-spaces", "--json")
+    within = json.loads(answer.out)["within"]
+    assert answer.code == 0
+    assert (within["bound"], within["status"]) == (0.5, "enumerated")
+    assert within["worst"] <= 0.5
+
+
+def test_a_frontier_has_a_line_for_each_bound(didact):
+    answer = didact("teach", *WORLD, "--frontier", "--learner", "half-spaces")
+    assert answer.code == 0
+    assert [line.split()[1] for line in answer.out.splitlines()[1:6]] == [
+        *("10%", "5%", "2%", "1%", "0.1%"),
+    ]
+    found = json.loads(didact("teach", *WORLD, "--frontier", "--json").out)
+    assert [point["loss"] for point in found["points"]][-1] is None
+
+
+def test_what_cannot_be_asked_is_refused(didact):
+    refused(didact("teach", *WORLD, "--loss", "lots"), "loss must be", "lots")
+    refused(didact("teach", *WORLD, "--loss", "1%", "--budget", "2"), "budget")
+    refused(didact("teach", *WORLD, "--loss", "1%", "--frontier"), "--frontier")

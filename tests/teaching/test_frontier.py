@@ -1,0 +1,38 @@
+"""Frontiers: each point is what `teach` gives for its bound, and bounds that grow need no more."""
+
+import pytest
+
+import didact
+from didact.errors import InvalidInput
+
+SETTINGS = {"horizon": 1, "learner": "half-spaces"}
+
+
+@pytest.fixture(scope="module")
+def found():
+    task = didact.make("random-grid", size=5, n_features=4, seed=2)
+    return didact.frontier(task, losses=["50%", "5%", "0.1%"], **SETTINGS)
+
+
+def test_points_are_the_lessons_of_their_bounds(found):
+    task = didact.make("random-grid", size=5, n_features=4, seed=2)
+    for point in found.points[:-1]:
+        alone = didact.teach(task, teacher="exact", loss=point.loss, **SETTINGS)
+        assert len(alone.demonstrations) == len(point.lesson.demonstrations)
+        assert point.status == "enumerated"
+    exact = didact.teach(task, teacher="exact", horizon=1)
+    assert found.points[-1].lesson.demonstrations == exact.demonstrations
+    assert found.points[-1].status == "exact"
+
+
+def test_less_loss_needs_no_fewer(found):
+    sizes = [row["n_demonstrations"] for row in found.to_records()]
+    assert sizes == sorted(sizes)
+    assert all(row["lower_bound"] <= row["cost"] for row in found.to_records())
+    assert found.is_certain
+    assert found.to_dict()["points"] == found.to_records()
+
+
+def test_a_frontier_without_bounds_is_refused():
+    with pytest.raises(InvalidInput, match="losses must be a list"):
+        didact.frontier(didact.make("six-cell"), losses="1%")
