@@ -32,7 +32,7 @@ def test_rows_are_in_the_order_of_rollouts_and_steps():
     seen = watch()
     assert seen.rollout.tolist() == np.repeat(np.arange(4), 6).tolist()
     assert seen.step.tolist() == list(range(6)) * 4
-    moved = np.clip([*seen.observations[:-1], 0.05, 0.0], 0, 1)
+    moved = np.clip(seen.observations[:-1] + np.array([0.05, 0.0]), 0, 1)
     same = seen.rollout[:-1] == seen.rollout[1:]
     np.testing.assert_allclose(seen.observations[1:][same], moved[same])
 

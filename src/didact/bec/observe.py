@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 PILOTS = 40
 """Situations of the first look, from which scale, tolerance and horizon are fixed."""
+LOOK = 3
+"""Steps of a branch of the first look, in units of 1 / (1 - discount)."""
 SMALL = 0.05
 """Default tolerance, as a share of what an action typically makes a difference."""
 MOST_RESIDUAL = 1e-3
@@ -78,50 +80,50 @@ def observe(
         raise InvalidParameter(f"discount must be between 0 and 1; it is {shown(discount)}")
     whole_number(n_rollouts, "n_rollouts", 1)
     whole_number(length, "length", 1)
+    steps = None if horizon is None else whole_number(horizon, "horizon", 1)
     rng = as_generator(seed, "observe")
     simulator = open_simulator(env, restore=restore)
     seeds = rng.integers(2**31, size=n_rollouts).tolist()
-    first = simulator.begin(seeds[:2])
-    act = batch_policy(policy, simulator.action_space, first.observations)
-    before = first.observations
-    chosen = act(before)
-    stepped = first.step(chosen)
-    phi = batch_features(
-        features, feature_names, (before, chosen, stepped.observations, stepped.ended)
-    )
-    first.keep(np.zeros(2 if n_rollouts > 1 else 1, dtype=np.bool_))
+    act, phi = _tried(simulator, policy, features, feature_names, seeds[:2])
     walked = _rollouts(simulator, act, phi, seeds, length)
     own_weights, residual = _weights(weights, walked)
-    setting = Setting(
-        simulator,
-        act,
-        phi,
-        own_weights,
-        _names(feature_names, len(own_weights)),
+    first_look = Setting(
+        *(simulator, act, phi, own_weights, _names(feature_names, len(own_weights))),
         float(discount),
-        math.ceil(3 / (1 - discount)) if horizon is None else whole_number(horizon, "horizon", 1),
+        steps or math.ceil(LOOK / (1 - discount)),
         tolerance=1.0,
         scale=np.ones(len(own_weights)),
         alternatives=_alternatives(simulator.action_space, actions, seed),
     )
-    setting, tail = _calibrated(setting, walked, tolerance, horizon, rng)
+    setting, tail = _calibrated(first_look, walked, tolerance, steps, rng)
+    return _require_floor(_seen(setting, walked, residual, tail, rng))
+
+
+def _tried(
+    simulator: Simulator, policy: Any, features: Any, names: Any, seeds: list[int]
+) -> tuple[Policy, Features]:
+    """Policy and features for many states at once, tried on the first steps of episodes."""
+    batch = simulator.begin(seeds)
+    before = batch.observations
+    act = batch_policy(policy, simulator.action_space, before)
+    chosen = act(before)
+    stepped = batch.step(chosen)
+    phi = batch_features(features, names, (before, chosen, stepped.observations, stepped.ended))
+    batch.keep(np.zeros(len(seeds), dtype=np.bool_))
+    return act, phi
+
+
+def _seen(
+    setting: Setting, walked: _Walked, residual: float, tail: float, rng: np.random.Generator
+) -> Observed:
+    """Rows of every situation along the rollouts."""
     rows, others = setting.rows_of(walked.situations, walked.observations)
-    seen = Observed(
-        setting,
-        tuple(walked.situations),
-        walked.observations,
-        walked.actions,
-        others,
-        rows,
-        walked.rollout,
-        walked.step,
-        residual,
-        tail,
-        _jitter(setting, walked, rng),
-        simulator.n_steps,
+    return Observed(
+        *(setting, tuple(walked.situations), walked.observations, walked.actions, others, rows),
+        *(walked.rollout, walked.step, residual, tail),
+        jitter=_jitter(setting, walked, rng),
+        n_steps=setting.simulator.n_steps,
     )
-    _require_floor(seen)
-    return seen
 
 
 class _Walked:
@@ -230,16 +232,20 @@ def _calibrated(
         chosen = as_float(tolerance)
         if not chosen > 0:
             raise InvalidParameter(f"tolerance must be above 0; it is {shown(tolerance)}")
-    values = walked.features @ setting.weights
-    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)  # a branch may end
-    whole = max(high - low, 1e-300) / (1 - setting.discount)
-    steps = setting.horizon
+    whole = _largest_return(setting, walked)
+    steps = horizon or setting.horizon
     if horizon is None:
-        steps = max(
-            1, math.ceil(math.log(min(1.0, chosen / 4 / whole)) / math.log(setting.discount))
-        )
+        share = min(1.0, chosen / 4 / whole)
+        steps = max(1, math.ceil(math.log(share) / math.log(setting.discount)))
     fixed = replace(setting, scale=scale, tolerance=chosen, horizon=steps)
     return fixed, whole * setting.discount**steps
+
+
+def _largest_return(setting: Setting, walked: _Walked) -> float:
+    """The most by which the returns of two branches can differ; one of them may end."""
+    values = walked.features @ setting.weights
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    return max(high - low, 1e-300) / (1 - setting.discount)
 
 
 def _jitter(setting: Setting, walked: _Walked, rng: np.random.Generator) -> float | None:
@@ -255,8 +261,8 @@ def _jitter(setting: Setting, walked: _Walked, rng: np.random.Generator) -> floa
     return float(np.median(np.abs((there - here) @ setting.weights)))
 
 
-def _require_floor(seen: Observed) -> None:
-    """Refuse a tolerance below what can be measured."""
+def _require_floor(seen: Observed) -> Observed:
+    """What was seen; refuses a tolerance below what can be measured."""
     for what, size in (("nudging states in their last digits", seen.jitter or 0.0),
                        ("cutting branches off at the horizon", seen.tail)):  # fmt: skip
         if size > seen.setting.tolerance:
@@ -264,3 +270,4 @@ def _require_floor(seen: Observed) -> None:
                 f"tolerance must be above what {what} changes, {size:.3g} of return; it is "
                 f"{seen.setting.tolerance:.3g}"
             )
+    return seen
