@@ -103,7 +103,8 @@ TABLES = {
 }
 IN_NOTEBOOKS = (
     "task", "mdp", "plan", "evaluation", "class", "lesson", "part", "verdict", "wrong", "selection",
-    "difficulty", "failed", "belief", "point", "run", "comparison",
+    "difficulty", "failed", "belief", "point", "run", "comparison", "exam", "audit",
+    "astray", "mix",
 )  # fmt: skip
 
 

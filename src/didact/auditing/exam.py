@@ -26,7 +26,7 @@ from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import choice, counted, flag, instance, shown_name
 from didact.mdp import Family, Task, as_task
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
 
 EXAM_FORMAT = "didact.exam/1"
@@ -86,6 +86,8 @@ class Exam:
     settings: Mapping[str, Any]
     _known: Known | None = field(default=None, repr=False)
     _proof: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    _repr_html_ = in_notebook("exam in a notebook")
 
     def __repr__(self) -> str:
         proved = "proved" if self.is_proved else "numerical"

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from didact.inputs import counted
+from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text
 
 Outcome = Literal["pass", "fail", "undecided"]
@@ -73,6 +74,8 @@ class Audit:
     loss_bound: float | None = None
     same: bool | None = None
     share: Mapping[str, float] | None = None
+
+    _repr_html_ = in_notebook("audit")
 
     @property
     def passed(self) -> bool:

@@ -13,6 +13,7 @@ from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp.files import write_number
 from didact.mdp.items import Item
+from didact.mdp.showing import in_notebook
 
 MIXED_FORMAT = "didact.lesson/2"
 
@@ -54,6 +55,8 @@ class MixedLesson:
     witness: tuple[Fraction, ...] | None
     loss: float | None
     settings: Mapping[str, Any]
+
+    _repr_html_ = in_notebook("mixed lesson")
 
     def __repr__(self) -> str:
         left = f", {len(self.open)} open" if self.open else ""
