@@ -137,7 +137,7 @@ def teach(
     require_class(task, known)
     kinds = None if feedback is None else as_kinds(feedback)
     if kinds is not None:
-        teacher = _require_mixable(task, teacher, closed)
+        teacher = _require_mixable(task, teacher, {"closed": closed, "loss": loss is not None})
     prices = None if kinds is None else kind_costs(cost, kinds)
     find_teacher(teacher, options)
     goal = None if loss is None else as_goal(loss, learner, task, teacher, budget)
@@ -185,7 +185,7 @@ def _picks_within(
     return Picks(numbers, lower_bound=within.lower_bound), within
 
 
-def _require_mixable(task: Task | Family, teacher: str, closed: bool) -> str:
+def _require_mixable(task: Task | Family, teacher: str, asked: Mapping[str, bool]) -> str:
     """The teacher of a mix; refuses what only demonstrations have."""
     if isinstance(task, Family):
         raise InvalidParameter("feedback is for a task; teach a family by demonstrations")
@@ -193,8 +193,8 @@ def _require_mixable(task: Task | Family, teacher: str, closed: bool) -> str:
         raise InvalidParameter(
             f"with feedback the cheapest mix is found exactly; leave teacher {teacher!r} out"
         )
-    if closed:
-        raise InvalidParameter("closed is for demonstrations alone; leave it out, or feedback")
+    for name in (name for name, is_asked in asked.items() if is_asked):
+        raise InvalidParameter(f"{name} is for demonstrations alone; leave it out, or feedback")
     return "exact"
 
 

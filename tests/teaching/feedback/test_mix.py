@@ -154,6 +154,7 @@ def test_learners_do_not_take_a_mix_for_demonstrations():
         ({"feedback": []}, "must name at least one kind"),
         ({"feedback": ["comparisons"], "teacher": "uvm"}, "leave teacher 'uvm' out"),
         ({"feedback": ["comparisons"], "closed": True}, "closed is for demonstrations"),
+        ({"feedback": ["comparisons"], "loss": "1%"}, "loss is for demonstrations"),
         ({"feedback": ["comparisons"], "cost": "pairs"}, "must be a table"),
         ({"feedback": ["comparisons"], "cost": {"preferences": 1}}, "cost: kind must be"),
         ({"feedback": ["comparisons"], "cost": {"comparisons": 0}}, "must be positive"),
