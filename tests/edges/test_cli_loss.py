@@ -44,3 +44,18 @@ def test_what_cannot_be_asked_is_refused(didact):
     refused(didact("teach", *WORLD, "--loss", "lots"), "loss must be", "lots")
     refused(didact("teach", *WORLD, "--loss", "1%", "--budget", "2"), "budget")
     refused(didact("teach", *WORLD, "--loss", "1%", "--frontier"), "--frontier")
+
+
+def test_check_says_what_may_still_be_lost(didact, tmp_path):
+    path = tmp_path / "lesson.json"
+    assert didact("teach", *WORLD, "--budget", "1", "--out", path).code == 3
+    world = WORLD[:-2]
+    said = didact("check", *world[:1], path, *world[1:], "--loss").out
+    assert "learners of half-spaces lose at most" in said
+    assert "learners that plan may lose" in said
+    found = json.loads(didact("check", *world[:1], path, *world[1:], "--loss", "--json").out)
+    half, planner = found["costs"]
+    assert half["status"] == "enumerated"
+    assert half["loss"] > 0
+    assert len(half["weights"]) == 4
+    assert planner["status"] == "tested"

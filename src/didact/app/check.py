@@ -9,7 +9,7 @@ from typing import Any
 from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.rows import Scope
-from didact.errors import InvalidFile, InvalidInput, ProofFailed
+from didact.errors import InvalidFile, InvalidInput, ProofFailed, Unsupported
 from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.mdp import Demonstration, Family, Task, family_demonstrations
@@ -18,6 +18,7 @@ from didact.mdp.exchange.given import demonstrations_in, read_file
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import FAMILY_LESSON_FORMAT
+from didact.teaching.loss.remaining import Worst, remaining_loss
 from didact.teaching.way_out import WayOut, further_starts
 from didact.worlds.members import open_task_or_family
 
@@ -27,7 +28,8 @@ class Checked:
     """A task or family, a verdict on demonstrations, and what the checker said of a proof.
 
     way_out: where demonstrations would have to begin that complete the right steps; None where
-    they teach, where no starts do it, and for families.
+    they teach, where no starts do it, and for families. costs: what the right steps may still cost
+    each kind of learner, where that was asked for.
     """
 
     task: Task | Family
@@ -35,6 +37,7 @@ class Checked:
     n_demonstrations: int
     verified: str | None
     way_out: WayOut | None = None
+    costs: tuple[Worst, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""
@@ -62,6 +65,7 @@ class Checked:
             "hardest": None if verdict.hardest is None else number_text(verdict.hardest),
             "verified": self.verified,
             "proof": None if verdict.proof is None else dict(verdict.proof),
+            **({"costs": [worst.to_dict() for worst in self.costs]} if self.costs else {}),
         }
 
 
@@ -71,6 +75,7 @@ def check_source(
     parameters: Mapping[str, Any] | None = None,
     *,
     proof: bool = False,
+    loss: bool = False,
     scope: Scope | None = None,
     **settings: Any,
 ) -> Checked:
@@ -78,11 +83,14 @@ def check_source(
 
     proof: also run the independent checker on the proof in a lesson file, or on a fresh one, which
     is about the right steps alone where some are wrong.
+    loss: also find what the right steps may still cost.
     scope: by default that of a lesson file, else 'reachable'.
     """
     task = open_task_or_family(source, parameters)
     items = feedback_in(path, task) if isinstance(task, Task) else None
     if items is not None:
+        if loss:
+            raise Unsupported("what may be lost is found for demonstrations only; leave loss out")
         if proof:
             raise ProofFailed("there is no proof to check: it is kept for demonstrations only")
         return Checked(task, check(task, list(items), scope=scope or "reachable"), len(items), None)
@@ -99,7 +107,11 @@ def check_source(
         verified = verify(task, verdict.proof)  # a proof about other states does not answer
     elif proof and own is None:
         raise ProofFailed("there is no proof to check: floats prove nothing")
-    return Checked(task, verdict, len(shown), verified, _way_out(verdict, settings.get("known")))
+    known = settings.get("known")
+    if loss and known is None:
+        raise Unsupported("what demonstrations may cost is found for one task; check a member")
+    costs = remaining_loss(known, [s.shown for s in verdict.segments]) if loss and known else ()
+    return Checked(task, verdict, len(shown), verified, _way_out(verdict, known), costs)
 
 
 def _way_out(verdict: Verdict, known: EquivalenceClass | None) -> WayOut | None:

@@ -24,6 +24,7 @@ from didact.cli.settings import world_settings
 )
 @options.arithmetic()
 @click.option("--proof", is_flag=True, help="Run the independent checker on the proof too.")
+@click.option("--loss", is_flag=True, help="Say what learners may still lose after them.")
 @options.as_json
 def command(
     world: str,
@@ -34,6 +35,7 @@ def command(
     scope: Literal["reachable", "all"] | None,
     arithmetic: str,
     proof: bool,
+    loss: bool,
     as_json: bool,
 ) -> int:
     """Say whether DEMONSTRATIONS teach WORLD.
@@ -49,14 +51,15 @@ def command(
 
     parameters = world_settings(world, settings, seed, members)
     with waiting(f"checking {demonstrations}"):
-        how: dict[str, Any] = {"proof": proof, "scope": scope, "arithmetic": arithmetic}
+        how: dict[str, Any] = {"proof": proof, "loss": loss, "scope": scope}
+        how["arithmetic"] = arithmetic
         checked = check_source(world, demonstrations, parameters, **how)
     if as_json:
         printing.print_json(checked.document())
         return exit_code(checked.verdict.teaches)
     from didact.mdp import Family, Task
     from didact.report.families import family_verdict_lines
-    from didact.report.verdicts import further_line, verdict_lines
+    from didact.report.verdicts import cost_lines, further_line, verdict_lines
 
     said = (checked.verdict, checked.n_demonstrations, checked.verified)
     for line in (
@@ -67,4 +70,6 @@ def command(
         printing.print_line(line)
     if checked.way_out is not None and isinstance(checked.task, Task):
         printing.print_line(further_line(checked.task, checked.way_out))
+    for line in cost_lines(checked.costs):
+        printing.print_line(line)
     return exit_code(checked.verdict.teaches)

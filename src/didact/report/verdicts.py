@@ -11,6 +11,7 @@ from didact.mdp import Task
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Frontier, Lesson, MixedLesson, Verdict
+from didact.teaching.loss.remaining import Worst
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
 from didact.teaching.within import Within
@@ -75,6 +76,15 @@ def within_lines(lesson: Lesson, within: Within) -> Iterator[str]:
         + counted(len(within.witnesses), "reward")
         + " that must be ruled out"
     )
+
+
+def cost_lines(costs: Sequence[Worst]) -> Iterator[str]:
+    """What demonstrations may still cost each kind of learner, and whether that is certain."""
+    for worst in costs:
+        certain = worst.status == "enumerated"
+        how = "lose at most" if certain else "may lose"
+        end = "every class of policies that fits was visited" if certain else "found by search"
+        yield f"{_LEARNERS[worst.learner]} {how} {100 * worst.share:.3g}% ({worst.loss:.4g}): {end}"
 
 
 def frontier_lines(task: Task, found: Frontier) -> Iterator[str]:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.numerics.exact import Floats
 from didact.planning.many_losses import Lost
 from didact.teaching.loss.cuts import Cuts
+from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Region
 
 DRAWS = 400
@@ -30,8 +32,11 @@ def violations(
 ) -> int:
     """Add the cuts of rewards that fit the chosen and lose too much; how many were new."""
     found = 0
-    rounds = _boundary_rounds if learner == "half-spaces" else _planner_rounds
-    for weights, lost in rounds(cuts, region, chosen, rng):
+    rounds = boundary_rounds(region, rng)
+    if learner == "planner":
+        shown = np.asarray(cuts.shown[list(chosen)].any(axis=0))
+        rounds = planner_rounds(cuts.fan, shown, rng)
+    for weights, lost in rounds:
         bad = np.flatnonzero(lost.losses > cuts.limit)
         bad = bad[np.argsort(-lost.losses[bad], kind="stable")]
         distinct = {lost.policies[i].tobytes(): i for i in bad[::-1].tolist()}
@@ -71,11 +76,9 @@ def push(cuts: Cuts, learner: str, weights: Floats, chosen: Sequence[int]) -> bo
     return cuts.add(learner, finer[last], float(lost.losses[last]), lost.optimal[last])
 
 
-def _boundary_rounds(
-    cuts: Cuts, region: Region, chosen: Sequence[int], rng: np.random.Generator
-) -> Iterator[tuple[Floats, Lost]]:
+def boundary_rounds(region: Region, rng: np.random.Generator) -> Iterator[tuple[Floats, Lost]]:
     """Points on the boundary of C(D): drawn, at and around corners, and around the worst."""
-    fan, m = cuts.fan, len(region.inside)
+    fan, m = region.fan, len(region.inside)
     if not region.lower:
         weights = -fan.truth[None]
         yield weights, fan.losses.of(weights)
@@ -113,12 +116,14 @@ def _near_corners(region: Region, rng: np.random.Generator) -> Iterator[Floats]:
             yield found + scale * rng.standard_normal(found.shape)
 
 
-def _planner_rounds(
-    cuts: Cuts, region: Region, chosen: Sequence[int], rng: np.random.Generator
+def planner_rounds(
+    fan: Fan, pairs: NDArray[np.bool_], rng: np.random.Generator
 ) -> Iterator[tuple[Floats, Lost]]:
-    """Points of H(D): draws that fit, and a cloud that spreads inside it from the truth on."""
-    fan, d = cuts.fan, cuts.fan.dimension
-    pairs = cuts.shown[list(chosen)].any(axis=0)
+    """Points of H(D): a cloud that spreads inside it from the truth on.
+
+    pairs: (S*A,), those that are shown.
+    """
+    d = fan.dimension
     cloud = np.repeat(fan.truth[None], 40, axis=0)
     for scale in (3.0, 1.0, 0.3, 1.0, 0.1, 0.3, 1.0, 0.3, 0.1, 0.03):
         drawn = np.repeat(cloud, 8, axis=0)

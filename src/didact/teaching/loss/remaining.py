@@ -1,0 +1,81 @@
+"""What demonstrations may still cost: the worst reward that fits them, for each kind of learner."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass
+from didact.bec.parts import shown_pairs
+from didact.mdp import Demonstration
+from didact.numerics.exact import Floats
+from didact.planning.many_losses import Lost
+from didact.random import stream
+from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.region import region_of, worst_cell
+from didact.teaching.loss.search import boundary_rounds, planner_rounds
+from didact.teaching.within import ENUMERATED, TESTED
+
+TIME_LIMIT = 20.0
+"""Seconds for visiting cells, where none are given."""
+
+
+class Worst(NamedTuple):
+    """The most that a kind of learner was found to lose, and how that is known.
+
+    status: 'enumerated': nothing loses more; 'tested': at least so much is lost, perhaps more.
+    weights: (k,), of a reward that fits and loses it; None where nothing is lost.
+    """
+
+    learner: str
+    loss: float
+    share: float
+    status: str
+    weights: tuple[float, ...] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {**self._asdict(), "weights": None if self.weights is None else list(self.weights)}
+
+
+def remaining_loss(
+    known: EquivalenceClass,
+    demonstrations: Sequence[Demonstration],
+    *,
+    time_limit: float = TIME_LIMIT,
+) -> tuple[Worst, Worst]:
+    """What the demonstrations, all of them right, may still cost: half-spaces, then planners."""
+    fan = fan_of(known)
+    shown = shown_pairs(known.parts, demonstrations)
+    region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
+    rng = stream(0, "remaining")
+    cells = worst_cell(region, deadline=time.monotonic() + time_limit)
+    half = _largest(boundary_rounds(region, rng)) if not cells.is_proved else (0.0, None)
+    if cells.worst is not None and cells.worst.loss >= half[0]:
+        half = cells.worst.loss, cells.worst.weights
+    plans = _largest(planner_rounds(fan, shown.ravel(), rng))
+    spread = fan.spread or math.inf
+
+    def worst(learner: str, found: tuple[float, Floats | None], status: str) -> Worst:
+        loss, weights = found
+        kept = None if weights is None or loss <= 0.0 else tuple(weights.tolist())
+        return Worst(learner, loss, loss / spread, status, kept)
+
+    return (
+        worst("half-spaces", half, ENUMERATED if cells.is_proved else TESTED),
+        worst("planner", plans, TESTED),
+    )
+
+
+def _largest(rounds: Iterable[tuple[Floats, Lost]]) -> tuple[float, Floats | None]:
+    """The largest loss in the rounds of a search, and its weights."""
+    loss, weights = 0.0, None
+    for drawn, lost in rounds:
+        at = int(np.argmax(lost.losses))
+        if lost.losses[at] > loss:
+            loss, weights = float(lost.losses[at]), drawn[at]
+    return loss, weights
