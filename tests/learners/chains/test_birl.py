@@ -206,7 +206,7 @@ def test_no_chain_of_the_published_length_is_stuck(closed):
         task = make("random-grid", size=9, n_features=8, seed=seed)
         lesson = teach(task, horizon=1, scope="all", closed=closed, arithmetic="float")
         evidence = as_evidence(task.mdp, lesson.demonstrations)
-        belief = birl(evidence, np.random.default_rng(seed), n_chains=1)
+        belief = birl(evidence, np.random.default_rng(seed), n_chains=1, n_steps=10_000)
         weights = task.true_weights.floats
         q = solve(task.mdp, weights / np.linalg.norm(weights), arithmetic="float").action_values
         assert belief.map_log_posterior > softmax_log_likelihood(evidence, q, 100.0) - 3.0, seed
@@ -217,7 +217,7 @@ def test_a_stuck_chain_is_told():
     task = make("random-grid", size=9, n_features=8, seed=1)
     shown = teach(task, horizon=1, scope="all", arithmetic="float").demonstrations
     evidence = as_evidence(task.mdp, shown)
-    good = birl(evidence, np.random.default_rng(0), n_chains=1).map_weights
+    good = birl(evidence, np.random.default_rng(0), n_chains=1, n_steps=10_000).map_weights
     belief = birl(
         evidence, np.random.default_rng(0), start=np.array([good, -good]), n_chains=2,
         step_size=1e-4, n_steps=500,

@@ -20,7 +20,7 @@ from didact.learners.chains.deterministic import (
     score_on_graph,
 )
 from didact.learners.chains.steps import Problem, Shown
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 from didact.numerics.exact import Floats
 from didact.planning.sweeps import expected_value
 
@@ -53,7 +53,7 @@ class Room(NamedTuple):
     summed: Any
 
 
-@kernel
+@inlined
 def find_surplus(n_actions: int, shown: Shown, surplus: Any) -> None:
     """surplus[s, a] = counts(s, a) - n(s) p(a|s), p the softmax of the values."""
     counts, values = shown.counts, shown.values
@@ -139,7 +139,7 @@ def level(point: Any, raw: Any, shrink: float, radius: float, slope: Any) -> Non
         slope[j] = shrink * (raw[j] - outward * point[j])
 
 
-@kernel
+@inlined
 def aim(climb: Climb) -> int:
     """Set the next point to try; 0 when the slope says that this is a summit."""
     numbers, here, there, point = climb.numbers, climb.here, climb.there, climb.point
@@ -176,7 +176,7 @@ def aim(climb: Climb) -> int:
     return 1
 
 
-@kernel
+@inlined
 def judge(after: float, climb: Climb) -> int:
     """Take the point if it is higher, else be more careful; 0 when the climb has ended."""
     numbers, here, there, point = climb.numbers, climb.here, climb.there, climb.point
@@ -205,7 +205,7 @@ def judge(after: float, climb: Climb) -> int:
     return 0
 
 
-@kernel
+@inlined
 def bend_inverse(climb: Climb) -> None:
     """The BFGS update of the inverse Hessian; unchanged where the slope did not fall.
 

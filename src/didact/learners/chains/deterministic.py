@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 from didact.planning.sweeps import largest_of
 
 ULPS = 8.0 * 2.0**-53
@@ -128,7 +128,7 @@ def evaluate_in_order(model: GraphModel, payments: Any, tour: Tour, values: Any)
         values[state] = payments[state] + discount * values[following[state]]
 
 
-@kernel
+@inlined
 def follow_better(model: GraphModel, values: Any, tolerance: float, following: Any) -> int:
     """Features of states: let every state lead to its best successor; how many were switched."""
     n_actions, successor = model.n_actions, model.successor
@@ -148,7 +148,7 @@ def follow_better(model: GraphModel, values: Any, tolerance: float, following: A
     return switched
 
 
-@kernel
+@inlined
 def choose_better(model: GraphModel, work: GraphWork, tolerance: float) -> int:
     """Features of pairs: let every state take its best row; how many were switched."""
     n_actions, discount, successor = model.n_actions, model.discount, model.successor

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from didact.learners.chains.steps import Problem
-from didact.numerics.compiled import Kernel, kernel
+from didact.numerics.compiled import Kernel, inlined, kernel
 
 PLAIN, L2, L1, BOX = range(4)
 """What a point says: the weights themselves, their direction by |u|_2 or |u|_1, or only inside."""
@@ -79,7 +79,7 @@ class Points(NamedTuple):
     densities: Any
 
 
-@kernel
+@inlined
 def length_of(kind: int, at: int, k: int, places: Any) -> float:
     """|u|_1 for L1, else |u|_2, of the point from place `at` on."""
     total = 0.0
@@ -92,7 +92,7 @@ def length_of(kind: int, at: int, k: int, places: Any) -> float:
     return math.sqrt(total)
 
 
-@kernel
+@inlined
 def stand_for(kind: int, proposed: Any, weights: Any) -> float:
     """Fill the weights that a point stands for; its log reference density, -inf if outside."""
     k = len(proposed)
@@ -135,7 +135,7 @@ def log_mixture(mixture: Mixture, at: int, k: int, places: Any) -> float:
     return highest + math.log(total)
 
 
-@kernel
+@inlined
 def begin_move(p: int, i: int, moves: Moves, points: Points) -> int:
     """Redraw the radius of point p and propose step i's place; 0 if that has no density."""
     places, proposed = points.places, points.proposed
@@ -155,7 +155,7 @@ def begin_move(p: int, i: int, moves: Moves, points: Points) -> int:
     return 0 if reference == -math.inf else 1
 
 
-@kernel
+@inlined
 def log_ratio(p: int, i: int, mixture: Mixture, moves: Moves, points: Points) -> float:
     """log of pi(there) / pi(here), for jumps times q(here) / q(there)."""
     numbers = points.numbers
@@ -173,7 +173,7 @@ def density_of(kind: int, score: float, reference: float) -> float:
     return score + reference if kind == PLAIN else score
 
 
-@kernel
+@inlined
 def accept_move(
     p: int, i: int, inside: int, mixture: Mixture, moves: Moves, points: Points
 ) -> None:
@@ -197,7 +197,7 @@ def accept_move(
             points.places[p * k + j] = proposed[j]
 
 
-@kernel
+@inlined
 def keep_draw(p: int, points: Points) -> None:
     """Count the step, and keep the weights that point p stands for if it is one to keep."""
     counters, samples, densities = points.counters, points.samples, points.densities
@@ -222,7 +222,7 @@ def score(model: Any, work: Any, shown: Any, weights: Any) -> float:
     raise NotImplementedError
 
 
-@kernel
+@inlined
 def score_needed(p: int, i: int, mixture: Mixture, moves: Moves, points: Points) -> float:
     """The score from which step i is accepted, or is the best one seen: the lower of the two."""
     numbers = points.numbers

@@ -51,12 +51,17 @@ class ActiveSettings:
 
 
 def learner_options(settings: ActiveSettings) -> dict[str, Any]:
-    """The chain that learns after each answer: the paper's, afresh, or ours until it has mixed."""
+    """The chain that learns after each answer: the paper's, a walk, or one until it has mixed."""
     if settings.chain == "published":
         return {**chain_of(settings, settings.features), "warm": False}
+    ours = {"learner": "birl", "threads": 1, "confidence": settings.confidence}
     if settings.chain == "ours":
-        return {"learner": "birl", "threads": 1, "confidence": settings.confidence}
-    raise InvalidParameter(f"chain must be 'published' or 'ours'; it is {settings.chain!r}")
+        return {**ours, "n_chains": 1, "n_steps": settings.steps}
+    if settings.chain == "mixed":
+        return ours
+    raise InvalidParameter(
+        f"chain must be 'published', 'ours' or 'mixed'; it is {settings.chain!r}"
+    )
 
 
 def trial(settings: ActiveSettings, number: int) -> Record:
