@@ -34,7 +34,7 @@ from didact.learners.chains.tempering import Population
 from didact.learners.chains.threads import Run
 from didact.numerics.exact import Floats
 
-PARTICLES = 64
+PARTICLES = 128
 """Of each pilot's tempered population, or 6 for each dimension."""
 
 PLANS = 2000
