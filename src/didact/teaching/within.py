@@ -91,6 +91,8 @@ def read_within(document: Any) -> Within | None:
     if document is None:
         return None
     worst = document["worst"]
+    if not document["statuses"]:
+        raise ValueError("a bound on the loss needs the status of a learner; there is none")
     return Within(
         float(document["bound"]),
         float(document["spread"]),

@@ -102,6 +102,15 @@ def test_a_lesson_within_a_bound_is_read_back(tmp_path):
     assert didact.load_lesson(tmp_path / "lesson.json").within == lesson.within
 
 
+def test_when_the_time_is_up_a_complete_lesson_is_given_with_its_bounds():
+    task = didact.make("random-grid", size=6, n_features=6, seed=3)
+    settings = {"horizon": 1, "learner": "half-spaces", "loss": "1%"}
+    lesson = didact.teach(task, teacher="exact", loss_time=1e-9, **settings)
+    assert lesson.is_complete
+    assert lesson.loss_status == "enumerated"
+    assert lesson.lower_bound <= len(lesson.demonstrations)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

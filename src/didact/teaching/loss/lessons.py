@@ -24,6 +24,7 @@ from didact.teaching.loss.cuts import Cuts, check_witness
 from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Outcome, Progress, region_of, worst_cell
 from didact.teaching.loss.search import push, violations
+from didact.teaching.methods.scot import greedy_picks
 from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Witness
 
 LEARNERS = ("half-spaces", "planner")
@@ -77,8 +78,27 @@ def good_enough(
                 statuses["half-spaces"] = ENUMERATED
                 if "planner" in learners and _is_closed(problem, fan, chosen):
                     statuses["planner"] = ENUMERATED
-        if not found or time.monotonic() > deadline:
+        if not found:
             return _result(cuts, chosen, statuses, outcome)
+        if time.monotonic() > deadline:
+            return _complete(cuts, learners, rng) or _result(cuts, chosen, statuses, outcome)
+
+
+def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> GoodEnough | None:
+    """When the time is up: a complete lesson, which costs half-space learners nothing.
+
+    None where the candidates have none.
+    """
+    problem = cuts.problem
+    chosen = tuple(sorted(greedy_picks(problem)))
+    if problem.covered_by(chosen) != problem.everything or problem.known.n_close_calls:
+        return None
+    region = region_of(cuts.fan, cuts.rows_of(chosen))
+    statuses = {"half-spaces": ENUMERATED} if "half-spaces" in learners else {}
+    if "planner" in learners:
+        is_worse = violations(cuts, region, chosen, "planner", rng)
+        statuses["planner"] = EXCEEDED if is_worse else TESTED
+    return _result(cuts, chosen, statuses, Outcome(None, True, 0, 0))
 
 
 def _is_closed(problem: Problem, fan: Fan, chosen: Sequence[int]) -> bool:
