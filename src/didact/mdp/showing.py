@@ -35,6 +35,7 @@ SHOWN = {
     "plot of a plan": "didact.plots:plan",
     "plot of a class": "didact.plots:cone",
     "plot of a lesson": "didact.plots:lesson",
+    "plot of a family's lesson": "didact.plots:family",
     "plot of a selection": "didact.plots:coverage",
     "plot of a difficulty": "didact.plots:difficulty",
     "plot of a transfer": "didact.plots:transfer",

@@ -8,6 +8,7 @@ from didact.plots.bars import difficulty as difficulty
 from didact.plots.beliefs import posterior as posterior
 from didact.plots.cones import cone as cone
 from didact.plots.curves import curve as curve
+from didact.plots.families import family as family
 from didact.plots.frontiers import frontier as frontier
 from didact.plots.lessons import coverage as coverage
 from didact.plots.lessons import lesson as lesson
@@ -20,6 +21,7 @@ __all__ = [
     "coverage",
     "curve",
     "difficulty",
+    "family",
     "frontier",
     "lesson",
     "plan",

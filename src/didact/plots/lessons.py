@@ -37,14 +37,14 @@ def lesson(
         task = found.known.task
     shown = found.demonstrations
     if task.layout is None:
-        drawn = _steps(task.mdp, shown, ax, **style)
+        drawn = steps(task.mdp, shown, ax, **style)
     else:
         drawn = world(task, ax, shown=[list(demonstration) for demonstration in shown], **style)
     drawn.set_title(f"{task.name}\n{len(shown)} shown, {found.status}")
     return drawn
 
 
-def _steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style: Any) -> Axes:
+def steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style: Any) -> Axes:
     """A row of squares for each demonstration, one for each step, coloured by action."""
     from matplotlib.lines import Line2D
 

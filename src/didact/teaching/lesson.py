@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
-from didact.errors import InvalidParameter, Unsupported
+from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Family, as_family
@@ -279,10 +279,10 @@ class Lesson:
         """Draw the demonstrations on their world; a lesson from a file needs `task=`.
 
         ax: Matplotlib axes, new ones by default; they are returned.
-        style: options of `didact.plots.lesson`.
+        style: options of `didact.plots.lesson`, or of `didact.plots.family`.
         """
-        self._require_one_world()
-        return show("plot of a lesson", self, ax, **style)
+        what = "plot of a family's lesson" if self.is_of_family else "plot of a lesson"
+        return show(what, self, ax, **style)
 
     def _repr_html_(self) -> str:
         """The page in a frame, for a notebook; the steps alone for a lesson from a file."""
@@ -293,13 +293,6 @@ class Lesson:
             else show("lesson", self, task=known.task, known=known)
         )
         return html
-
-    def _require_one_world(self) -> None:
-        if self.is_of_family:
-            raise Unsupported(
-                "plots show one world, and this lesson is of a family; write its page with "
-                "lesson.report('lesson.html'), or teach one member"
-            )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.lesson/1` file; with the task's file it is all the checker needs.

@@ -121,5 +121,3 @@ def test_a_lesson_shows_whose_each_step_is():
     assert repr(lesson.demonstrations[0]).endswith("member=0)")
     assert lesson.document()["format"] == "didact.lesson/2"
     assert lesson._repr_html_().startswith("<")
-    with pytest.raises(didact.DidactError, match="plots show one world"):
-        lesson.plot()

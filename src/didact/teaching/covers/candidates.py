@@ -186,11 +186,15 @@ def _sample(
     moves = mdp.transitions
     heights = np.cumsum(moves.probabilities.floats)
     before = np.concatenate(([0.0], heights))[moves.offsets]
+    sure = single_successors(mdp).astype(np.int64) if mdp.is_deterministic() else None
 
     def step(states: Indices) -> tuple[Indices, Indices]:
         ranks = (rng.random(states.size) * counts[states]).astype(np.int64)
         actions = choices[states, ranks]
         rows = states * mdp.n_actions + actions
+        if sure is not None:
+            rng.random(states.size)  # as where steps are drawn, so that seeds keep their meaning
+            return actions, sure[rows]
         low, high = before[rows], before[rows + 1]
         points = low + rng.random(states.size) * (high - low)
         entries = np.searchsorted(heights, points, side="right")
