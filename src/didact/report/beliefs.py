@@ -69,7 +69,7 @@ def fit_lines(task: Task, fit: Fit | None) -> list[str]:
     for step in fit.doubted[:MOST_DOUBTED]:
         lines.append(
             f"  {step_words(step.demonstration, step.step)}: "
-            f"{pair_words(task, step.state, step.action)} has {100 * step.probability:.2g}%, "
+            f"{pair_words(task, step.state, step.action)} has {_share(step.probability)}, "
             f"{action_words(task, step.likelier)} is likelier"
         )
     if len(fit.doubted) > MOST_DOUBTED:
@@ -111,6 +111,11 @@ def _shared(where: MDP | Task, shares: Any) -> str:
         for action in likeliest
         if shares[action] >= 0.005
     )
+
+
+def _share(probability: float) -> str:
+    """A probability in per cent; nobody reads powers of ten below a hundredth of one."""
+    return "less than 0.01%" if probability < 1e-4 else f"{100 * probability:.2g}%"
 
 
 def weight_cells(belief: Belief, row: dict[str, Any]) -> dict[str, str]:
