@@ -12,6 +12,7 @@ from tests import effort
 from tests.command_line import Answer
 
 settings.register_profile("didact", derandomize=True, deadline=None)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("didact")
 
 
@@ -19,6 +20,7 @@ def pytest_configure(config):
     """Tests are read after this, and with them the numbers of their examples."""
     if "not slow" in config.getoption("markexpr"):
         effort.take_some_only()
+        settings.load_profile("quick")
 
 
 REGISTRIES = {

@@ -11,12 +11,13 @@ from functools import cache
 import flint
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from didact.bec.certificates import exact_cone
 from didact.bec.farkas import Inside, Outside, decide
 from didact.bec.linear import Multipliers, dot, primitive, row_reduced
+from tests.effort import examples
 
 # The evidence
 
@@ -152,7 +153,7 @@ def everything(generators, target):
     return np.ones(len(generators))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(120, 300)
 @given(half_spaces())
 def test_cones_agree_with_double_description(drawn):
     rows, point = drawn
@@ -161,7 +162,7 @@ def test_cones_agree_with_double_description(drawn):
     assert_described(rows, cone)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, 150)
 @given(half_spaces(), st.sampled_from([nothing, everything]))
 def test_the_proposer_decides_nothing(drawn, proposer):
     rows, point = drawn
@@ -170,7 +171,7 @@ def test_the_proposer_decides_nothing(drawn, proposer):
     assert classes(rows, cone) == classes(rows, exact_cone(rows, point))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40, 100)
 @given(half_spaces(), st.randoms())
 def test_the_order_of_rows_decides_nothing(drawn, random):
     rows, point = drawn
@@ -178,7 +179,7 @@ def test_the_order_of_rows_decides_nothing(drawn, random):
     assert classes(rows, exact_cone(rows, point)) == classes(shuffled, exact_cone(shuffled, point))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, 150)
 @given(half_spaces())
 def test_cones_agree_with_cddlib(drawn):
     """cddlib in exact arithmetic, where it could be built."""

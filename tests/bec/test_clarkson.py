@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec.clarkson import find_facets
@@ -13,6 +13,7 @@ from didact.bec.directions import TOLERANCE, label_directions
 from didact.bec.facet_scan import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, Rows, first_met
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics import compiled as kernels
+from tests.effort import examples
 
 
 def grid_world_rows(size, k, seed, discount=0.95):
@@ -102,7 +103,7 @@ def check_consistent(rows, cone):
 
 
 class TestAgainstOracles:
-    @settings(max_examples=150, deadline=None)
+    @examples(60, 150)
     @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 14))
     def test_integer_rows_agree_with_exact_double_description(self, seed, k, n):
         rng = np.random.default_rng(seed)
@@ -127,7 +128,7 @@ class TestAgainstOracles:
         _, distinct = label_directions(rows)
         assert distinct[lp_facets(rows[distinct])].tolist() == cone.facets.tolist()
 
-    @settings(max_examples=60, deadline=None)
+    @examples(25, 60)
     @given(st.integers(0, 10**6), st.integers(1, 40))
     def test_in_the_plane_the_outer_angles_are_the_facets(self, seed, n):
         rng = np.random.default_rng(seed)

@@ -18,6 +18,7 @@ from didact.bec.directions import (
     unit_rows,
 )
 from didact.errors import InvalidNumber, InvalidParameter
+from tests.effort import examples
 
 
 def brute_force_labels(units):
@@ -93,7 +94,7 @@ class TestUnitRows:
 
 
 class TestLabels:
-    @settings(max_examples=60, deadline=None)
+    @examples(25, 60)
     @given(st.integers(0, 10**6), st.integers(1, 5))
     def test_agree_with_all_pairs(self, seed, k):
         rows = noisy_copies(np.random.default_rng(seed), k)

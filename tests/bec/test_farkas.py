@@ -15,6 +15,7 @@ from didact.bec import farkas
 from didact.bec.farkas import Inside, Outside, combine, decide, separate
 from didact.bec.linear import Multipliers, basis_of, dot
 from tests.bec.test_linear import eliminated, vectors
+from tests.effort import examples
 
 
 @st.composite
@@ -76,7 +77,7 @@ def not_numbers(generators, target):
     return np.full(len(generators), np.nan)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(120, 300)
 @given(questions())
 def test_decisions_agree_with_enumeration(question):
     generators, target = question
@@ -85,7 +86,7 @@ def test_decisions_agree_with_enumeration(question):
     assert isinstance(decision, Inside) == in_cone(generators, target)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40, 100)
 @given(questions(), st.sampled_from([nothing, everything, not_numbers]))
 def test_a_lying_proposal_costs_pivots_but_never_truth(question, proposer):
     generators, target = question

@@ -15,6 +15,7 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import MDP, Task
 from didact.planning import as_policy, solve
 from didact.worlds import from_gymnasium, make
+from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets, policy_sums
 
@@ -66,7 +67,7 @@ def policies(draw, task: Task):
 
 
 @given(st.data())
-@settings(max_examples=150)
+@examples(60, 150)
 def test_the_answer_is_right_and_its_evidence_checks(data):
     task = data.draw(tasks())
     policy = data.draw(policies(task))
@@ -122,7 +123,7 @@ def parallel(left, right) -> bool:
 
 
 @given(st.data())
-@settings(max_examples=100)
+@examples(40, 100)
 def test_it_finds_a_reward_exactly_when_there_is_one(data):
     """Two features: every edge of a cone in the plane is perpendicular to one of its rows."""
     task = data.draw(tasks(max_features=2))
@@ -146,7 +147,7 @@ def test_it_finds_a_reward_exactly_when_there_is_one(data):
 
 
 @given(st.data())
-@settings(max_examples=60)
+@examples(25, 60)
 def test_a_policy_that_is_optimal_is_explained(data):
     task = data.draw(tasks(max_states=4))
     plan = solve(task.mdp, task.true_weights, arithmetic="exact")

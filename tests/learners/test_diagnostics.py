@@ -6,12 +6,13 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from didact.errors import InvalidParameter
 from didact.learners.diagnostics import bulk_ess, indicator_ess, rank_r_hat, tail_ess
+from tests.effort import examples
 
 az = pytest.importorskip("arviz")
 logging.getLogger("arviz").setLevel(logging.ERROR)
@@ -65,7 +66,7 @@ def same(ours: float, theirs) -> None:
     assert ours == pytest.approx(float(np.asarray(theirs)), rel=1e-9, nan_ok=True)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(80, 200)
 @given(
     arrays(
         np.float64,

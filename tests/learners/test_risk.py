@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidInput, InvalidNumber, InvalidParameter
@@ -26,6 +26,7 @@ from didact.planning import evaluate, solve
 from didact.planning import many_rewards as values_module
 from didact.planning.many_rewards import action_values_of, optimal_values
 from didact.worlds import make
+from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, best_values, reward_payments
 
@@ -62,7 +63,7 @@ GRIDS = {
 # Values under many rewards
 
 
-@settings(max_examples=80, deadline=None)
+@examples(32, 80)
 @given(tasks(max_states=4, max_actions=2), st.integers(0, 2**32))
 def test_values_are_those_of_brute_force(task, seed):
     rng = np.random.default_rng(seed)
@@ -95,7 +96,7 @@ def test_values_and_action_values_are_those_of_the_planner(kind, size):
         assert q == pytest.approx(plan.action_values, abs=1e-11)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(tasks(), st.integers(0, 2**32))
 def test_action_values_are_those_of_the_planner(task, seed):
     weights = np.random.default_rng(seed).normal(size=(3, task.mdp.n_features))
@@ -163,7 +164,7 @@ def test_results_that_would_not_fit_are_refused_before_any_work(monkeypatch):
 # Losses
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(tasks(discounts=("0", "1/2", "0.9", "0.95")), st.integers(0, 2**32))
 def test_losses_are_those_of_evaluating_each_draw_alone(task, seed):
     rng = np.random.default_rng(seed)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.mdp import MDP, Task
 from didact.mdp.idle import deciding_states, idle_states
 from didact.planning import as_policy, evaluate, solve
+from tests.effort import examples
 
 N, A = 5, 2
 
@@ -26,7 +27,7 @@ def models(draw):
     return MDP(moves, phi, 0.5, start=[(s, 1 / len(starts)) for s in starts]), moves, starts, phi
 
 
-@settings(max_examples=200, deadline=None)
+@examples(80, 200)
 @given(models())
 def test_idle_is_where_nothing_starts_leads_leaves_or_matters(given_model):
     mdp, moves, starts, phi = given_model

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import didact
@@ -19,6 +19,7 @@ from didact.mdp.observations import (
     observation_text,
     read_watched,
 )
+from tests.effort import examples
 
 SAME = [
     [3, np.int64(3), np.array(3), 3.0, np.float32(3), Decimal(3), np.uint8(3)],
@@ -168,7 +169,7 @@ def worlds(draw):
     return targets, seen, draw(st.integers(0, 5)), draw(st.integers(0, 5)), actions
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, 150)
 @given(worlds())
 def test_an_episode_means_the_one_path_that_shows_it(given_world):
     """Against all paths, one after the other; from the start where several are left."""

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec.classes import equivalence_class
@@ -15,6 +15,7 @@ from didact.teaching import check, teach
 from didact.teaching.bounds import Begins, fewest_demonstrations, states_within
 from didact.teaching.covers.candidates import as_starts
 from didact.worlds import make
+from tests.effort import examples
 from tests.models import tasks
 
 
@@ -34,7 +35,7 @@ def all_demonstrations(mdp, plan, starts, horizon):
     return sorted(set(found))
 
 
-@settings(max_examples=120, deadline=None)
+@examples(48, 120)
 @given(tasks(max_states=4, max_actions=2), st.integers(1, 3))
 def test_no_complete_lesson_has_fewer(task, horizon):
     known = equivalence_class(task)
@@ -98,7 +99,7 @@ def facets_shown(known, demonstrations):
     return {i for i, members in enumerate(known.cone.facets) if rows & set(members)}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(tasks(), st.integers(0, 5))
 def test_states_within_are_those_of_following_the_policy(task, n_steps):
     known = equivalence_class(task)

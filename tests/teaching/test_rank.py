@@ -6,7 +6,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from didact.bec.classes import equivalence_class
 from didact.bec.rows import scope_states
@@ -14,10 +14,11 @@ from didact.errors import InvalidParameter
 from didact.teaching import check, teach
 from didact.teaching.rank import BENCHMARKS, Benchmark, Difficulty, benchmarks, rank
 from didact.worlds import gridworld, make
+from tests.effort import examples
 from tests.models import tasks
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(tasks(max_states=3, max_actions=2))
 def test_pairs_are_as_few_as_brute_force(task):
     (row,) = rank([task])
@@ -35,7 +36,7 @@ def test_pairs_are_as_few_as_brute_force(task):
     assert (row.n_facets, row.n_equalities) == (known.cone.n_facets, len(known.cone.equalities))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(tasks())
 def test_a_row_is_what_teaching_says(task):
     (row,) = rank([task])

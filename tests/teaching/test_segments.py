@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec.classes import demonstration_class, equivalence_class
@@ -12,6 +12,7 @@ from didact.planning import rollout
 from didact.teaching import check
 from didact.teaching.segments import Segment, right_segments
 from didact.worlds import make
+from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
 
@@ -35,7 +36,7 @@ def recorded(task, rng, n):
     }
 
 
-@settings(max_examples=120, deadline=None)
+@examples(48, 120)
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(0, 5))
 def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)
@@ -66,7 +67,7 @@ def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     assert verdict.n_steps == sum(map(len, shown))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(32, 80)
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(1, 5))
 def test_right_steps_teach_what_their_pairs_teach_one_by_one(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from didact.bec.classes import demonstration_class, equivalence_class
@@ -15,6 +15,7 @@ from didact.teaching import check, teach
 from didact.teaching.segments import right_segments
 from didact.teaching.select import select
 from didact.worlds import gridworld, make
+from tests.effort import examples
 from tests.models import tasks
 
 
@@ -34,7 +35,7 @@ def recorded(task, seed, n, length=3, astray=0.3):
 recordings = st.tuples(tasks(), st.integers(0, 2**31), st.integers(0, 6))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, 150)
 @given(recordings, st.sampled_from([None, 1, 2]), st.sampled_from(["greedy", "exact"]))
 def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, budget, method):
     task, seed, n = given_case
@@ -61,7 +62,7 @@ def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, 
     assert found.wrong == check(task, shown, known=known).wrong
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40, 100)
 @given(recordings, st.sampled_from([None, 1]))
 def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget):
     task, seed, n = given_case
@@ -104,7 +105,7 @@ def assert_cheapest(task, shown, cost):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(recordings, st.sampled_from(["demonstrations", "pairs"]))
 def test_the_exact_method_takes_as_few_as_brute_force(given_case, cost):
     task, seed, n = given_case
@@ -150,7 +151,7 @@ def test_an_episode_within_another_is_not_chosen_where_something_stays_open():
         assert len(found.redundant) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(recordings, st.integers(1, 3))
 def test_greedy_covers_its_share_of_the_best(given_case, budget):
     """(1 - 1/e) of what any so many episodes cover, where nothing follows from equalities."""
@@ -166,7 +167,7 @@ def test_greedy_covers_its_share_of_the_best(given_case, budget):
     assert found.n_covered >= (1 - 1 / np.e) * best
 
 
-@settings(max_examples=80, deadline=None)
+@examples(32, 80)
 @given(recordings)
 def test_contradicting_ones_show_what_is_not_optimal(given_case):
     task, seed, n = given_case

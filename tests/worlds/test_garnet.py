@@ -4,15 +4,16 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidInput
 from didact.worlds import make
 from didact.worlds.garnet import draw_compositions, draw_subsets
+from tests.effort import examples
 
 
-@settings(deadline=None, max_examples=100)
+@examples(40, 100)
 @given(st.data())
 def test_rows_have_the_branching_and_hundredths_asked_for(data):
     n_states = data.draw(st.integers(2, 12))

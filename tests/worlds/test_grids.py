@@ -4,12 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidInput, InvalidParameter
 from didact.worlds import gridworld, make
 from didact.worlds.grids import grid_transitions, neighbours
+from tests.effort import examples
 
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 SIDES = {
@@ -48,7 +49,7 @@ masks = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@examples(60, 150)
 @given(masks, st.sampled_from(["0", "0.1", "1/3", "0.123456789012345678", "1"]), st.data())
 def test_transitions_are_the_walked_ones_exactly(mask, slip, data):
     free = np.array(mask)

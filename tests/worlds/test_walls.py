@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidParameter
 from didact.worlds.walls import _STAYS_CONNECTED, draw_free_cells
+from tests.effort import examples
 
 
 def is_connected(free):
@@ -20,7 +21,7 @@ def is_connected(free):
     return not left
 
 
-@settings(deadline=None, max_examples=200)
+@examples(80, 200)
 @given(st.integers(1, 8), st.integers(1, 8), st.floats(0, 0.99), st.integers(0, 2**32))
 def test_free_cells_stay_connected_and_walls_are_as_many_as_asked(rows, columns, share, seed):
     n_walls = int(share * rows * columns)

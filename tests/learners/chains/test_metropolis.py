@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -18,6 +18,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
 from didact.planning import solve
 from didact.worlds import make
+from tests.effort import examples
 from tests.models import tasks
 
 CONFIDENCE = 100.0
@@ -96,7 +97,7 @@ def test_every_density_is_what_a_fresh_plan_gives(monkeypatch, name, pairs, dens
     assert chain.best >= chain.densities.max()
 
 
-@settings(max_examples=60)
+@examples(25, 60)
 @given(tasks(discounts=("0", "1/2", "0.9", "0.99")), st.integers(0, 5))
 def test_random_small_models(task, seed):
     evidence = as_evidence(task.mdp, shown_by(task, 4, seed))

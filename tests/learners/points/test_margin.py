@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import didact
@@ -12,6 +12,7 @@ from didact.learners.points.margin import continued_policy, is_closed, margin_we
 from didact.learners.points.ties import exactly_tied
 from didact.mdp import MDP, Task
 from didact.teaching.closure import is_closed as is_closed_lesson
+from tests.effort import examples
 from tests.models import tasks
 
 DISCOUNTS = ("0", "1/2", "0.9", "0.95")
@@ -25,7 +26,7 @@ def shown_optimally(task, states=None):
 
 
 @given(tasks(discounts=DISCOUNTS), st.integers(0, 2**32 - 1))
-@settings(max_examples=100)
+@examples(40, 100)
 def test_a_policy_shown_everywhere_is_explained_whenever_it_can_be(task, seed):
     """The true weights explain it; so weights are found, and they make the same actions best.
 
@@ -101,7 +102,7 @@ def test_contradictions_have_no_margin():
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@settings(max_examples=60)
+@examples(25, 60)
 def test_closed_lessons_are_closed_for_a_learner(task, data):
     """With all optimal actions of some states shown, both say the same."""
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -15,6 +15,7 @@ from didact.learners.points.policy_matching import Mismatch, policy_matching
 from didact.mdp import MDP, Task
 from didact.planning import rollout
 from didact.random import as_generator
+from tests.effort import examples
 from tests.models import tasks
 
 
@@ -38,7 +39,7 @@ def mismatch(task, pairs, weights, confidence):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.data())
-@settings(max_examples=60)
+@examples(25, 60)
 def test_the_mismatch_is_its_definition_and_its_slope_the_difference(task, data):
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
     pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))

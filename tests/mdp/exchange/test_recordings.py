@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
@@ -17,6 +17,7 @@ from didact.mdp.observations import Watched
 from didact.planning import rollout
 from didact.teaching import teach
 from didact.worlds import make
+from tests.effort import examples
 from tests.models import tasks
 
 FORMATS = ("json", "jsonl", "minari", "imitation")
@@ -102,7 +103,7 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60)
 @given(tasks(), st.integers(0, 2**31))
 def test_steps_follow_the_model_and_their_rewards_sum_to_the_return(task, seed):
     rng = np.random.default_rng(seed)
@@ -234,7 +235,11 @@ def test_states_of_another_numbering_are_renumbered():
 
 
 SCALARS = st.one_of(
-    st.integers(-5, 50), st.booleans(), st.text(max_size=4), st.floats(allow_nan=False, width=32)
+    st.integers(-5, 50),
+    st.integers(2**61, 2**66),
+    st.booleans(),
+    st.text(max_size=4),
+    st.floats(allow_nan=False, width=32),
 ).filter(lambda value: value not in (float("inf"), float("-inf")))
 OBSERVATIONS = st.recursive(
     SCALARS,
@@ -245,7 +250,7 @@ OBSERVATIONS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, 150)
 @given(
     pairs=st.lists(st.tuples(OBSERVATIONS, st.integers(0, 5)), min_size=1, max_size=4),
     foreign=st.booleans(),

@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact import MDP, Task, equivalence_class, from_gymnasium, make
@@ -19,6 +19,7 @@ from didact.report.page.plain import (
     wishes,
 )
 from didact.report.page.scene import scene_of
+from tests.effort import examples
 
 COLOURS = ["white", "grey", "red", "blue"]
 weights_of = st.lists(st.fractions(-10, 10, max_denominator=20), min_size=2, max_size=4)
@@ -89,7 +90,7 @@ def test_steps_are_counted_to_the_last_one(each, whole, discount):
     assert borne == 0 or discount**borne * whole > in_a_row(each, borne, discount)
 
 
-@settings(max_examples=60)
+@examples(25, 60)
 @given(st.lists(st.integers(-6, 6), min_size=2, max_size=3), st.data())
 def test_what_is_shown_holds_for_the_reward(weights, data):
     """Whole numbers of steps, weighed against each other as the sentence says."""

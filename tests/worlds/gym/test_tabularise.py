@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
@@ -12,6 +12,7 @@ from didact.mdp.idle import deciding_states
 from didact.planning import solve
 from didact.worlds import from_gymnasium
 from didact.worlds.gym.tabularise import from_environment
+from tests.effort import examples
 
 CLIFF = "CliffWalking-v1" if "CliffWalking-v1" in gymnasium.registry else "CliffWalking-v0"
 
@@ -59,7 +60,7 @@ def tables(draw):
     return draw(st.lists(line, min_size=n, max_size=n)), draw(st.integers(0, n - 1))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, 150)
 @given(tables())
 def test_every_step_of_the_model_is_a_step_of_the_environment(given_table):
     following, first = given_table

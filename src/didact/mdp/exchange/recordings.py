@@ -17,7 +17,7 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import plain_numbers
-from didact.inputs import entries, flag, instance, shown, whole_number
+from didact.inputs import entries, flag, instance, is_whole, shown, whole_number
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.model import MDP
@@ -29,6 +29,8 @@ DEMONSTRATIONS_FORMAT = "didact.demonstrations/1"
 LESSON_FORMAT = "didact.lesson/1"
 MOST_PAIRS = 50_000_000
 """A recording holds at most so many pairs."""
+MOST_STATES = 2**62
+"""No state has a number from here on."""
 ALWAYS_ALLOWED, PAIRS_PER_BYTE = 100_000, 50
 """So many whatever its size, and so many more for each byte of a compressed one."""
 
@@ -177,13 +179,16 @@ def _as_shown(given: Any) -> Demonstration | Watched:
 def read_pairs(given: Any, *, has_task: bool = False) -> Demonstration | Watched:
     """An episode in a file, of whole numbers or of what was observed.
 
-    has_task: whether its task is known, whose states have numbers; else also texts and fractions
-        of numbers are observations.
+    has_task: whether its task is known, whose states have numbers; else texts, numbers that are
+        not whole and those that no state has are observations.
     """
     if not isinstance(given, list | tuple):
         return Demonstration(given)
     pairs = [pair for pair in given if isinstance(pair, list | tuple) and len(pair) == 2]
-    told = any(isinstance(first, str | float | Decimal) for first, _ in pairs)
+    told = any(
+        isinstance(first, str | float | Decimal) or (is_whole(first) and first >= MOST_STATES)
+        for first, _ in pairs
+    )
     if (told and not has_task) or is_watched(given, None):
         return Watched.of(given)
     return Demonstration(given)
