@@ -2,7 +2,8 @@
 
 The cheapest candidates that hit all cuts known so far are a lower bound. Where a reward fits them
 and loses too much, its cut is added. Where the search finds none, the cells of C(D) are visited;
-when all of them lose at most the bound, the lesson is the cheapest there is.
+when all of them lose at most the bound, the lesson is the cheapest there is. Greedy picks find most
+cuts, so that few of the cheapest have to be looked for.
 """
 
 from __future__ import annotations
@@ -64,10 +65,14 @@ def good_enough(
     """The cheapest candidates after which no learner of these kinds loses more than the bound."""
     deadline = time.monotonic() + time_limit
     cuts = Cuts(problem, fan, bound)
+    is_last = greedy
     while True:
-        chosen = _hitting(cuts, greedy=greedy)
+        chosen = _hitting(cuts, greedy=greedy or not is_last)
         region = region_of(fan, cuts.rows_of(chosen))
         found = sum(violations(cuts, region, chosen, learner, rng) for learner in learners)
+        if not found and not is_last:
+            is_last = True
+            continue
         statuses, outcome = dict.fromkeys(learners, EXCEEDED if found else TESTED), None
         if not found and "half-spaces" in learners:
             outcome = worst_cell(region, cuts.limit, deadline=deadline, progress=progress)
@@ -80,6 +85,7 @@ def good_enough(
                     statuses["planner"] = ENUMERATED
         if not found:
             return _result(cuts, chosen, statuses, outcome)
+        is_last = greedy
         if time.monotonic() > deadline:
             return _complete(cuts, learners, rng) or _result(cuts, chosen, statuses, outcome)
 
