@@ -5,6 +5,7 @@ from importlib import import_module
 
 TABLES = (
     *("planning", "redundancy", "teaching", "families", "birl", "mixing", "active", "auditing"),
+    "loss",
     "start_up",
 )
 
