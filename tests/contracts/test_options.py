@@ -30,6 +30,8 @@ EDGE_ONLY = {
     "--setting": "NAME=VALUE of changes",
     ("rank", "--svg"): "writes what .plot() draws",
     ("check", "--proof"): "runs the independent checker",
+    ("check", "--loss"): "what demonstrations may still cost",
+    ("teach", "--frontier"): "didact.frontier",
     ("exam", "--html"): "writes a sheet, as exam.report",
     ("exam", "--key"): "prints what Python returns",
     ("audit", "--person"): "answers from the keyboard, for the agent",

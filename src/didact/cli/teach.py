@@ -49,6 +49,11 @@ if TYPE_CHECKING:
 )
 @options.choice("--learner", ("both", "half-spaces", "planner"), "With --loss: whose loss.")
 @click.option(
+    "--loss-time",
+    type=click.FloatRange(0, min_open=True),
+    help="With --loss: seconds to look; what is not visited then is only tested. 60 by default.",
+)
+@click.option(
     "--frontier",
     "as_frontier",
     is_flag=True,
@@ -95,7 +100,6 @@ def command(
     }
     choices = {**given, **read_options(teacher_settings, reserved)}
     if feedback:
-        del choices["loss"], choices["learner"]
         return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
     if as_frontier:
         choices |= {
@@ -137,6 +141,8 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
 
     if choices.pop("loss") is not None or choices.pop("budget") is not None:
         raise click.UsageError("--frontier has its own losses; leave --loss and --budget out")
+    limit = choices.pop("loss_time")
+    choices |= {} if limit is None else {"time_limit": limit}
     if choices["teacher"] == "scot":
         choices["teacher"] = "exact"
     with waiting(f"the frontier of {world}"):
