@@ -103,10 +103,19 @@ class Alternatives:
 class Observed:
     """A policy seen in a simulator: rows of the situations along its rollouts.
 
-    rows: (n, B, k). rollout, step: where each situation comes from. residual: largest difference
-    between the environment's reward and weights . features. tail: what may follow after the
-    horizon, in return. jitter: how much rows move when states move in their last digits, in return;
-    None where states cannot be moved. n_steps: simulator steps spent.
+    setting: whom we look at, where, and by which measure.
+    situations: what the simulator needs to stand in each of them again.
+    observations: what each shows.
+    own: the policy's actions there.
+    others: the actions they are measured against, (n, B).
+    rows: what the policy's action has more of each feature than each alternative, (n, B, k).
+    rollout: the rollout that each situation comes from.
+    step: its step in that rollout.
+    residual: the largest difference between the environment's reward and weights . features.
+    tail: what may follow after the horizon, in return.
+    jitter: how much rows move when states move in their last digits, in return; None where states
+        cannot be moved.
+    n_steps: simulator steps spent.
     """
 
     setting: Setting

@@ -78,6 +78,7 @@ def teach(
     loss: Any = None,
     learner: str = "both",
     loss_time: float | None = None,
+    demonstrations: str | None = None,
     **options: Any,
 ) -> Lesson | MixedLesson | ClipLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
@@ -109,6 +110,8 @@ def teach(
         values), or 'both'.
     loss_time: seconds to look for a lesson that keeps to the loss, 60 by default; what is not
         visited then is only tested.
+    demonstrations: of a policy in a simulator: 'clips', runs of steps without a mistake, which is
+        the default, or 'rollouts', whole ones.
     options: of the teacher, as follows.
 
     Options of scot and scot-redundant: none.
@@ -126,13 +129,11 @@ def teach(
     Options of random, demonstrations by chance:
 
     n: how many are drawn, with replacement; 20 by default.
-
-    Options of a policy in a simulator, instead of all the above:
-
-    demonstrations: 'clips', runs of steps without a mistake, or 'rollouts', whole ones.
     """
     if isinstance(task, Observed):
-        return teach_observed(task, **options)
+        return teach_observed(task, demonstrations=demonstrations or "clips", **options)
+    if demonstrations is not None:
+        raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
     flag(closed, "closed")
     require_class(task, known)
     kinds = None if feedback is None else as_kinds(feedback)
