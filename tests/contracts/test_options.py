@@ -29,6 +29,8 @@ EDGE_ONLY = {
     "--strategy-option": "NAME=VALUE of strategy_options",
     "--setting": "NAME=VALUE of changes",
     ("rank", "--svg"): "writes what .plot() draws",
+    ("teach", "--frontier"): "prints what frontier returns",
+    ("check", "--loss"): "prints what remaining_loss returns",
     ("check", "--proof"): "runs the independent checker",
     ("check", "--loss"): "what demonstrations may still cost",
     ("teach", "--frontier"): "didact.frontier",
@@ -48,6 +50,7 @@ PYTHON_ONLY = {
     "answer": "--person", "asked": "--person", "on_step": "a function", "truth": "a task's own",
     "warm": "how chains start", "n_samples": "of scores", "settings": "of teach",
     ("select", "episodes"): "the file's own numbers",
+    ("teach", "loss_time"): "seconds for the bound of --loss",
     ("teach", "member_cost"): "a cost for each member",
 }  # fmt: skip
 BEHIND = {
