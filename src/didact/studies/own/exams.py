@@ -38,7 +38,9 @@ CRITICAL, RANDOM = "found by as many critical states", "found by as many random 
 OURS = "our statement"
 CLAIMS = {
     "fewer": Claim(NAME, "fewer", "an exam has fewer questions than there are states", OURS),
-    "order": Claim(NAME, "order", "the smallest angle first finds agents sooner", OURS),
+    "order": Claim(
+        NAME, "order", "the smallest angle first finds agents that are nearly aligned sooner", OURS
+    ),
     "random": Claim(NAME, "random", "as many random comparisons miss some agents", OURS),
     "critical": Claim(NAME, "critical", "as many critical states miss some agents", OURS),
 }
