@@ -32,8 +32,6 @@ EDGE_ONLY = {
     ("teach", "--frontier"): "prints what frontier returns",
     ("check", "--loss"): "prints what remaining_loss returns",
     ("check", "--proof"): "runs the independent checker",
-    ("check", "--loss"): "what demonstrations may still cost",
-    ("teach", "--frontier"): "didact.frontier",
     ("exam", "--html"): "writes a sheet, as exam.report",
     ("exam", "--key"): "prints what Python returns",
     ("audit", "--person"): "answers from the keyboard, for the agent",
