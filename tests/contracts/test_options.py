@@ -49,7 +49,6 @@ PYTHON_ONLY = {
     "warm": "how chains start", "n_samples": "of scores", "settings": "of teach",
     ("select", "episodes"): "the file's own numbers",
     ("teach", "loss_time"): "seconds for the bound of --loss",
-    ("teach", "member_cost"): "a cost for each member",
 }  # fmt: skip
 BEHIND = {
     "worlds": [didact.make],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, overload
 
@@ -143,39 +143,59 @@ def teach(
     find_teacher(teacher, options)
     goal = None if loss is None else as_goal(loss, learner, task, teacher, budget)
     limit = None if loss_time is None else seconds(loss_time, "loss_time")
-    most = None if budget is None else whole_number(budget, "budget", 1)
-    if horizon is not None:
-        whole_number(horizon, "horizon", 1)
+    wish = _Wish(teacher, horizon, cost, rollouts, budget, closed, seed, options)
     begin, visits = starts_of(task, starts), _visits(task, member_cost)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     offers = offers_of(known, all_starts(known) if begin is None else begin, horizon)
     given = None if starts is None else require_in_scope(known, offers)
-    elements = cover_elements(known, redundant=teacher == "scot-redundant")
-    candidates = offered_candidates(elements, offers, rollouts=rollouts, seed=seed)
-    charges = Charges(members_of(candidates), visits) if visits else None
-    costs = candidate_costs(candidates, "demonstrations" if prices is not None else cost)
-    problem = Problem(elements, candidates, costs, most, options, charges)
+    problem = _problem(wish, known, offers, visits, "demonstrations" if kinds else cost)
+    settings = _settings(wish, problem, given) | _of_family(task, visits)
     if kinds is not None and prices is not None:
-        mixing = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
-        told = _settings(problem, cost=cost, seed=seed, offers=given, **mixing)
-        return mixed_lesson(problem, kinds, prices, {**told, "feedback": list(kinds)})
-    within = None
+        return mixed_lesson(problem, kinds, prices, {**settings, "feedback": list(kinds)})
     if goal is None:
         picks = picked_by(teacher, problem, as_generator(seed, teacher))
-    else:
-        picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
-    extra = _closing(problem, picks, offers) if closed else []
-    added = candidate_costs(as_candidates(known, extra), cost)
-    chosen = dict(teacher=teacher, horizon=horizon, rollouts=rollouts, closed=closed)
-    settings = _settings(problem, cost=cost, seed=seed, offers=given, **chosen)
-    settings |= _of_family(task, visits)
-    if goal is not None:
-        settings |= {"loss": plain(loss), "learner": learner}
-    lesson = _lesson(problem, picks, extra, offers, settings, extra_cost=sum(added, 0))
-    if within is None:
-        return lesson
+        return _lesson(wish, problem, picks, offers, settings)
+    picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
+    settings |= {"loss": plain(loss), "learner": learner}
+    lesson = _lesson(wish, problem, picks, offers, settings)
     return replace(lesson, within=once_closed(within, closed=lesson.closed))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What `teach` was asked for besides the task; numbers are checked."""
+
+    teacher: str
+    horizon: int | None
+    cost: Cost
+    rollouts: int | None
+    budget: int | None
+    closed: bool
+    seed: Seed
+    options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.budget is not None:
+            whole_number(self.budget, "budget", 1)
+        if self.horizon is not None:
+            whole_number(self.horizon, "horizon", 1)
+
+
+def _problem(
+    wish: _Wish,
+    known: Known,
+    offers: Sequence[Offer],
+    visits: Mapping[int, Fraction],
+    cost: Cost,
+) -> Problem:
+    """The covering problem of a class, with what can be shown and what that costs."""
+    elements = cover_elements(known, redundant=wish.teacher == "scot-redundant")
+    candidates = offered_candidates(elements, offers, rollouts=wish.rollouts, seed=wish.seed)
+    charges = Charges(members_of(candidates), visits) if visits else None
+    costs = candidate_costs(candidates, cost)
+    most = None if wish.budget is None else whole_number(wish.budget, "budget", 1)
+    return Problem(elements, candidates, costs, most, wish.options, charges)
 
 
 def _picks_within(
@@ -208,22 +228,20 @@ def _visits(task: Task | Family, given: Any) -> dict[int, Fraction]:
     return member_costs(task, given)
 
 
-def _settings(
-    problem: Problem, *, cost: Cost, seed: Seed, offers: Sequence[Offer] | None, **chosen: Any
-) -> dict[str, Any]:
+def _settings(wish: _Wish, problem: Problem, offers: Sequence[Offer] | None) -> dict[str, Any]:
     """What a lesson was asked for, as its file says it. offers: where starts were given."""
     known = problem.known
     return {
-        "teacher": chosen["teacher"],
-        "horizon": chosen["horizon"],
-        "cost": cost if isinstance(cost, str) else "given",
+        "teacher": wish.teacher,
+        "horizon": wish.horizon,
+        "cost": wish.cost if isinstance(wish.cost, str) else "given",
         "scope": known.scope,
         "arithmetic": known.arithmetic,
-        "rollouts": chosen["rollouts"],
+        "rollouts": wish.rollouts,
         "starts": None if offers is None else _listed_starts(known, offers),
         "budget": problem.budget,
-        "closed": chosen["closed"],
-        "seed": int(seed) if is_whole(seed) else None,
+        "closed": wish.closed,
+        "seed": int(wish.seed) if is_whole(wish.seed) else None,
         **{name: plain(value) for name, value in problem.options.items()},
     }
 
@@ -261,15 +279,15 @@ def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[De
 
 
 def _lesson(
+    wish: _Wish,
     problem: Problem,
     picks: Picks,
-    extra: Sequence[Demonstration],
     offers: Sequence[Offer],
     settings: Mapping[str, Any],
-    *,
-    extra_cost: int | Fraction,
 ) -> Lesson:
-    """What is known of the picked candidates and of what closure added."""
+    """What is known of the picked candidates, and of what closure adds to them."""
+    extra = _closing(problem, picks, offers) if wish.closed else []
+    added = candidate_costs(as_candidates(problem.known, extra), wish.cost)
     known = problem.known
     problem = _of_facets(problem)
     demonstrations = (*(problem.candidates[number] for number in picks.numbers), *extra)
@@ -281,7 +299,7 @@ def _lesson(
         status=_status(found.pins_down, known.n_close_calls),
         demonstrations=demonstrations,
         gains=coverage.gains,
-        cost=_total_cost(problem, picks, extra) + extra_cost,
+        cost=_total_cost(problem, picks, extra) + sum(added, 0),
         closed=all(
             is_closed(part.task.mdp, part.plan, part.own(demonstrations)) for part in known.parts
         ),
