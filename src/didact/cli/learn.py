@@ -71,14 +71,13 @@ def command(
     if as_json:
         printing.print_json(learned.document())
         return 0
-    from didact.report.beliefs import fit_lines
-    from didact.report.terminal.beliefs import draw_belief
+    from didact.report.terminal.beliefs import draw_belief, draw_fit
 
     printing.print_drawing(
         lambda width: draw_belief(learned.task, learned.belief, learned.evaluation, width=width)
     )
-    for line in fit_lines(learned.task, learned.fit):
-        printing.print_line(f"  {line}")
+    if learned.fit is not None and learned.fit.n_steps:
+        printing.print_drawing(lambda width: draw_fit(learned.task, learned.fit))
     if out is not None:
         printing.print_line(f"  saved as {out}")
     return 0

@@ -17,10 +17,11 @@ from rich.text import Text
 
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
+from didact.learners.fit import Fit
 from didact.learners.summary import size_in_words
 from didact.mdp import Task
 from didact.planning import Evaluation
-from didact.report.beliefs import LONGEST_FEATURE, Scale, told_lines, weight_cells
+from didact.report.beliefs import LONGEST_FEATURE, Scale, fit_lines, told_lines, weight_cells
 from didact.report.terminal.worlds import GAP, INDENT, MOST_FEATURES, indented
 
 NARROWEST_BAR, WIDEST_BAR = 9, 61
@@ -37,6 +38,11 @@ def draw_belief(
     parts += ["", *map(indented, told_lines(belief, evaluation, task))]
     parts += [indented(Text(f"warning: {line}", style="yellow")) for line in belief.warnings]
     return Group(*parts)
+
+
+def draw_fit(task: Task, fit: Fit | None) -> RenderableType:
+    """How well what was shown fits the learner's own confidence."""
+    return Group(*(indented(Text(line)) for line in fit_lines(task, fit)))
 
 
 def _weights(belief: Belief, width: int) -> list[RenderableType]:
