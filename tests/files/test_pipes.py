@@ -13,11 +13,28 @@ LONG = b"0123456789" * 100_000
 """More than a pipe holds at once."""
 
 
-def test_a_pipe_that_nobody_reads_is_refused_at_once(tmp_path):
+def test_a_pipe_that_nobody_reads_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(pipes, "PATIENCE", 0)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidFile, match="is a pipe that nobody reads; start its reader") as told:
+    with pytest.raises(
+        InvalidFile, match="is a pipe that nobody reads, for 0 seconds; start its reader"
+    ) as told:
         write_bytes(b"anything", tmp_path / "pipe")
     assert str(told.value).count("cannot be written") == 1
+
+
+def test_a_reader_may_come_after_the_writer(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    readers = []
+
+    def look_again(seconds):
+        if not readers:
+            readers.append(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK))
+
+    monkeypatch.setattr(pipes.time, "sleep", look_again)
+    write_bytes(b"anything", tmp_path / "pipe")
+    assert os.read(readers[0], 100) == b"anything"
+    os.close(readers[0])
 
 
 @pytest.mark.parametrize("content", [b"", b"a few", LONG], ids=["nothing", "little", "much"])
