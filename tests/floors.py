@@ -41,7 +41,7 @@ FLOORS = {
     "teaching": ({REST}, {"covers"}, {"clips"}, {"closure", "witness"}, {"evidence", "gaps"},
                  {"methods"}, {"feedback"}, {"loss", "teachers"}, {"bounds", "check", "teach"},
                  {"contradictions", "way_out"}, {"frontier", "rank", "select", "transfer"}),
-    "learners": ({REST}, {"chains"}, {"points"}, {"learn"}),
+    "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
     "studies": ({REST}, {"own", "paper"}, {"registry"}),
     "report": ({REST}, {"terminal", "page"}, {"studies"}),
 }  # fmt: skip

@@ -35,7 +35,6 @@ _ROOM_OF = {
     "register_world": "didact.worlds",
     "Evaluation": "didact.planning",
     "Plan": "didact.planning",
-    "evaluate": "didact.planning",
     "reachable_pairs": "didact.planning",
     "reachable_states": "didact.planning",
     "rollout": "didact.planning",
@@ -45,6 +44,7 @@ _ROOM_OF = {
     "Observed": "didact.bec",
     "describe": "didact.bec",
     "equivalence_class": "didact.bec",
+    "evaluate": "didact.bec",
     "observe": "didact.bec",
     "prove": "didact.bec",
     "Difficulty": "didact.teaching",
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from didact.bec import Observed as Observed
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class
+    from didact.bec import evaluate as evaluate
     from didact.bec import observe as observe
     from didact.bec import prove as prove
     from didact.errors import DidactError as DidactError
@@ -119,7 +120,6 @@ if TYPE_CHECKING:
     from didact.mdp import save_task as save_task
     from didact.planning import Evaluation as Evaluation
     from didact.planning import Plan as Plan
-    from didact.planning import evaluate as evaluate
     from didact.planning import reachable_pairs as reachable_pairs
     from didact.planning import reachable_states as reachable_states
     from didact.planning import rollout as rollout

@@ -3,6 +3,7 @@
 from didact.bec.classes import EquivalenceClass, demonstration_class
 from didact.bec.cone import Cone
 from didact.bec.describe import describe
+from didact.bec.evaluating import evaluate
 from didact.bec.families import FamilyClass, equivalence_class
 from didact.bec.inside import sample_inside
 from didact.bec.observe import observe
@@ -22,6 +23,7 @@ __all__ = [
     "demonstration_class",
     "describe",
     "equivalence_class",
+    "evaluate",
     "observe",
     "prove",
     "sample_inside",

@@ -18,7 +18,7 @@ from didact.bec.branching import branched_rows
 from didact.inputs import counted
 from didact.random import stream
 from didact.worlds.simulators.agents import Features, Policy
-from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.batches import Batch, Simulator
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,10 @@ class Setting:
     def scaled(self, rows: Floats) -> Floats:
         """Rows in units in which their columns are alike and distances are in return."""
         return np.asarray(rows / self.scale * self.unit)
+
+    def chosen_in(self, batch: Batch) -> Any:
+        """The policy's action in every copy."""
+        return self.policy(batch.observations)
 
     def rows_of(self, situations: Sequence[Any], observations: Any) -> tuple[Floats, Any]:
         """Rows (n, B, k) of situations, and the actions they are measured against."""

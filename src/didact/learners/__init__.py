@@ -3,6 +3,7 @@
 from didact.learners.belief import Belief, point_belief
 from didact.learners.belief_files import load_belief
 from didact.learners.certificate import Certificate
+from didact.learners.clips import ClipBelief
 from didact.learners.evidence import Evidence, as_evidence
 from didact.learners.learn import learn, learners, register_learner
 from didact.learners.risk import Risk
@@ -10,6 +11,7 @@ from didact.learners.risk import Risk
 __all__ = [
     "Belief",
     "Certificate",
+    "ClipBelief",
     "Evidence",
     "Risk",
     "as_evidence",

@@ -9,11 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
+from didact.bec.observed import Observed
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
 from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief
+from didact.learners.clips import ClipBelief, learn_from_clips
 from didact.learners.evidence import Evidence, as_evidence
 from didact.mdp import MDP, Task
 from didact.mdp.model import as_weights
@@ -51,17 +53,27 @@ def learners() -> Mapping[str, Learner]:
     return _learners.everything()
 
 
+@overload
+def learn(mdp: MDP | Task, demonstrations: Any, **settings: Any) -> Belief: ...
+
+
+@overload
+def learn(mdp: Observed, demonstrations: Any, **settings: Any) -> ClipBelief: ...
+
+
 def learn(
-    mdp: MDP | Task,
+    mdp: MDP | Task | Observed,
     demonstrations: Any,
     *,
     learner: str = "birl",
     seed: Seed = 0,
     **options: Any,
-) -> Belief:
+) -> Belief | ClipBelief:
     """What a learner believes about the reward after seeing demonstrations of this MDP.
 
-    mdp: the model, or a task, whose reward the learner never sees.
+    mdp: the model, or a task, whose reward the learner never sees; or a policy seen in a simulator,
+        from `observe`: then demonstrations are its lesson, learners are 'birl' (whose confidence
+        is 30 over the tolerance by default) and 'max-margin', and a ClipBelief is returned.
     demonstrations: a lesson, a selection, a recording, the path of a file, or lists of (state,
         action) or (observation, action) pairs; repeated pairs count each time, and there may be
         none.
@@ -117,6 +129,9 @@ def learn(
     penalty: of F(w) - penalty/2 |w|^2, a Gaussian prior of variance 1/penalty; 0 by default.
     most_norm: the largest |w| allowed; 100 by default.
     """
+    if isinstance(mdp, Observed):
+        find_learner("birl", options)
+        return learn_from_clips(mdp, demonstrations, learner=learner, seed=seed, **options)
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
     with _learners.running(learner):

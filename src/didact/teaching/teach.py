@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -131,7 +132,8 @@ def teach(
     n: how many are drawn, with replacement; 20 by default.
     """
     if isinstance(task, Observed):
-        return teach_observed(task, demonstrations=demonstrations or "clips", **options)
+        _require_for_clips(locals())
+        return teach_observed(task, demonstrations=demonstrations or "clips")
     if demonstrations is not None:
         raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
     flag(closed, "closed")
@@ -160,6 +162,18 @@ def teach(
     settings |= {"loss": plain(loss), "learner": learner}
     lesson = _lesson(wish, problem, picks, offers, settings)
     return replace(lesson, within=once_closed(within, closed=lesson.closed))
+
+
+def _require_for_clips(given: Mapping[str, Any]) -> None:
+    """Refuse what a lesson of clips does not look at."""
+    for name, parameter in inspect.signature(teach).parameters.items():
+        own = parameter.default is parameter.empty or name == "demonstrations"
+        if not own and given[name] is not parameter.default and given[name] != parameter.default:
+            raise InvalidParameter(f"{name} is for tasks; a policy in a simulator is taught with "
+                                   "demonstrations= alone")  # fmt: skip
+    for name in given["options"]:
+        raise InvalidParameter(f"there is no option {name!r} for a policy in a simulator; it is "
+                               "taught with demonstrations= alone")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 import didact
 from didact.errors import InvalidParameter
-from didact.teaching.clips.certify import fresh_situations, upper_bound
+from didact.teaching.clips.certify import Fresh, upper_bound
 from tests.bec.test_observe import Coin, watch
 from tests.teaching.clips.robots import planned
 
@@ -34,7 +34,7 @@ def test_states_of_a_few_rollouts_are_not_independent():
 
 def test_fresh_situations_come_one_from_an_episode_at_the_times_of_the_discount():
     seen = watch()
-    fresh = fresh_situations(seen.setting, 3000, np.random.default_rng(0))
+    fresh = Fresh(seen.setting, 3000, np.random.default_rng(0))
     assert len(fresh.rows) == 3000
     share = 1 - seen.setting.discount
     for time in range(5):
@@ -55,7 +55,7 @@ def test_situations_that_had_ended_are_drawn_again():
     env = Bomb()
     env.weights = np.array([1.0, 0.0])
     seen = watch(env, lambda o: np.zeros(len(np.atleast_2d(o)), dtype=int), tolerance=0.1)
-    fresh = fresh_situations(seen.setting, 50, np.random.default_rng(0))
+    fresh = Fresh(seen.setting, 50, np.random.default_rng(0))
     assert (fresh.times == 0).all()
 
 

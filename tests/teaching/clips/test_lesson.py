@@ -57,3 +57,9 @@ def test_all_rows_of_all_clips_are_near_the_cone_of_the_chosen_ones():
 def test_other_options_are_refused():
     with pytest.raises(InvalidParameter, match="demonstrations must be"):
         didact.teach(watch(), demonstrations="films")
+
+
+@pytest.mark.parametrize("change", [{"teacher": "exact"}, {"loss": "1%"}, {"seed": 3}, {"x": 1}])
+def test_options_that_a_lesson_of_clips_does_not_look_at_are_refused(change):
+    with pytest.raises(InvalidParameter, match=next(iter(change))):
+        didact.teach(watch(), **change)

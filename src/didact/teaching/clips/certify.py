@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.observed import Observed, Setting
-from didact.errors import InvalidParameter, NotConverged
+from didact.bec.situations import fresh_situations
+from didact.errors import InvalidParameter
 from didact.inputs import instance, is_number, shown, whole_number
 from didact.random import Seed, as_generator
 from didact.teaching.clips.cutting import Clip
@@ -27,8 +27,6 @@ Floats = NDArray[np.float64]
 
 MOST_ROUNDS = 20
 """Of fresh situations; after them the last bounds are given."""
-MOST_DRAWS = 200
-"""Times that situations are drawn again because episodes had ended."""
 
 
 def certify(
@@ -60,7 +58,7 @@ def certify(
     rng = as_generator(seed, "certify")
     for number in range(1, MOST_ROUNDS + 1):
         spent = (1 - confidence) * 6 / (math.pi * number) ** 2 if extend else 1 - confidence
-        fresh = fresh_situations(seen.setting, n_situations, rng)
+        fresh = Fresh(seen.setting, n_situations, rng)
         lesson, found = _judged(lesson, fresh, spent, confidence, target, number)
         if not extend or lesson.certificate is None or lesson.certificate.holds or not len(found):
             break
@@ -72,55 +70,13 @@ def certify(
 class Fresh:
     """Independent situations, with their rows."""
 
-    def __init__(self, setting: Setting, situations: list[Any], observations: Any, times: Any):
-        self.observations, self.times = observations, times
-        self.own = setting.policy(observations)
-        rows, _ = setting.rows_of(situations, observations)
+    def __init__(self, setting: Setting, n: int, rng: np.random.Generator):
+        found = fresh_situations(setting, n, rng)
+        self.observations, self.times = np.stack(found.observations), np.array(found.times)
+        self.own = setting.policy(self.observations)
+        rows, _ = setting.rows_of(found.situations, self.observations)
         self.mistaken = ((rows @ setting.weights) < -setting.tolerance).any(axis=1)
         self.rows = setting.scaled(rows)
-
-
-def fresh_situations(setting: Setting, n: int, rng: np.random.Generator) -> Fresh:
-    """n situations, one from each of n episodes, at times that the discount draws."""
-    situations: list[Any] = []
-    shown_there: list[Any] = []
-    times: list[int] = []
-    for _ in range(MOST_DRAWS):
-        missing = n - len(situations)
-        if not missing:
-            return Fresh(setting, situations, np.stack(shown_there), np.array(times))
-        wanted = rng.geometric(1 - setting.discount, size=missing) - 1
-        seeds = rng.integers(2**31, size=missing).tolist()
-        _walk(setting, seeds, wanted, situations, shown_there, times)
-    raise NotConverged(
-        f"episodes of {setting.simulator.name} end before the discount of {setting.discount:g} "
-        f"lets situations be drawn: {len(situations)} of {n}; give a smaller discount"
-    )
-
-
-def _walk(
-    setting: Setting, seeds: list[int], wanted: Any, situations: list[Any], seen: list[Any],
-    times: list[int],
-) -> None:  # fmt: skip
-    """Follow episodes to their times; what has ended by then is left out."""
-    batch, left = setting.simulator.begin(seeds), np.asarray(wanted)
-    t = 0
-    while len(left):
-        there = left == t
-        if there.any():
-            saved, shown_now = batch.situations(), batch.observations
-            for i in np.flatnonzero(there):
-                situations.append(saved[i])
-                seen.append(shown_now[i])
-                times.append(t)
-            batch.keep(~there)
-            left = left[~there]
-            if not len(left):
-                break
-        ended = batch.step(setting.policy(batch.observations)).ended
-        batch.keep(~ended)
-        left = left[~ended]
-        t += 1
 
 
 def _judged(

@@ -28,16 +28,21 @@ SECONDS = 10.0
 """For the covering problem; after that the best cover is taken."""
 
 
-def rows_said(clips: Sequence[Clip], truth: Floats, tolerance: float) -> Floats:
-    """What clips say, (m, k), in rows that the truth fits; next to nothing is left out.
+def as_said(rows: Floats, truth: Floats) -> Floats:
+    """Scaled rows (m, k) that are shown, as the truth fits them.
 
     A clip may hold steps that are wrong by less than the tolerance. Taken at their word they would
     exclude the true reward, and a cone that excludes it leaves nothing open and teaches nothing: so
     such a row is moved, by less than the tolerance, to where the truth is indifferent.
     """
+    return np.asarray(rows - np.minimum(rows @ truth, 0.0)[:, None] * truth)
+
+
+def rows_said(clips: Sequence[Clip], truth: Floats, tolerance: float) -> Floats:
+    """What clips say, (m, k), in rows that the truth fits; next to nothing is left out."""
     k = len(truth)
     rows = np.concatenate([np.empty((0, k)), *(clip.rows.reshape(-1, k) for clip in clips)])
-    rows = rows - np.minimum(rows @ truth, 0.0)[:, None] * truth
+    rows = as_said(rows, truth)
     return np.asarray(rows[np.linalg.norm(rows, axis=1) > FINE * tolerance])
 
 
