@@ -36,6 +36,9 @@ class Demonstration:
     def __init__(self, pairs: Iterable[Iterable[Any]], member: int | None = None):
         plain = []
         for i, pair in enumerate(_entries(pairs, "a demonstration must be [state, action] pairs")):
+            if _is_plain(pair):
+                plain.append(pair)
+                continue
             entries = _entries(pair, f"step {i + 1} must be [state, action]")
             if len(entries) != 2:
                 raise InvalidModel(f"step {i + 1} must be [state, action]; it is {shown(pair)}")
@@ -67,6 +70,18 @@ class Demonstration:
         """The pairs as plain lists; [member, pairs] where it is of a member of a family."""
         pairs = [list(pair) for pair in self.pairs]
         return pairs if self.member is None else [self.member, pairs]
+
+
+def _is_plain(pair: Any) -> bool:
+    """Whether it is a pair of small Python integers, as our own code makes them."""
+    return (
+        type(pair) is tuple
+        and len(pair) == 2
+        and type(pair[0]) is int
+        and type(pair[1]) is int
+        and 0 <= pair[0] < 2**62
+        and 0 <= pair[1] < 2**62
+    )
 
 
 def _entries(given: Any, rule: str) -> list[Any]:

@@ -62,7 +62,7 @@ def _closure(mdp: MDP, starts: Mask, allowed: Mask | None, n_steps: int | None) 
     offsets = mdp.transitions.offsets
     reached = starts.copy()
     frontier = np.flatnonzero(reached & ~mdp.terminal)
-    while frontier.size and n_steps != 0:
+    while frontier.size and n_steps != 0 and not reached.all():
         rows = (frontier[:, None] * mdp.n_actions + np.arange(mdp.n_actions)).ravel()
         if allowed is not None:
             rows = rows[allowed[frontier].ravel()]

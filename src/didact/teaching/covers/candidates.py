@@ -159,13 +159,13 @@ def _is_one_path(mdp: MDP, plan: Plan, starts: Indices) -> bool:
 
 def _walk(mdp: MDP, plan: Plan, starts: Indices, horizon: int) -> tuple[Indices, bool]:
     """The trajectories of a deterministic policy, and whether some that never end are cut short."""
-    action = plan.optimal.argmax(axis=1)
-    following = single_successors(mdp).reshape(mdp.n_states, -1)[np.arange(mdp.n_states), action]
+    shown = np.arange(mdp.n_states) * mdp.n_actions + plan.optimal.argmax(axis=1)
+    following = single_successors(mdp)[shown]
     limits = np.full(starts.size, horizon)
     if mdp.terminal.any() and horizon >= mdp.n_states:
         endless = ~_comes_to_an_end(mdp, following)[starts]
         limits[endless] = np.minimum(limits[endless], effective_horizon(mdp))
-    pairs = _unroll(mdp, starts, limits, lambda s: (action[s], following[s].astype(np.int64)))
+    pairs = _unroll(mdp, starts, limits, lambda s: (shown[s], following[s].astype(np.int64)))
     return pairs, bool((limits < horizon).any())
 
 
@@ -182,54 +182,59 @@ def _sample(
 ) -> Indices:
     """One sampled trajectory from each entry of `starts`, all at once."""
     counts = plan.optimal.sum(axis=1)
-    choices = np.argsort(~plan.optimal, axis=1, kind="stable")
+    choices = np.argsort(~plan.optimal, axis=1, kind="stable").ravel()
     moves = mdp.transitions
     heights = np.cumsum(moves.probabilities.floats)
     before = np.concatenate(([0.0], heights))[moves.offsets]
     sure = single_successors(mdp).astype(np.int64) if mdp.is_deterministic() else None
 
     def step(states: Indices) -> tuple[Indices, Indices]:
-        ranks = (rng.random(states.size) * counts[states]).astype(np.int64)
-        actions = choices[states, ranks]
-        rows = states * mdp.n_actions + actions
+        draws = rng.random(2 * states.size)  # where steps are sure, too: seeds keep their meaning
+        first = states * mdp.n_actions
+        rows = first + choices[first + (draws[: states.size] * counts[states]).astype(np.int64)]
         if sure is not None:
-            rng.random(states.size)  # as where steps are drawn, so that seeds keep their meaning
-            return actions, sure[rows]
+            return rows, sure[rows]
         low, high = before[rows], before[rows + 1]
-        points = low + rng.random(states.size) * (high - low)
+        points = low + draws[states.size :] * (high - low)
         entries = np.searchsorted(heights, points, side="right")
         entries = np.clip(entries, moves.offsets[rows], moves.offsets[rows + 1] - 1)
-        return actions, moves.successors[entries].astype(np.int64)
+        return rows, moves.successors[entries].astype(np.int64)
 
     return _unroll(mdp, starts, np.full(starts.size, horizon), step)
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
     """Follow `step` from all starts until the end of the episode or the limit of each."""
-    states = starts.copy()
-    active = np.arange(starts.size)
+    states, active = starts, np.arange(starts.size)
     columns: list[Indices] = []
+    soonest = 0 if mdp.terminal.any() else int(limits.min(initial=MOST_PAIRS))
     while active.size:
         if (len(columns) + 1) * starts.size > MOST_PAIRS:
             raise InvalidParameter(
                 f"demonstrations from {starts.size} starts hold more than {MOST_PAIRS} pairs; "
                 "give a shorter horizon or fewer starts"
             )
-        actions, targets = step(states[active])
-        column = np.full(starts.size, -1, dtype=np.int64)
-        column[active] = states[active] * mdp.n_actions + actions
-        columns.append(column)
-        states[active] = targets
-        active = active[~mdp.terminal[targets] & (limits[active] > len(columns))]
+        pairs, states = step(states)
+        if active.size == starts.size:
+            columns.append(pairs)
+        else:
+            columns.append(np.full(starts.size, -1, dtype=np.int64))
+            columns[-1][active] = pairs
+        if len(columns) < soonest:
+            continue
+        goes_on = ~mdp.terminal[states] & (limits[active] > len(columns))
+        if not goes_on.all():
+            active, states = active[goes_on], states[goes_on]
     return np.stack(columns, axis=1)
 
 
 def _distinct(pairs: Indices) -> Indices:
     """Rows without repetition, in order of first appearance."""
-    row = np.dtype((np.void, pairs.shape[1] * pairs.itemsize))
-    keys = np.ascontiguousarray(pairs).view(row).ravel()
-    _, first = np.unique(keys, return_index=True)
-    return pairs[np.sort(first)]
+    data, width = pairs.tobytes(), pairs.shape[1] * pairs.itemsize
+    first: dict[bytes, int] = {}
+    for number in range(len(pairs)):
+        first.setdefault(data[number * width : (number + 1) * width], number)
+    return pairs[list(first.values())]
 
 
 def _widened(pairs: Indices, width: int) -> Indices:

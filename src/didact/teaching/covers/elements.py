@@ -58,6 +58,15 @@ class Elements:
         states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
         return states * most_actions(self.known.parts) + actions, element[hit]
 
+    def stated_in(self, pairs: Indices) -> int:
+        """The elements that pairs s*A + a state, in an array of any shape where -1 is none."""
+        stating, element = self.stating_pairs
+        if not (pairs.size and stating.size):
+            return 0
+        shown = np.zeros(2 + max(int(pairs.max()), int(stating.max())), dtype=np.bool_)
+        shown[pairs] = True
+        return sum(1 << number for number in set(element[shown[stating]].tolist()))
+
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
         stating, element = self.stating_pairs

@@ -80,8 +80,10 @@ class _Queue:
         """For each set of elements the candidate that goes before all others with just it."""
         first: dict[int, int] = {}
         for number, mask in self._masks.items():
-            if mask and (mask not in first or self._order(number) < self._order(first[mask])):
+            best = first.setdefault(mask, number)
+            if best != number and self._order(number) < self._order(best):
                 first[mask] = number
+        first.pop(0, None)
         return list(first.values())
 
     def _order(self, number: int) -> tuple[Any, ...]:

@@ -30,7 +30,6 @@ from didact.teaching.covers.candidates import (
     candidate_demonstrations,
 )
 from didact.teaching.covers.elements import Elements
-from didact.teaching.covers.problem import Problem
 
 Starts = Iterable[int] | Mapping[Any, Iterable[int]] | str | None
 
@@ -135,8 +134,9 @@ def offered_candidates(
 
 def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer]) -> Candidates:
     """The candidates and trajectories aimed at what could be shown and no sample shows."""
-    problem = Problem(elements, candidates, ())
-    targets = elements.pairs_for(elements.everything & ~problem.stated_by(problem.masks))
+    targets = elements.pairs_for(elements.everything & ~elements.stated_in(candidates.pairs))
+    if not targets:
+        return candidates
     width = candidates.n_actions
     aimed = [(offer, offer.aimed_at(offer.home_pairs(targets, width))[0]) for offer in offers]
     more = [(offer, own) for offer, own in aimed if len(own)]

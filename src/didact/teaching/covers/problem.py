@@ -41,10 +41,7 @@ class Problem:
         """For each candidate that covers anything, its elements as the bits of an integer."""
         if self.given_masks is not None:
             return dict(self.given_masks)
-        of_pair: dict[int, int] = {}
-        for pair, bit in zip(*(part.tolist() for part in self.stating_pairs), strict=True):
-            of_pair[pair] = of_pair.get(pair, 0) | 1 << bit
-        return _masks_of_candidates(self.candidates.pairs, of_pair)
+        return _masks_of_candidates(self.candidates.pairs, *self.stating_pairs)
 
     @cached_property
     def stated(self) -> tuple[Indices, Indices]:
@@ -138,11 +135,19 @@ class Picks:
     volumes: tuple[float, ...] | None = None
 
 
-def _masks_of_candidates(pairs: Indices, of_pair: dict[int, int]) -> dict[int, int]:
-    if not of_pair:
+def _masks_of_candidates(pairs: Indices, stating: Indices, elements: Indices) -> dict[int, int]:
+    """What each candidate states, by its number: 64 elements at a time, one word for each pair."""
+    if not (stating.size and pairs.size):
         return {}
-    useful = np.isin(pairs, np.fromiter(of_pair, dtype=np.int64))
+    n_pairs = 1 + max(int(pairs.max()), int(stating.max()))
     masks: dict[int, int] = {}
-    for number, column in np.argwhere(useful).tolist():
-        masks[number] = masks.get(number, 0) | of_pair[int(pairs[number, column])]
-    return masks
+    for first in range(0, int(elements.max()) + 1, 64):
+        here = (elements >= first) & (elements < first + 64)
+        words = np.zeros(n_pairs + 1, dtype=np.uint64)  # the last is of -1, where nothing is shown
+        bits = np.uint64(1) << (elements[here] - first).astype(np.uint64)
+        np.bitwise_or.at(words, stating[here], bits)
+        shown = np.bitwise_or.reduce(words[pairs], axis=1)
+        numbers = np.flatnonzero(shown)
+        for number, word in zip(numbers.tolist(), shown[numbers].tolist(), strict=True):
+            masks[number] = masks.get(number, 0) | word << first
+    return masks if int(elements.max()) < 64 else dict(sorted(masks.items()))

@@ -1,0 +1,42 @@
+"""What candidates cover, word by word, against the plain definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from didact.bec.families import equivalence_class
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.problem import _masks_of_candidates
+from didact.worlds import make
+
+
+@pytest.mark.parametrize("n_elements", [1, 3, 63, 64, 65, 200])
+def test_masks_are_the_elements_that_shown_pairs_state(n_elements):
+    rng = np.random.default_rng(n_elements)
+    for _ in range(50):
+        pairs = rng.integers(-1, 40, size=(rng.integers(0, 12), 5))
+        stating = rng.integers(0, 45, size=rng.integers(0, 60))
+        elements = rng.integers(0, n_elements, size=stating.size)
+        expected = {}
+        for number, line in enumerate(pairs.tolist()):
+            stated = {
+                e for p, e in zip(stating.tolist(), elements.tolist(), strict=True) if p in line
+            }
+            if stated:
+                expected[number] = sum(1 << e for e in stated)
+        found = _masks_of_candidates(pairs, stating, elements)
+        assert found == expected
+        assert list(found) == list(expected)
+
+
+def test_what_pairs_state_is_what_each_of_them_states():
+    elements = cover_elements(equivalence_class(make("random-grid", size=4, seed=3)))
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        pairs = rng.integers(-1, 64, size=(3, 4))
+        expected = 0
+        for pair, element in zip(*elements.stating_pairs, strict=True):
+            expected |= int(pair in pairs) << int(element)
+        assert elements.stated_in(pairs) == expected
+    assert elements.stated_in(np.zeros((0, 1), dtype=np.int64)) == 0
