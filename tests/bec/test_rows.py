@@ -5,7 +5,7 @@ import pytest
 
 from didact.bec.classes import equivalence_class
 from didact.bec.directions import TOLERANCE
-from didact.bec.linear import dot
+from didact.bec.linear import dot, primitive
 from didact.bec.rows import as_row, demonstrated_pairs, rows_from_counts, scope_states
 from didact.errors import InvalidModel, InvalidParameter
 from didact.mdp import MDP, Demonstration, Task, Transitions
@@ -226,3 +226,14 @@ def test_rows_from_counts_takes_either_arithmetic():
 def test_as_row_keeps_the_direction():
     assert as_row([Fraction(1, 2), Fraction(-1, 3), 0]) == (3, -2, 0)
     assert as_row([-4, 6]) == (-2, 3)
+
+
+def test_rows_of_sure_steps_are_differences_of_pairs():
+    for discount in ("0", "1/2", "0.95"):
+        for terminals in (0, 2):
+            task = make("random-grid", size=4, n_features=3, discount=discount, terminals=terminals)
+            known = equivalence_class(task, arithmetic="exact")
+            pairs = exact_successor_features(task.mdp, known.plan).pairs
+            for (s, a, b), number in zip(known.rows.statements, known.rows.number, strict=True):
+                row = primitive(pairs[s, a] - pairs[s, b])
+                assert row == (known.rows.exact[number] if number >= 0 else (0, 0, 0))

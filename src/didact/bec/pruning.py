@@ -9,11 +9,10 @@ a ray or finds a facet.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from didact.bec.farkas import (
     Inside,
@@ -24,20 +23,17 @@ from didact.bec.farkas import (
     rounded,
 )
 from didact.bec.linear import (
-    Floats,
     Multipliers,
     Row,
     completed_basis,
     matrix,
     negated,
     primitive,
-    products,
     renamed,
 )
 from didact.bec.quotient import Rays
+from didact.bec.slices import Slice
 
-_TINY = 1e-300
-"""Below this floats have lost digits."""
 _TOLERANCE = 1e-9
 """Where floats change their proposal; a wrong proposal costs time, never truth."""
 
@@ -60,8 +56,8 @@ class Pruning:
         self.n_exact_lp = 0
         self._spans = False
         if rays.vectors:
-            self.exact = matrix(rays.vectors)
-            self.numbers = self.exact.tolist()
+            self.slice = Slice(rays.vectors, rays.heights)
+            self.numbers = matrix(rays.vectors).tolist()
             self.floats, self.exponents = conditioned(rays.vectors)
 
     def run(self) -> None:
@@ -113,11 +109,10 @@ class Pruning:
 
         Values over heights are compared, so the least is a vertex once coordinates break ties.
         """
-        values, heights = products(self.exact, direction), self.rays.heights
-        tied, following = least_ratios(values, heights)
+        values, tied, following = self.slice.least(direction)
         best = tied[0]
         if len(tied) > 1:
-            vectors = self.rays.vectors
+            vectors, heights = self.rays.vectors, self.rays.heights
             best = min(tied, key=lambda ray: [Fraction(x, heights[ray]) for x in vectors[ray]])
         if best in self.facets:
             return False
@@ -127,7 +122,7 @@ class Pruning:
             self.witnesses[best] = self.shifted(direction, values, best, following)
         return True
 
-    def shifted(self, direction: Row, values: list[int], best: int, following: int) -> Row:
+    def shifted(self, direction: Row, values: Mapping[int, int], best: int, following: int) -> Row:
         """The direction plus a multiple of the point inside: negative on the best ray alone."""
         if following < 0:
             return negated(self.rays.point)
@@ -185,38 +180,3 @@ class Pruning:
         if isinstance(decision, Inside):
             raise AssertionError("a vertex of the slice is a combination of other rays")
         self.witnesses[facet] = primitive(self.rays.lifted(decision.witness))
-
-
-def least_ratios(values: list[int], heights: list[int]) -> tuple[list[int], int]:
-    """Where values over heights are least, and where they are least but for those; -1 for none.
-
-    A quotient of whole numbers is rounded correctly, so floats decide but for the last digits.
-    """
-    try:
-        ratios = np.array([value / height for value, height in zip(values, heights, strict=True)])
-    except OverflowError:
-        ratios = np.zeros(len(values))
-    tied = _least(values, heights, _nearly_least(ratios, np.arange(len(values))))
-    others = np.delete(np.arange(len(values)), tied)
-    if not others.size:
-        return tied, -1
-    return tied, _least(values, heights, _nearly_least(ratios, others))[0]
-
-
-def _nearly_least(ratios: Floats, among: NDArray[np.int64]) -> list[int]:
-    least = float(ratios[among].min())
-    near: list[int] = among[ratios[among] <= least + 1e-15 * abs(least) + _TINY].tolist()
-    return near
-
-
-def _least(values: list[int], heights: list[int], among: list[int]) -> list[int]:
-    """The places of the least ratio, compared exactly."""
-    best, *others = among
-    tied = [best]
-    for ray in others:
-        order = values[ray] * heights[best] - values[best] * heights[ray]
-        if order < 0:
-            best, tied = ray, [ray]
-        elif order == 0:
-            tied.append(ray)
-    return tied
