@@ -17,7 +17,7 @@ from didact.random import Seed, as_generator
 from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import Simulator
-from didact.worlds.simulators.opening import open_simulator
+from didact.worlds.simulators.opening import named_environment, open_simulator
 from didact.worlds.simulators.weights import as_weights
 
 Floats = NDArray[np.float64]
@@ -40,9 +40,9 @@ WIDTH = 0.1
 
 def observe(
     env: Any,
-    policy: Any,
+    policy: Any = None,
     *,
-    features: Any,
+    features: Any = None,
     weights: Any = None,
     discount: float = 0.99,
     feature_names: Sequence[str] | None = None,
@@ -56,12 +56,14 @@ def observe(
 ) -> Observed:
     """What a policy does in a simulator, beside everything else it could do.
 
-    env: an environment of Gymnasium, its id, a function that makes one, or an object that steps
-        arrays of states.
-    policy: an object with `predict`, as Stable-Baselines3 has it, or a function of observations.
+    env: an environment of Gymnasium, its id, a function that makes one, an object that steps arrays
+        of states, or 'point-robot' or 'lqr', which are built in.
+    policy: an object with `predict`, as Stable-Baselines3 has it, or a function of observations;
+        by default `env.best_policy(discount)`, which built-in simulators have.
     features: a function (observation, action, next_observation, terminated) -> k numbers, of one
-        step or of many.
-    weights: of the features in the reward; by default they are fitted to the environment's rewards.
+        step or of many; by default `env.features`.
+    weights: of the features in the reward; by default `env.weights` where features are its own,
+        else they are fitted to the environment's rewards.
     discount: below 1.
     feature_names: one for each feature.
     actions: for continuous actions, how far around the policy's own to try others; by default a
@@ -82,6 +84,13 @@ def observe(
     whole_number(length, "length", 1)
     steps = None if horizon is None else whole_number(horizon, "horizon", 1)
     rng = as_generator(seed, "observe")
+    env = named_environment(env)
+    if features is None:
+        weights = getattr(env, "weights", None) if weights is None else weights
+        features, names = _own(env, "features"), getattr(env, "feature_names", None)
+        feature_names = names if feature_names is None else feature_names
+    if policy is None:
+        policy = _own(env, "best_policy")(discount)
     simulator = open_simulator(env, restore=restore)
     seeds = rng.integers(2**31, size=n_rollouts).tolist()
     act, phi = _tried(simulator, policy, features, feature_names, seeds[:2])
@@ -97,6 +106,15 @@ def observe(
     )
     setting, tail = _calibrated(first_look, walked, tolerance, steps, rng)
     return _require_floor(_seen(setting, walked, residual, tail, rng))
+
+
+def _own(env: Any, name: str) -> Any:
+    """What an environment brings by itself."""
+    found = getattr(env, name, None)
+    if not callable(found):
+        asked = {"features": "features", "best_policy": "policy"}[name]
+        raise InvalidParameter(f"{asked} must be given: this environment has no {name} of its own")
+    return found
 
 
 def _tried(

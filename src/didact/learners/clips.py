@@ -29,7 +29,7 @@ from didact.teaching.clips.lesson import ClipLesson
 Floats = NDArray[np.float64]
 
 NOTICED = 30.0
-"""By default an action that is worse by a tenth of the tolerance is taken exp(-3) times as often."""
+"""Over the tolerance, the default confidence: what is worse by a tenth of it is e^-3 as likely."""
 
 
 @dataclass(frozen=True, eq=False)

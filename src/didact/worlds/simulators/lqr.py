@@ -6,6 +6,7 @@ weights, with the squares as features. The best policy of a discounted problem i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,3 +75,8 @@ class LQR:
         places, forces = np.diag(own[:d]), np.diag(own[d:])
         worth = solve_discrete_are(moves, pushes, places, forces)
         return np.linalg.solve(forces + pushes.T @ worth @ pushes, pushes.T @ worth @ moves)
+
+    def best_policy(self, discount: float, weights: Any = None) -> Callable[[Any], Floats]:
+        """u = -K x with the gain for these weights, or for the world's own."""
+        gain = self.gain(discount, weights)
+        return lambda states: -np.atleast_2d(states) @ gain.T

@@ -4,29 +4,54 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import shown
+from didact.inputs import nearest_spelling, shown
 from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
 from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
 from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.lqr import LQR
 from didact.worlds.simulators.objects import ObjectSimulator
+from didact.worlds.simulators.point_robot import PointRobot
 from didact.worlds.simulators.restoring import LOOKAHEAD, History, Way, find_way
 from didact.worlds.simulators.vector_entries import vector_entry
+
+BUILT_IN = {"lqr": LQR, "point-robot": PointRobot}
+"""Simulators by name; they bring features, weights and a policy of their own."""
+
+
+def named_environment(env: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    """The built-in simulator of this name, made with these parameters; others as they are."""
+    given = dict(parameters or {})
+    if not isinstance(env, str) or env not in BUILT_IN:
+        if given:
+            raise InvalidParameter(
+                f"parameters are for {' and '.join(BUILT_IN)}; leave {min(given)!r} out"
+            )
+        return env
+    known = inspect.signature(BUILT_IN[env]).parameters
+    for name in given:
+        if name not in known:
+            raise InvalidParameter(
+                f"{env} has no parameter {name!r}{nearest_spelling(name, known)}; it has "
+                f"{', '.join(known)}"
+            )
+    return BUILT_IN[env](**given)
 
 
 def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
     """A simulator of an environment.
 
-    env: an object that steps arrays of states (see `simulators.arrays`), the id of a Gymnasium
-        environment, an environment, its class, or a function that makes one.
+    env: 'point-robot', 'lqr', an object that steps arrays of states (see `simulators.arrays`), the
+        id of a Gymnasium environment, an environment, its class, or a function that makes one.
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
     """
+    env = named_environment(env)
     if inspect.isclass(env) and is_array_simulator(env) and not hasattr(env, "reset"):
         env = env()
     if is_array_simulator(env) and not hasattr(env, "reset"):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from didact.inputs import whole_number
 from didact.numerics.compiled import kernel
 from didact.random import stream
+from didact.worlds.simulators.point_policy import GridPolicy, grid_policy
 from didact.worlds.simulators.weights import as_weights
 
 Floats = NDArray[np.float64]
@@ -56,6 +57,13 @@ class PointRobot:
         self.observation_space = spaces.Box(0.0, 1.0, (2,), np.float64)
         names = [f"patch {kind}" for kind in range(self.n_features - 1)]
         self.feature_names = (*names, "plain ground")
+
+    def best_policy(self, discount: float, weights: Any = None) -> GridPolicy:
+        """A policy that is nearly best for these weights, or for the world's own."""
+        own = self.weights if weights is None else as_weights(weights, self.n_features)
+        return grid_policy(
+            lambda places: self.features(places, None, places, None) @ own, STRIDE * MOVES, discount
+        )
 
     def start(self, n: int, rng: np.random.Generator) -> Floats:
         """Places where episodes begin: anywhere."""
