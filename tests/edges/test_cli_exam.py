@@ -174,3 +174,26 @@ def test_feedback_in_lines_is_checked_and_what_is_false_is_named(didact, tmp_pat
     refused(didact("check", "six-cell", path, "--proof"), "no proof", code=4)
     path.write_text('{"kind": "wrong", "state": 2, "action": 1}')
     refused(didact("check", "six-cell", path), "says nothing alone")
+
+
+def test_feedback_among_episodes_is_learned_from(didact, tmp_path):
+    """A recording in JSON lines: its first line, an episode, and what was said."""
+    path = tmp_path / "said.jsonl"
+    begins = {"format": "didact.demonstrations/1", "task": None, "lesson": None}
+    said = [
+        begins,
+        {"episode": 0, "pairs": [[2, 1]]},
+        {"episode": 1, "kind": "comparison", "state": 1, "better": 2, "other": 3},
+        {"kind": "preference", "better": [[2, 1], [5, 2]], "other": [[2, 2], [1, 3]]},
+    ]
+    path.write_text("\n".join(map(json.dumps, said)))
+    done = didact("learn", "six-cell", path, "--learner", "ml-irl")
+    assert (done.code, done.err) == (0, "")
+    assert "after 1 pair and 2 answers" in done.out
+    assert "it loses nothing" in done.out
+    assert json.loads(didact("learn", "six-cell", path, "--json").out)["n_answers"] == 2
+    assert didact("check", "six-cell", path).code == 0
+    refused(didact("learn", "six-cell", path, "--learner", "bio-irl"), "demonstrations alone")
+    refused(didact("convert", path, tmp_path / "said.csv"), "line 3 is a 'comparison'")
+    path.write_text('{"kind": "wrong", "state": 2, "action": 1}')
+    refused(didact("learn", "six-cell", path), "says nothing alone")

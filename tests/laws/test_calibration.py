@@ -8,10 +8,12 @@ experiment is wrong and not the sampler. Truths and the sampler have generators 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logsumexp
 
 from didact.learners.chains.birl import birl
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
+from didact.mdp import Comparison, Preference, Ranking
 from didact.planning.many_rewards import action_values_of
 from didact.worlds import make
 from tests.quadrature import nodes
@@ -46,6 +48,67 @@ def shares_below(n: int, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.nda
     return exact, drawn, worth
 
 
+def answers_below(n: int, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for truths whose owners answer: comparisons, a preference and a ranking each.
+
+    Quadrature has its own likelihood: action values by a fresh planner, and the features of all
+    trajectories of two steps added up here.
+    """
+    task = make("random-grid", size=3, n_features=2, seed=4)
+    mdp = task.mdp
+    grid = nodes("l2-sphere", 2, 4000)
+    values = action_values_of(mdp, grid)
+    exact, drawn, worth = np.empty((3, n))
+    for i in range(n):
+        truths = np.random.default_rng((3, first + i))
+        angle = truths.uniform(0.0, 2 * np.pi)
+        truth = np.array([np.cos(angle), np.sin(angle)])
+        own = action_values_of(mdp, truth[None])[0]
+        items, found = [], np.zeros(len(grid))
+        for s in truths.integers(0, 9, 3).tolist():
+            a, b = truths.permutation(4)[:2].tolist()
+            order = told(truths, [own[s, a], own[s, b]])
+            items.append(Comparison(s, *(np.array([a, b])[order].tolist())))
+            found += order_logs(values[:, s, [a, b]][:, order])
+        for size in (2, 3):
+            start = int(truths.integers(9))
+            ways = [two_steps(mdp, start, truths) for _ in range(size)]
+            counts = np.array([way_counts(mdp, way) for way in ways])
+            order = told(truths, counts @ truth)
+            sorted_ways = [ways[j] for j in order]
+            items.append(Preference(*sorted_ways) if size == 2 else Ranking(sorted_ways))
+            found += order_logs((grid @ counts.T)[:, order])
+        shares = np.exp(found - found.max())
+        exact[i] = shares[grid[:, 0] <= truth[0]].sum() / shares.sum()
+        evidence = as_evidence(mdp, items)
+        belief = birl(evidence, np.random.default_rng((4, first + i)), confidence=CONFIDENCE)
+        below = belief.samples[:, :, 0] <= truth[0]
+        drawn[i], worth[i] = below.mean(), min(indicator_ess(below), below.size)
+    return exact, drawn, worth
+
+
+def told(rng, worths) -> list[int]:
+    """An order of alternatives by somebody of this confidence: the largest of Gumbel's sums."""
+    return np.argsort(-(CONFIDENCE * np.asarray(worths) + rng.gumbel(size=len(worths)))).tolist()
+
+
+def order_logs(worths: np.ndarray) -> np.ndarray:
+    """log P(this order) at each node; worths (n, m), the first said to be the best."""
+    scaled = CONFIDENCE * worths
+    return sum(scaled[:, i] - logsumexp(scaled[:, i:], axis=1) for i in range(scaled.shape[1] - 1))
+
+
+def two_steps(mdp, start: int, rng) -> list[tuple[int, int]]:
+    first, second = rng.integers(0, 4, 2).tolist()
+    moves = mdp.transitions
+    return [(start, first), (int(moves.successors[moves.offsets[start * 4 + first]]), second)]
+
+
+def way_counts(mdp, way) -> np.ndarray:
+    features = mdp.features.floats
+    return sum(mdp.discount**t * features[state] for t, (state, _) in enumerate(way))
+
+
 def require_calibrated(exact, drawn, worth) -> None:
     inside = (exact > 0.02) & (exact < 0.98)
     errors = np.sqrt(exact * (1.0 - exact) / worth)
@@ -60,6 +123,15 @@ def require_calibrated(exact, drawn, worth) -> None:
 
 def test_truths_lie_anywhere_in_their_posteriors():
     require_calibrated(*shares_below(8))
+
+
+def test_truths_lie_anywhere_in_the_posteriors_of_their_answers():
+    require_calibrated(*answers_below(8))
+
+
+@pytest.mark.slow
+def test_five_hundred_truths_lie_anywhere_in_the_posteriors_of_their_answers():
+    require_calibrated(*answers_below(500, first=1000))
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ from didact.inputs import plain_document
 from didact.learners import Belief, learn
 from didact.learners.fit import Fit
 from didact.learners.learn import find_learner, option_names
-from didact.mdp import Task, load_demonstrations
+from didact.mdp import Task
+from didact.mdp.exchange.feedback import given_items
 from didact.planning import Evaluation, evaluate
 from didact.worlds.opening import open_task
 
@@ -66,7 +67,7 @@ def learn_source(
     find_learner(learner, given)
     names = option_names(learner)
     task = open_task(source, parameters)
-    shown = load_demonstrations(path, task)
+    shown = given_items(path, task)
     if out is not None:
         require_writable(out)
     if progress is not None and names is not None and "progress" in names:

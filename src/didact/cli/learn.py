@@ -50,8 +50,10 @@ def command(
     """Learn what WORLD rewards from DEMONSTRATIONS.
 
     They are a lesson, or a recording as `didact convert` reads it: JSON, JSON lines, CSV, a Minari
-    dataset on this machine, or a folder that imitation reads. Prints the likely weights by feature,
-    how far they can be trusted, and how the learned policy fares.
+    dataset on this machine, or a folder that imitation reads. JSON and JSON lines may also hold
+    comparisons, preferences, corrections, rankings and stops (for birl, ml-irl and max-entropy).
+    Prints the likely weights by feature, how far they can be trusted, and how the learned policy
+    fares.
     """
     from didact.app.learn import learn_source
 

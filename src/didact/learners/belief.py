@@ -13,6 +13,7 @@ from didact.inputs import choice
 from didact.learners.belief_checks import checked_fields, mixing_problems
 from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration
+from didact.mdp.items import Feedback
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats
 
@@ -50,6 +51,7 @@ class Belief:
     notes: what the learner has to say, one line each.
     modes: hills that valleys part, the heaviest first, with the share of the draws on each; none
         where the learner did not look for them.
+    feedback: what was said besides: comparisons, preferences, rankings, stops.
     """
 
     mdp: MDP
@@ -66,6 +68,7 @@ class Belief:
     settings: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     modes: tuple[Mode, ...] = ()
+    feedback: tuple[Feedback, ...] = ()
     _derived: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
@@ -205,9 +208,10 @@ class Belief:
 
     def __repr__(self) -> str:
         size = "a point" if self.is_point else f"{self.n_chains} chains of {self.n_draws} draws"
+        said = f", {len(self.feedback)} answers" if self.feedback else ""
         return (
             f"Belief({self.learner!r}, {size}, {self.mdp.n_features} features, "
-            f"{len(self.demonstrations)} demonstrations)"
+            f"{len(self.demonstrations)} demonstrations{said})"
         )
 
     _repr_html_ = in_notebook("belief")
@@ -233,6 +237,7 @@ def point_belief(
     certificate: Certificate | None = None,
     settings: Mapping[str, Any] | None = None,
     notes: tuple[str, ...] = (),
+    feedback: tuple[Feedback, ...] = (),
 ) -> Belief:
     """The belief of a learner that gives one weight vector (k,) and no distribution."""
     point = np.asarray(weights, dtype=np.float64)
@@ -251,6 +256,7 @@ def point_belief(
         certificate,
         settings or {},
         notes,
+        feedback=feedback,
     )
 
 

@@ -44,6 +44,7 @@ def checked_fields(belief: Belief) -> dict[str, Any]:
         **arrays,
         "map_log_posterior": float(belief.map_log_posterior),
         "demonstrations": tuple(belief.demonstrations),
+        "feedback": tuple(belief.feedback),
         "settings": MappingProxyType(dict(belief.settings)),
         "notes": tuple(in_one_line(note) for note in belief.notes),
         "modes": tuple(_checked_mode(mode, samples.shape[2]) for mode in belief.modes),

@@ -25,6 +25,7 @@ from didact.learners.belief import Belief, Mode
 from didact.learners.certificate import Certificate
 from didact.learners.summary import plain_settings
 from didact.mdp import MDP, Demonstration, as_demonstrations
+from didact.mdp.items import Feedback, as_items
 from didact.numerics.exact import Floats
 from didact.planning.many_rewards import MOST_BYTES
 
@@ -48,6 +49,7 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
         "settings": plain_settings(belief),
         "notes": list(belief.notes),
         "modes": [{"share": mode.share, "mean": mode.mean.tolist()} for mode in belief.modes],
+        **({"feedback": [item.document() for item in belief.feedback]} if belief.feedback else {}),
     }
     pairs = [pair for demonstration in belief.demonstrations for pair in demonstration]
     arrays: dict[str, Any] = {
@@ -105,6 +107,7 @@ def _read(file: Any, mdp: MDP) -> Belief:
         settings=_as_object(header["settings"]),
         notes=tuple(_as_text(note) for note in header["notes"]),
         modes=tuple(_mode(mode) for mode in header.get("modes", [])),
+        feedback=_feedback(header.get("feedback", []), mdp),
     )
 
 
@@ -200,6 +203,13 @@ def _demonstrations(pairs: Any, lengths: Any, mdp: MDP) -> tuple[Demonstration, 
     return as_demonstrations(
         [rows[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)], mdp
     )
+
+
+def _feedback(given: Any, mdp: MDP) -> tuple[Feedback, ...]:
+    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
+        raise ValueError(f"feedback must be a list of objects, not {shown(given)}")
+    items = as_items(given, mdp)
+    return tuple(item for item in items if not isinstance(item, Demonstration))
 
 
 def _document_of(certificate: Certificate) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
 from didact.learners.belief import Belief
-from didact.learners.evidence import as_evidence, softmax_log_likelihood
+from didact.learners.evidence import as_evidence, log_likelihood_of
 from didact.learners.risk import thinned
 from didact.numerics.exact import Floats
 from didact.planning.many_rewards import action_values_of
@@ -52,7 +52,8 @@ class DoubtedStep:
 class Fit:
     """How well a recording fits what a learner made of it.
 
-    n_steps: of the recording. log_likelihood: of the recording under the most likely weights.
+    n_steps: of the recording. log_likelihood: of the recording, answers included, under the
+    most likely weights.
     wrong: the mean number of steps that a draw makes worse than another action; expected_wrong: how
     many of them a teacher of this confidence takes in the same states. p_value: the posterior
     predictive probability of at least so many wrong steps. doubted: the steps whose probability
@@ -76,7 +77,7 @@ def fit_of(belief: Belief, *, most: int = MOST_DRAWS) -> Fit:
     if belief.confidence is None:
         raise InvalidParameter(f"learner {belief.learner!r} has no confidence to judge steps by")
     mdp, confidence = belief.mdp, float(belief.confidence)
-    evidence = as_evidence(mdp, belief.demonstrations)
+    evidence = as_evidence(mdp, [*belief.demonstrations, *belief.feedback])
     draws = thinned(belief, max(most, belief.n_chains)).reshape(-1, mdp.n_features)
     size = max(1, 2_000_000 // (mdp.n_states * mdp.n_actions))
     shape = (mdp.n_states, mdp.n_actions)
@@ -99,7 +100,7 @@ def fit_of(belief: Belief, *, most: int = MOST_DRAWS) -> Fit:
     at_best = action_values_of(mdp, belief.map_weights[None])[0]
     return Fit(
         n_steps=evidence.n_pairs,
-        log_likelihood=softmax_log_likelihood(evidence, at_best, confidence),
+        log_likelihood=log_likelihood_of(evidence, at_best, belief.map_weights, confidence),
         wrong=float((counts * worse[states]).sum()),
         expected_wrong=float((counts.sum(axis=1) * slips[states]).sum()),
         p_value=float(np.mean(tails)),

@@ -1,9 +1,10 @@
-"""The likelihood of demonstrations and its slope in the weights, on exact action values.
+"""The likelihood of what was shown and said, and its slope in the weights, on exact action values.
 
 Inside one policy cell Q*_w(s, a) = mu(s, a).w with mu the successor features of an optimal policy,
 so the slope of log P(D | w) is confidence times the sum over shown states of
-counts(s, a) mu(s, a) - n(s) sum_b p(b|s) mu(s, b). On the border of cells the optimal policy is not
-unique; any of them gives the same value, and one of the slopes that meet there.
+counts(s, a) mu(s, a) - n(s) sum_b p(b|s) mu(s, b); answers add theirs (see `answers`). On the
+border of cells the optimal policy is not unique; any of them gives the same value, and one of the
+slopes that meet there.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ShownFeatures:
     def __init__(self, evidence: Evidence):
         mdp = evidence.mdp
         self.mdp = mdp
-        self.states = evidence.states
+        self.states, _ = evidence.scored()
         self.policy = np.zeros(mdp.n_states, dtype=np.uint32)
         self.n_solves = 0
         self._known: NDArray[np.uint32] | None = None
@@ -52,7 +53,7 @@ class ShownFeatures:
         self._rows = (
             self.states[:, None] * mdp.n_actions + np.arange(mdp.n_actions)[None, :]
         ).ravel()
-        self._payments = _shown_payments(evidence)
+        self._payments = _payments(mdp, self.states)
         self._deterministic = _Walker(mdp, self.policy) if mdp.is_deterministic() else None
 
     def __call__(self, weights: Floats) -> Floats:
@@ -133,9 +134,9 @@ class _Walker:
         )
 
 
-def _shown_payments(evidence: Evidence) -> Floats:
-    """phi(s, a) of the shown states; (m, A, k), or (m, 1, k) when actions do not matter."""
-    features = evidence.mdp.features.floats[evidence.states]
+def _payments(mdp: MDP, states: NDArray[np.int64]) -> Floats:
+    """phi(s, a) of the states; (m, A, k), or (m, 1, k) when actions do not matter."""
+    features = mdp.features.floats[states]
     return features if features.ndim == 3 else features[:, None, :]
 
 
@@ -160,7 +161,7 @@ def softmax(action_values: Floats, confidence: float) -> tuple[Floats, Floats]:
 
 
 class Likelihood:
-    """log P(D | w) of the softmax policy on Q*_w, and its slope (k,), as a function of w.
+    """log P(D | w) of the softmax policy on Q*_w and of answers, and its slope (k,), by w.
 
     features: an evaluator to share with other functions of the same evidence.
     """
@@ -171,15 +172,30 @@ class Likelihood:
         self.evidence = evidence
         self.confidence = confidence
         self.features = ShownFeatures(evidence) if features is None else features
-        self._totals = evidence.counts.sum(axis=1, keepdims=True)
+        states, self._counts = evidence.scored()
+        self._totals = self._counts.sum(axis=1, keepdims=True)
+        self._places = np.searchsorted(states, evidence.answers.states)
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """The value and the slope at weights (k,)."""
         mu = self.features(weights)
         shares, logs = softmax(mu @ weights, self.confidence)
-        surplus = self.evidence.counts - self._totals * shares
+        surplus = self._counts - self._totals * shares
         slope = self.confidence * (surplus.ravel() @ mu.reshape(-1, weights.size))
-        return float((self.evidence.counts * logs).sum()), slope
+        value = float((self._counts * logs).sum())
+        if not len(self.evidence.answers):
+            return value, slope
+        said, more = self._said(mu, weights)
+        return value + said, slope + more
+
+    def _said(self, mu: Floats, weights: Floats) -> tuple[float, Floats]:
+        """Value and slope of the answers; mu (m, A, k): of the states that they are about."""
+        answers = self.evidence.answers
+        counts = answers.counts.copy()
+        acted = answers.of_actions
+        counts[acted] = mu[self._places[acted], answers.actions[acted]]
+        value, pulls = answers.judged(counts @ weights, self.confidence)
+        return value, self.confidence * (pulls @ counts)
 
     @property
     def n_solves(self) -> int:

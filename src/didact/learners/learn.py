@@ -1,4 +1,4 @@
-"""Learn from demonstrations: find the learner by name, ask it, and say how far to trust it.
+"""Learn from what was shown and said: find the learner by name, ask it, and say how far it goes.
 
 A learner is a function of `Evidence` and a generator that returns a `Belief`, or plain weights
 (k,). The built-in ones are named by module and function, and loaded when they are first asked.
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from didact.bec.observed import Observed
-from didact.errors import InvalidInput, InvalidParameter, NotMixed
+from didact.errors import InvalidInput, InvalidParameter, NotMixed, Unsupported
 from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief
 from didact.learners.clips import ClipBelief, learn_from_clips
@@ -35,6 +35,9 @@ BUILT_IN = {
     "max-entropy": "didact.learners.points.max_entropy:max_entropy",
 }
 
+WITH_FEEDBACK = ("birl", "ml-irl", "max-entropy")
+"""Built-in learners that read answers; one of your own says so by `takes_feedback = True`."""
+
 _learners: Registry[Learner] = Registry("learner", ENTRY_POINTS, BUILT_IN)
 
 
@@ -43,7 +46,8 @@ def register_learner(name: str) -> Callable[[Function], Function]:
 
     name: by which `learn` and the command line know it. The function takes evidence and a
         generator and returns a `Belief` or weights; its further parameters become options of
-        `learn`.
+        `learn`. With an attribute `takes_feedback = True` it is also given other feedback than
+        demonstrations, as `evidence.answers`.
     """
     return _learners.decorator(name)
 
@@ -69,14 +73,16 @@ def learn(
     seed: Seed = 0,
     **options: Any,
 ) -> Belief | ClipBelief:
-    """What a learner believes about the reward after seeing demonstrations of this MDP.
+    """What a learner believes about the reward after demonstrations and answers in this MDP.
 
     mdp: the model, or a task, whose reward the learner never sees; or a policy seen in a simulator,
         from `observe`: then demonstrations are its lesson, learners are 'birl' (whose confidence
         is 30 over the tolerance by default) and 'max-margin', and a ClipBelief is returned.
     demonstrations: a lesson, a selection, a recording, the path of a file, or lists of (state,
         action) or (observation, action) pairs; repeated pairs count each time, and there may be
-        none.
+        none. For birl, ml-irl and max-entropy also comparisons, preferences, corrections, rankings
+        and stops among them: who answers chooses what is worth more with a probability
+        proportional to exp(confidence worth).
     learner: 'birl', 'bio-irl', 'ml-irl', 'policy-matching', 'max-entropy', or one of your own.
     seed: None, a whole number, or a generator; the same seed gives the same draws.
     options: of the learner, as follows.
@@ -134,6 +140,11 @@ def learn(
         return learn_from_clips(mdp, demonstrations, learner=learner, seed=seed, **options)
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
+    if len(evidence.answers) and not _takes_feedback(learner, method):
+        raise Unsupported(
+            f"learner {learner!r} learns from demonstrations alone; for comparisons, preferences, "
+            f"rankings and stops use {', '.join(WITH_FEEDBACK[:-1])} or {WITH_FEEDBACK[-1]}"
+        )
     with _learners.running(learner):
         returned = method(evidence, as_generator(seed, "learn"), **options)
     belief = _as_belief(returned, evidence, learner, options)
@@ -142,6 +153,10 @@ def learn(
     for line in belief.warnings:
         warnings.warn(line, NotMixed, stacklevel=2)
     return belief
+
+
+def _takes_feedback(name: str, method: Learner) -> bool:
+    return name in WITH_FEEDBACK or bool(getattr(method, "takes_feedback", False))
 
 
 def find_learner(name: str, options: Iterable[str] | None = None) -> Learner:
@@ -177,4 +192,11 @@ def _as_belief(
             f"({evidence.mdp.n_features},): {error}"
         ) from None
     settings = {name: plain(value) for name, value in options.items()}
-    return point_belief(evidence.mdp, learner, evidence.demonstrations, weights, settings=settings)
+    return point_belief(
+        evidence.mdp,
+        learner,
+        evidence.demonstrations,
+        weights,
+        settings=settings,
+        feedback=evidence.answers.items,
+    )

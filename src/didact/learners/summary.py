@@ -63,7 +63,8 @@ def size_in_words(belief: Belief) -> str:
         else f"{counted(belief.n_chains, 'chain')} of {counted(belief.n_draws, 'draw')}"
     )
     sure = "" if belief.confidence is None else f", confidence {belief.confidence:g}"
-    return f"{belief.learner}: {kept} after {counted(n_pairs, 'pair')}{sure}"
+    said = f" and {counted(len(belief.feedback), 'answer')}" if belief.feedback else ""
+    return f"{belief.learner}: {kept} after {counted(n_pairs, 'pair')}{said}{sure}"
 
 
 def in_words(belief: Belief) -> str:
@@ -91,6 +92,7 @@ def as_document(belief: Belief) -> dict[str, Any]:
             "confidence": belief.confidence,
             "n_demonstrations": len(belief.demonstrations),
             "n_pairs": sum(len(demonstration) for demonstration in belief.demonstrations),
+            "n_answers": len(belief.feedback),
             "n_chains": belief.n_chains,
             "n_draws": belief.n_draws,
             "features": belief.summary(),

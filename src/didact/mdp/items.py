@@ -17,7 +17,8 @@ from typing import Any
 from didact.errors import InvalidModel
 from didact.inputs import entries, flag, shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
-from didact.mdp.task import Task
+from didact.mdp.model import MDP
+from didact.mdp.task import Task, as_mdp
 from didact.mdp.transitions import require_index
 
 LARGEST = 2**62
@@ -153,15 +154,15 @@ def holds_feedback(given: Any) -> bool:
     )
 
 
-def as_items(given: Iterable[Any], task: Task) -> tuple[Item, ...]:
-    """Items of this task, checked: demonstrations, comparisons, preferences, rankings, stops.
+def as_items(given: Iterable[Any], task: MDP | Task) -> tuple[Item, ...]:
+    """Items of this model, checked: demonstrations, comparisons, preferences, rankings, stops.
 
     given: items, demonstrations in any form, or objects as files hold them.
     """
     return tuple(_as_item(entry, task, f"items[{i}]") for i, entry in enumerate(given))
 
 
-def _as_item(entry: Any, task: Task, place: str) -> Item:
+def _as_item(entry: Any, task: MDP | Task, place: str) -> Item:
     if isinstance(entry, Mapping):
         entry = read_item(entry, place)
     if isinstance(entry, Comparison):
@@ -182,15 +183,15 @@ def ways_of(item: Preference | Ranking | Stop) -> tuple[Demonstration, ...]:
     return item.ways if isinstance(item, Ranking) else (item.way,)
 
 
-def _in_model(ways: Iterable[Any], task: Task, place: str) -> tuple[Demonstration, ...]:
+def _in_model(ways: Iterable[Any], task: MDP | Task, place: str) -> tuple[Demonstration, ...]:
     try:
         return as_demonstrations(list(ways), task)
     except InvalidModel as error:
         raise InvalidModel(f"{place}: {error}") from None
 
 
-def _checked_comparison(item: Comparison, task: Task, place: str) -> Comparison:
-    mdp = task.mdp
+def _checked_comparison(item: Comparison, task: MDP | Task, place: str) -> Comparison:
+    mdp = as_mdp(task)
     require_index(item.state, mdp.n_states, f"{place}: state")
     for name in ("better", "other"):
         require_index(getattr(item, name), mdp.n_actions, f"{place}: {name}")
@@ -201,9 +202,9 @@ def _checked_comparison(item: Comparison, task: Task, place: str) -> Comparison:
     return item
 
 
-def has_ended(way: Demonstration, task: Task) -> bool:
+def has_ended(way: Demonstration, task: MDP | Task) -> bool:
     """Whether the last step surely leads to a terminal state."""
-    mdp = task.mdp
+    mdp = as_mdp(task)
     state, action = way[-1]
     row = state * mdp.n_actions + action
     moves = mdp.transitions
@@ -211,7 +212,9 @@ def has_ended(way: Demonstration, task: Task) -> bool:
     return bool(mdp.terminal[targets].all())
 
 
-def require_comparable(first: Demonstration, second: Demonstration, task: Task, place: str) -> None:
+def require_comparable(
+    first: Demonstration, second: Demonstration, task: MDP | Task, place: str
+) -> None:
     """Refuse trajectories of other starts or lengths, which would fix the zero of the reward."""
     if first[0][0] != second[0][0]:
         raise InvalidModel(

@@ -287,7 +287,7 @@ def test_the_kernel_of_the_likelihood_is_its_plain_twin(confidence, seed):
     evidence = as_evidence(mdp, [[(int(s), int(a))] for s, a in rng.integers(0, 4, (9, 2))])
     q = rng.normal(size=(mdp.n_states, mdp.n_actions))
     shown = chain_models.shown_in(evidence, confidence)._replace(values=q[evidence.states].ravel())
-    found = chain_kernels.log_likelihood(mdp.n_actions, shown)
+    found = chain_kernels.log_likelihood(mdp.n_actions, shown, np.zeros(mdp.n_features))
     assert found == pytest.approx(softmax_log_likelihood(evidence, q, confidence), rel=1e-12)
 
 

@@ -1,8 +1,9 @@
 """Bayesian IRL: draws from the posterior of reward weights, by chains in compiled kernels.
 
 P(w | D) is proportional to prior(w) * product over shown pairs of
-exp(confidence Q*_w(s, a)) / sum_b exp(confidence Q*_w(s, b)), with the exact optimal values of each
-proposed w: the density is a function of the weights alone, whatever the chain did before.
+exp(confidence Q*_w(s, a)) / sum_b exp(confidence Q*_w(s, b)), and over answers of theirs (see
+`answers`), with the exact optimal values of each proposed w: the density is a function of the
+weights alone, whatever the chain did before.
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ def _belief(found: _Found, target: Target, learner: str, settings: dict[str, Any
         settings,
         found.notes,
         found.modes,
+        evidence.answers.items,
     )
 
 

@@ -72,6 +72,39 @@ def find_surplus(n_actions: int, shown: Shown, surplus: Any) -> None:
             surplus[a] = counts[a] - pairs * surplus[a] / total
 
 
+@inlined
+def pull_choices(shown: Shown, surplus: Any) -> None:
+    """pulls[i] = the slope of the choices in what alternative i is worth; values get their part."""
+    first, places, _, worths, pulls = shown.choices
+    for i in range(len(places)):
+        pulls[i] = 0.0
+    for c in range(len(first) - 1):
+        end = first[c + 1]
+        for chosen in range(first[c], end - 1):
+            best = worths[chosen]
+            for i in range(chosen + 1, end):
+                best = max(best, worths[i])
+            total = 0.0
+            for i in range(chosen, end):
+                total += math.exp(worths[i] - best)
+            pulls[chosen] += 1.0
+            for i in range(chosen, end):
+                pulls[i] -= math.exp(worths[i] - best) / total
+    for i in range(len(places)):
+        if places[i] >= 0:
+            surplus[places[i]] += pulls[i]
+
+
+@inlined
+def counted_pull(j: int, k: int, shown: Shown) -> float:
+    """What the choices among trajectories add to the slope in weight j, before the confidence."""
+    counts, pulls = shown.choices.counts, shown.choices.pulls
+    total = 0.0
+    for i in range(len(pulls)):
+        total += pulls[i] * counts[i * k + j]
+    return total
+
+
 @kernel
 def find_slope(model: Any, work: Any, shown: Shown, room: Room, weights: Any, slope: Any) -> float:
     """log P(D | w), its slope in `slope`: a hole, for each kind of model another."""
@@ -87,12 +120,13 @@ def slope_on_graph(
     surplus, paid, summed = room.surplus, room.paid, room.summed
     likelihood: float = score_on_graph(model, work, shown, weights)
     find_surplus(n_actions, shown, surplus)
+    pull_choices(shown, surplus)
     for j in range(len(weights)):
         base = j * len(work.rewards)
         for state in range(model.n_states):
             paid[state] = columns[base + (work.chosen[state] if model.by_action != 0 else state)]
         evaluate_in_order(model, paid, work.tour, summed)
-        total = 0.0
+        total = counted_pull(j, len(weights), shown)
         for i in range(len(shown.states)):
             for a in range(n_actions):
                 row = shown.states[i] * n_actions + a
@@ -113,10 +147,11 @@ def slope_by_resolvent(
     summed, surplus, n_rows = room.summed, room.surplus, len(work.rewards)
     likelihood: float = score_by_resolvent(model, work, shown, weights)
     find_surplus(n_actions, shown, surplus)
+    pull_choices(shown, surplus)
     for j in range(len(weights)):
         for state in range(n_states):
             summed[state] = work.counts[j * n_states + state]
-        total = 0.0
+        total = counted_pull(j, len(weights), shown)
         for i in range(len(shown.states)):
             for a in range(n_actions):
                 row = shown.states[i] * n_actions + a

@@ -260,7 +260,7 @@ def score_by_resolvent(model: DenseModel, work: DenseWork, shown: Shown, weights
         for a in range(n_actions):
             row = states[i] * n_actions + a
             shown_values[i * n_actions + a] = row_value(states[i], row, model, rewards, values)
-    found: float = log_likelihood(n_actions, shown)
+    found: float = log_likelihood(n_actions, shown, weights)
     return found
 
 

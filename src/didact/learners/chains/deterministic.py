@@ -210,7 +210,7 @@ def score_on_graph(model: GraphModel, work: GraphWork, shown: Shown, weights: An
             if model.by_action != 0:
                 value += rewards[first + a]
             shown_values[i * n_actions + a] = value
-    found: float = log_likelihood(n_actions, shown)
+    found: float = log_likelihood(n_actions, shown, weights)
     return found
 
 

@@ -14,7 +14,7 @@ from didact.learners.chains.dense import BY_RESOLVENT, MOST_UPDATES, DenseModel,
 from didact.learners.chains.deterministic import ON_GRAPH, GraphModel, GraphWork, Tour, arrange
 from didact.learners.chains.moves import Mover, mover_of
 from didact.learners.chains.sparse import BY_SWEEPS, SweepModel, SweepWork
-from didact.learners.chains.steps import Sampler, Shown
+from didact.learners.chains.steps import Choices, Sampler, Shown
 from didact.learners.evidence import Evidence
 from didact.mdp import MDP
 from didact.numerics.compiled import Kernel
@@ -61,9 +61,25 @@ def scorer_of(evidence: Evidence) -> Scorer:
 
 def shown_in(evidence: Evidence, confidence: float) -> Shown:
     """What the likelihood kernels read of evidence."""
-    states = evidence.states.astype(np.uint32)
-    counts = evidence.counts.reshape(-1).copy()
-    return Shown(confidence, states, counts, np.zeros(counts.size), np.full(1, -np.inf))
+    states, shown = evidence.scored()
+    counts = shown.reshape(-1).copy()
+    return Shown(
+        confidence,
+        states.astype(np.uint32),
+        counts,
+        np.zeros(counts.size),
+        np.full(1, -np.inf),
+        _choices_in(evidence, states),
+    )
+
+
+def _choices_in(evidence: Evidence, states: Any) -> Choices:
+    """What the kernels read of answers; states: those whose values are at hand."""
+    answers = evidence.answers
+    at = np.searchsorted(states, answers.states) * evidence.mdp.n_actions + answers.actions
+    places = np.where(answers.of_actions, at, -1)
+    room = np.zeros((2, len(places)))
+    return Choices(answers.first.copy(), places, answers.counts.reshape(-1).copy(), *room)
 
 
 def _feature_columns(mdp: MDP) -> Any:

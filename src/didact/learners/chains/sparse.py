@@ -66,7 +66,7 @@ def plan_by_sweeps(model: SweepModel, work: SweepWork, enough: float) -> None:
 
 
 @kernel
-def likelihood_of_values(model: SweepModel, work: SweepWork, shown: Shown) -> float:
+def likelihood_of_values(model: SweepModel, work: SweepWork, shown: Shown, weights: Any) -> float:
     """log P(D | w) with the values in `work`."""
     moves, n_actions, discount = model.model.moves, model.model.n_actions, model.model.discount
     states, shown_values = shown.states, shown.values
@@ -76,7 +76,7 @@ def likelihood_of_values(model: SweepModel, work: SweepWork, shown: Shown) -> fl
             row = states[i] * n_actions + a
             expected = expected_value(moves, row, values)
             shown_values[i * n_actions + a] = rewards[row] + discount * expected
-    found: float = log_likelihood(n_actions, shown)
+    found: float = log_likelihood(n_actions, shown, weights)
     return found
 
 
@@ -87,19 +87,20 @@ def score_by_sweeps(model: SweepModel, work: SweepWork, shown: Shown, weights: A
     pairs = 0.0
     for i in range(len(shown.counts)):
         pairs += shown.counts[i]
+    pairs += len(shown.choices.places)
     reach = 2.0 * shown.confidence * pairs / (1.0 - model.model.discount)
     in_stages = reach > 0.0 and (work.rough[0] != 0 or shown.needed[0] > -math.inf)
     found: float = 0.0
     wrong = COARSEST
     while in_stages and wrong > 0.5 * FINEST:
         plan_by_sweeps(model, work, wrong / reach)
-        found = likelihood_of_values(model, work, shown)
+        found = likelihood_of_values(model, work, shown, weights)
         if found + wrong < shown.needed[0]:
             return found
         wrong *= 0.1
     if not in_stages or work.rough[0] == 0:
         plan_by_sweeps(model, work, 0.0)
-        found = likelihood_of_values(model, work, shown)
+        found = likelihood_of_values(model, work, shown, weights)
     return found
 
 

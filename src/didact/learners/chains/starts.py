@@ -64,9 +64,9 @@ class StartSearch:
         self.features = ShownFeatures(target.evidence)
         self.softer = Likelihood(target.evidence, SOFTER * target.confidence, self.features)
         self.function = Likelihood(target.evidence, target.confidence, self.features)
-        self.has_slopes = target.confidence > 0.0 and bool(target.evidence.n_pairs)
+        self.has_slopes = target.confidence > 0.0 and not target.evidence.is_empty
         self.cost = COSTLY if target.scorer.climb is None else 1
-        self.room = climbing_room(target.evidence.mdp.n_states, target.evidence.counts.size)
+        self.room = climbing_room(target.evidence.mdp.n_states, target.evidence.scored()[1].size)
         self.n_plans = 0
         self.number = number
         self.summits: list[Summit] = []

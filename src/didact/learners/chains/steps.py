@@ -68,10 +68,25 @@ class State(NamedTuple):
     densities: Any
 
 
+class Choices(NamedTuple):
+    """Choice c is among the alternatives first[c] to first[c + 1], the best first.
+
+    places: of an alternative among the values; -1 where it is worth its row of counts, (n * k,).
+    worths, pulls: room for what the alternatives are worth, and for slopes.
+    """
+
+    first: Any
+    places: Any
+    counts: Any
+    worths: Any
+    pulls: Any
+
+
 class Shown(NamedTuple):
     """The shown states, how often each of their actions was shown, and room for their values.
 
-    needed[0]: a score that is surely lower need not be exact; -inf where all must be.
+    needed[0]: a score that is surely lower need not be exact; -inf where all must be. choices: what
+    other feedback says.
     """
 
     confidence: float
@@ -79,6 +94,7 @@ class Shown(NamedTuple):
     counts: Any
     values: Any
     needed: Any
+    choices: Choices
 
 
 class Problem(NamedTuple):
@@ -233,8 +249,35 @@ def propose(
 
 
 @kernel
-def log_likelihood(n_actions: int, shown: Shown) -> float:
-    """Sum over shown pairs of confidence Q(s, a) - log sum_b exp(confidence Q(s, b)).
+def choice_likelihood(shown: Shown, weights: Any) -> float:
+    """Sum over choices of log P(the best is chosen, then the best of the rest, and so on).
+
+    It begins with the last alternative: beyond = log sum exp of those from there on.
+    """
+    confidence, values = shown.confidence, shown.values
+    first, places, counts, worths, _ = shown.choices
+    k = len(weights)
+    total = 0.0
+    for i in range(len(places)):
+        if places[i] >= 0:
+            worths[i] = confidence * values[places[i]]
+        else:
+            worth = 0.0
+            for j in range(k):
+                worth += counts[i * k + j] * weights[j]
+            worths[i] = confidence * worth
+    for c in range(len(first) - 1):
+        beyond = worths[first[c + 1] - 1]
+        for i in range(first[c + 1] - 2, first[c] - 1, -1):
+            best = max(worths[i], beyond)
+            beyond = best + math.log(math.exp(worths[i] - best) + math.exp(beyond - best))
+            total += worths[i] - beyond
+    return total
+
+
+@kernel
+def log_likelihood(n_actions: int, shown: Shown, weights: Any) -> float:
+    """Sum over shown pairs of confidence Q(s, a) - log sum_b exp(confidence Q(s, b)), and choices.
 
     Values and counts have a row of actions for each shown state.
     """
@@ -259,6 +302,8 @@ def log_likelihood(n_actions: int, shown: Shown) -> float:
                 weight += math.exp(scaled)
         if weight != 1.0:
             total -= pairs * math.log(weight)
+    if len(shown.choices.places) > 0:
+        total += choice_likelihood(shown, weights)
     return total
 
 

@@ -94,12 +94,13 @@ def _widest(evidence: Evidence, shown: Floats, planner: ShownFeatures) -> Floats
     ties = _tied_directions(shown, given, nil)
     own = shown[np.arange(len(shown)), given.argmax(axis=1)]
     rows = _rows(own, shown, given, ties, nil)
+    places = np.searchsorted(planner.states, evidence.states)
     for _ in range(MOST_ROUNDS):
         weights = _best_direction(rows)
         if weights is None:
             return None
         margin = float((rows @ weights).min())
-        cuts = _rows(own, planner(weights), given, ties, nil)
+        cuts = _rows(own, planner(weights)[places], given, ties, nil)
         cuts = cuts[cuts @ weights < margin * (1.0 - NO_GAIN)]
         if not len(cuts):
             return weights

@@ -15,6 +15,10 @@ discount^T times the distribution of the state after it. A terminal state there 
 So full episodes match feature counts, and F is concave. A single pair has F = log p_w(a|s), its
 causal likelihood. In between F is, for deterministic moves, the discounted causal likelihood
 sum of discount^t log p_w(a_t|s_t). The length of w is the confidence, and is learned.
+
+Answers add their log probabilities (see `answers`) at confidence 1: a rather than b in s with
+p_w(a|s) / (p_w(a|s) + p_w(b|s)), trajectories by what they count times w. Choices among
+trajectories leave F concave, those among actions need not.
 """
 
 from __future__ import annotations
@@ -90,6 +94,7 @@ class Dual:
     def __init__(self, evidence: Evidence, penalty: float = 0.0):
         mdp = evidence.mdp
         self.mdp, self.penalty, self.n_solves = mdp, penalty, 0
+        self.answers = evidence.answers
         self.counts = np.zeros(mdp.n_features)
         self.starts, self.rest = np.zeros((2, mdp.n_states))
         self._guess: Floats | None = None
@@ -107,8 +112,8 @@ class Dual:
 
     @property
     def is_concave(self) -> bool:
-        """Whether nothing but terminal states follows what was shown: then one summit is all."""
-        return not self.rest[~self.mdp.terminal].any()
+        """Whether one summit is all: nothing but ends follows, and no actions were compared."""
+        return not (self.rest[~self.mdp.terminal].any() or self.answers.of_actions.any())
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """The value and the slope at weights (k,)."""
@@ -117,9 +122,25 @@ class Dual:
         self._guess = plan.values
         ahead = self.rest - self.starts
         value = float(self.counts @ weights + ahead @ plan.values)
-        slope = self.counts + ahead @ plan.counts(self.mdp)
+        counts = plan.counts(self.mdp)
+        slope = self.counts + ahead @ counts
+        if len(self.answers):
+            said, more = self._said(plan, counts, weights)
+            value, slope = value + said, slope + more
         value -= 0.5 * self.penalty * float(weights @ weights)
         return value, slope - self.penalty * weights
+
+    def _said(self, plan: SoftPlan, counts: Floats, weights: Floats) -> tuple[float, Floats]:
+        """Log probability of the answers and its slope (k,); counts (S, k): from each state on."""
+        answers, mdp = self.answers, self.mdp
+        value, pulls = answers.judged(answers.worths(plan.action_values, weights), 1.0)
+        rows, acted = answers.counts.copy(), answers.of_actions
+        states, actions = answers.states[acted], answers.actions[acted]
+        features = mdp.features.floats
+        paid = features[states, actions] if features.ndim == 3 else features[states]
+        after = mdp.transitions.matrix()[states * mdp.n_actions + actions] @ counts
+        rows[acted] = paid + mdp.discount * after
+        return value, pulls @ rows
 
 
 def max_entropy(
@@ -146,6 +167,7 @@ def max_entropy(
         "max-entropy",
         evidence.demonstrations,
         found.point,
+        feedback=evidence.answers.items,
         log_posterior=found.value,
         confidence=None,
         settings={
@@ -176,7 +198,7 @@ def _in_words(found: Highest, is_concave: bool, most_norm: float) -> str:
 
 def _notes(evidence: Evidence, found: Highest, penalty: float, most_norm: float) -> tuple[str, ...]:
     notes = []
-    if not evidence.n_pairs:
+    if evidence.is_empty:
         notes.append("nothing was shown: all weights match it, and 0 (the uniform policy) is kept")
     if found.on_border:
         remedy = "a larger penalty" if penalty else "a penalty to choose their size"

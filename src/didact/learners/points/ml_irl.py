@@ -1,8 +1,9 @@
 """Maximum likelihood IRL: the unit weights under which the demonstrations are most likely.
 
 The model is BIRL's: the demonstrator takes action a in state s with probability proportional to
-exp(confidence Q*_w(s, a)). The confidence multiplies Q, so the length of w would act as a second
-confidence; it is fixed: |w| = 1 in the Euclidean norm, or in the sum norm if asked.
+exp(confidence Q*_w(s, a)), and answers are as likely as `answers` says. The confidence multiplies
+Q, so the length of w would act as a second confidence; it is fixed: |w| = 1 in the Euclidean norm,
+or in the sum norm if asked.
 (Lopes et al. 2009, Babes et al. 2011; here with exact action values and their exact slopes.)
 """
 
@@ -82,6 +83,7 @@ def ml_irl(
         log_posterior=answer.ascent.value,
         confidence=answer.confidence,
         certificate=answer.certificate,
+        feedback=evidence.answers.items,
         settings={**sought.asked(), "raise_confidence": raising, **told},
         notes=notes,
     )
@@ -125,7 +127,7 @@ def _tied(evidence: Evidence, answer: _Answer, features: ShownFeatures) -> _Answ
 
 
 def _notes(evidence: Evidence, best: Ascent) -> tuple[str, ...]:
-    if not evidence.n_pairs:
+    if evidence.is_empty:
         return (
             "nothing was shown: all weights are equally likely, and these were drawn at random",
         )

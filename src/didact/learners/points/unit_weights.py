@@ -74,7 +74,8 @@ class UnitWeights:
         that climbs from random places miss. The first is the best seen. None where nothing was
         shown, or where the demonstrations are closed and explained.
         """
-        if not self.evidence.n_pairs or (margins and is_closed(self.evidence)):
+        is_explained = bool(margins) and is_closed(self.evidence) and not len(self.evidence.answers)
+        if self.evidence.is_empty or is_explained:
             return []
         from didact.learners.chains.birl import birl
 
@@ -100,7 +101,7 @@ class UnitWeights:
             n_starts=self.n_starts,
             norm=self.norm,
             also=starts,
-            scouts=scouts and bool(self.evidence.n_pairs),
+            scouts=scouts and not self.evidence.is_empty,
         )
 
     def asked(self) -> dict[str, Any]:

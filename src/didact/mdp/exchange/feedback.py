@@ -1,23 +1,45 @@
 """Files that hold other feedback than demonstrations: JSON, or JSON lines, of items with kinds.
 
 A JSON file is a list of items, or an object with `items` such as a lesson of several kinds; of JSON
-lines every line is one item. An item is an object with `kind`, or a demonstration: a list of
-[state, action] pairs. Files without such objects hold demonstrations and are read elsewhere.
+lines every line is one item, after the first line that recordings may begin with. An item is an
+object with `kind`, or a demonstration: a list of [state, action] pairs, or an object with `pairs`.
+Files without objects of a kind hold demonstrations and are read elsewhere.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import parse_json, read_json
 from didact.files.reading import read_lines, shown_path
+from didact.mdp.exchange.given import given_demonstrations
 from didact.mdp.items import Item, as_items, holds_feedback
+from didact.mdp.model import MDP
 from didact.mdp.task import Task
 
 
-def feedback_in(path: str | os.PathLike[str], task: Task) -> tuple[Item, ...] | None:
+def given_items(given: Any, where: MDP | Task) -> tuple[Item, ...]:
+    """The items of this model that are given: demonstrations, and other feedback among them.
+
+    given: a list of items, a lesson of several kinds, the path of a file, or demonstrations in any
+        form that `given_demonstrations` takes.
+    """
+    listed = getattr(given, "items", None)
+    if isinstance(listed, tuple):
+        return as_items(listed, where)
+    if holds_feedback(given):
+        return as_items(given, where)
+    if isinstance(given, str | os.PathLike):
+        found = feedback_in(given, where)
+        if found is not None:
+            return found
+    return given_demonstrations(given, where)
+
+
+def feedback_in(path: str | os.PathLike[str], where: MDP | Task) -> tuple[Item, ...] | None:
     """The items in a file, checked; None where it holds demonstrations only, or is of no such kind.
 
     What cannot be read is left to the readers of demonstrations, who say what is wrong.
@@ -26,7 +48,7 @@ def feedback_in(path: str | os.PathLike[str], task: Task) -> tuple[Item, ...] | 
     if not is_mixed and not holds_feedback(listed):
         return None
     try:
-        return as_items(listed, task)
+        return as_items(listed, where)
     except InvalidInput as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
@@ -37,7 +59,7 @@ def _listed(path: str) -> tuple[Any, bool]:
         return None, False
     try:
         if path.endswith(".jsonl"):
-            return [parse_json(line) for line in read_lines(path) if line.strip()], False
+            return _lines(path), False
         document = read_json(path)
     except (InvalidInput, ValueError, RecursionError):
         return None, False
@@ -45,3 +67,20 @@ def _listed(path: str) -> tuple[Any, bool]:
         return document, False
     items = document.get("items")
     return items, isinstance(items, list)
+
+
+def _lines(path: str) -> list[Any]:
+    """The items of JSON lines, without a first line that says format and task."""
+    listed = [parse_json(line) for line in read_lines(path) if line.strip()]
+    if listed and isinstance(listed[0], Mapping) and "format" in listed[0]:
+        del listed[0]
+    return [_without_number(entry) for entry in listed]
+
+
+def _without_number(entry: Any) -> Any:
+    """An item without the number of its episode; of an episode its pairs."""
+    if not isinstance(entry, Mapping):
+        return entry
+    if "kind" not in entry and "pairs" in entry:
+        return entry["pairs"]
+    return {name: value for name, value in entry.items() if name != "episode"}

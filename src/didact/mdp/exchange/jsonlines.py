@@ -42,6 +42,11 @@ def read_jsonlines(path: Path) -> Recording:
             begins = _header(value, place)
             continue
         given = value if isinstance(value, dict) else {"pairs": value}
+        if "kind" in given:
+            raise InvalidFile(
+                f"{place}: line {number} is a {shown(given['kind'])}, and demonstrations alone are "
+                "read here; `learn`, `check` and `select` read other feedback too"
+            )
         where, has_task = f"{place}: line {number}", begins.get("task") is not None
         episode = _number_of(given, len(found), where)
         demonstration = _shown_by(given, where, has_task=has_task)

@@ -13,7 +13,7 @@ from typing import Any
 from didact.bec.classes import EquivalenceClass
 from didact.bec.linear import Row, primitive
 from didact.errors import Unsupported
-from didact.mdp import Demonstration, Task
+from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.items import Comparison, Feedback, Stop, has_ended, ways_of
 from didact.mdp.naming import action_words, state_words
 from didact.planning.rationals import ExactModel, as_rationals, dot, exact_model
@@ -70,7 +70,7 @@ def direction(difference: Difference) -> Row:
     return primitive(difference)
 
 
-def item_words(task: Task, item: Feedback) -> str:
+def item_words(task: MDP | Task, item: Feedback) -> str:
     """An item as it would be said."""
     if isinstance(item, Comparison):
         better, other = (action_words(task, a) for a in (item.better, item.other))
