@@ -60,6 +60,9 @@ def results(world: str) -> dict[str, object]:
         "belief": belief,
         "point": didact.learn(task, lesson.demonstrations, learner="ml-irl"),
         "risk": belief.risk(),
+        "frontier": didact.frontier(didact.make("six-cell"), losses=["10%"], time_limit=1.0),
+        "family": didact.Family([task], name=task.name),
+        "class of a family": didact.equivalence_class(didact.Family([task], name=task.name)),
         "run": run,
         "step": run.steps[1],
         "comparison": compare([task], ["random"], n_queries=1, n_steps=200, n_chains=2),
@@ -104,7 +107,7 @@ TABLES = {
 IN_NOTEBOOKS = (
     "task", "mdp", "plan", "evaluation", "class", "lesson", "part", "verdict", "wrong", "selection",
     "difficulty", "failed", "belief", "point", "run", "comparison", "exam", "audit",
-    "astray", "mix",
+    "astray", "mix", "risk", "frontier", "family", "class of a family",
 )  # fmt: skip
 
 
@@ -120,6 +123,19 @@ def test_a_notebook_shows_it_and_names_stay_text(name):
     if not html.startswith("<iframe"):
         assert len(html) < 30_000
         assert html.count("<section") == html.count("</section>") == 1
+
+
+def test_a_belief_names_states_as_its_task_does():
+    belief = results("grid")["belief"]
+    assert "row " in belief._repr_html_()
+    assert "state " not in belief._repr_html_().replace(">state<", "><").replace("states ", "")
+    assert belief.where is results("grid")["task"]
+
+
+def test_a_belief_is_evaluated_by_its_most_likely_weights():
+    task, belief = results("grid")["task"], results("grid")["belief"]
+    found = didact.evaluate(task, belief)
+    assert found.policy_loss == didact.evaluate(task, belief.map_weights).policy_loss
 
 
 def test_a_belief_shows_its_intervals():

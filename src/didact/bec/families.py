@@ -27,6 +27,7 @@ from didact.bec.rows import Rows, Scope, feature_scales, rows_from_counts, scope
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Family, Task, as_task, family_demonstrations
+from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.planning import Plan, float_successor_features, solve
 from didact.planning.solve import Arithmetic
@@ -51,6 +52,8 @@ class FamilyClass:
     rows: Rows
     cone: Cone
     scope: Scope
+
+    _repr_html_ = in_notebook("class of a family")
 
     def __repr__(self) -> str:
         return f"FamilyClass({shown_name(self.family.name)!r}, {self.scope}, {self.cone!r})"

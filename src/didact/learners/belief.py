@@ -12,7 +12,7 @@ import numpy as np
 from didact.inputs import choice
 from didact.learners.belief_checks import checked_fields, mixing_problems
 from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
-from didact.mdp import MDP, Demonstration
+from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.items import Feedback
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats
@@ -74,6 +74,12 @@ class Belief:
     def __post_init__(self) -> None:
         for name, value in checked_fields(self).items():
             object.__setattr__(self, name, value)
+
+    @property
+    def where(self) -> MDP | Task:
+        """The task that it was learned in, which knows its grid; the model where there was none."""
+        found: MDP | Task = self._derived.get("task", self.mdp)
+        return found
 
     @property
     def n_chains(self) -> int:

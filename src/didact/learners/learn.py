@@ -150,6 +150,8 @@ def learn(
     belief = _as_belief(returned, evidence, learner, options)
     number = int(seed) if is_whole(seed) else None
     belief = replace(belief, settings={**belief.settings, "seed": number})
+    if isinstance(mdp, Task):
+        belief._derived["task"] = mdp
     for line in belief.warnings:
         warnings.warn(line, NotMixed, stacklevel=2)
     return belief

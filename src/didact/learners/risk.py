@@ -16,6 +16,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import is_number, is_whole, shown
 from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
+from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.planning import as_policy, float_successor_features
 from didact.planning.derived import UNIT
@@ -57,6 +58,8 @@ class Risk:
     mean: float
     worst: float
     is_mixed: bool = True
+
+    _repr_html_ = in_notebook("risk")
 
     def __str__(self) -> str:
         if self.bound is None:

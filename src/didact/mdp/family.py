@@ -15,6 +15,7 @@ from didact.errors import InvalidModel
 from didact.inputs import counted, entries, is_whole, shown, shown_name
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.model import require_text
+from didact.mdp.showing import in_notebook
 from didact.mdp.task import Task, as_task
 from didact.mdp.transitions import MAX_ROWS
 from didact.numerics.exact import Floats, Numbers
@@ -87,6 +88,8 @@ class Family:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.members, self.names, self.name)
+
+    _repr_html_ = in_notebook("family")
 
     def __repr__(self) -> str:
         n_states = sum(task.mdp.n_states for task in self.members)

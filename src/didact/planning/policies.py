@@ -22,7 +22,8 @@ from didact.planning.solve import Plan, solve
 def as_policy(mdp: MDP | Task, given: Any) -> Floats:
     """Action probabilities (S, A), zero rows in terminal states, from any form of a policy.
 
-    A Plan or weights (k,): all optimal actions with equal probability. Ints (S,): the action of
+    A Plan, weights (k,) or a belief, which is taken by its most likely weights: all optimal
+    actions with equal probability. Ints (S,): the action of
     each state, as its environment numbers actions. Probabilities (S, A). A callable: called with
     each state's number, or with what a task's environment shows there. An object with
     `predict(observation)`: likewise, as Stable-Baselines3 does it, and without exploration where it
@@ -32,6 +33,8 @@ def as_policy(mdp: MDP | Task, given: Any) -> Floats:
     where, mdp = mdp, as_mdp(mdp)
     if isinstance(given, Plan):
         return given.policy
+    if hasattr(given, "map_weights"):
+        return _from_table(where, np.asarray(given.map_weights))
     given = plain_array(given, "a policy")
     if isinstance(given, np.ndarray):
         return _from_table(where, given)

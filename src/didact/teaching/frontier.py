@@ -12,7 +12,7 @@ from didact.bec.families import equivalence_class
 from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Task, as_task
-from didact.mdp.showing import show
+from didact.mdp.showing import in_notebook, show
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
 
@@ -80,6 +80,8 @@ class Frontier:
             f"{point.loss or 'exact'}: {len(point.lesson.demonstrations)}" for point in self.points
         )
         return f"Frontier({shown_name(self.task_name)!r}, {sizes})"
+
+    _repr_html_ = in_notebook("frontier")
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each point: loss, share, bound, sizes, cost, lower_bound, worst, status."""

@@ -29,8 +29,8 @@ class Interval:
 
 
 def belief_in_notebook(belief: Belief) -> str:
-    """The table of a belief whose task is not at hand."""
-    return _fragment(size_in_words(belief), belief, None, belief.mdp)
+    """The table of a belief, places named by its task where that is known."""
+    return _fragment(size_in_words(belief), belief, None, belief.where)
 
 
 def belief_fragment(task: Task, belief: Belief, evaluation: Evaluation | None = None) -> str:
@@ -41,6 +41,7 @@ def belief_fragment(task: Task, belief: Belief, evaluation: Evaluation | None = 
 def _fragment(title: str, belief: Belief, evaluation: Evaluation | None, where: MDP | Task) -> str:
     rows = belief.summary()
     unsure, n_agreed = unsure_states(belief, where)
+    task = where if isinstance(where, Task) else None
     scale = Scale.of(rows)
     return render(
         "belief.html.jinja",
@@ -49,7 +50,7 @@ def _fragment(title: str, belief: Belief, evaluation: Evaluation | None, where: 
         rows=[(weight_cells(belief, row).values(), _interval(scale, row)) for row in rows],
         unsure=unsure,
         agreed=f"In {counted(n_agreed, 'state')} the draws agree on what to do.",
-        lines=[*told_lines(belief, evaluation), *(f"Warning: {w}" for w in belief.warnings)],
+        lines=[*told_lines(belief, evaluation, task), *(f"Warning: {w}" for w in belief.warnings)],
     )
 
 

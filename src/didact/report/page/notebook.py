@@ -14,8 +14,10 @@ import numpy as np
 
 from didact.active import Comparison, Run
 from didact.bec.classes import EquivalenceClass
+from didact.bec.families import FamilyClass
 from didact.inputs import counted, shown_name
-from didact.mdp import MDP
+from didact.learners import Risk
+from didact.mdp import MDP, Family
 from didact.mdp.naming import episode_numbers
 from didact.planning import Evaluation, Plan
 from didact.report.page.svg import amount
@@ -23,7 +25,7 @@ from didact.report.page.templates import render
 from didact.report.page.words import task_words
 from didact.report.transfers import transfer_curve_lines
 from didact.report.verdicts import between
-from didact.teaching import Difficulty, Lesson, Selection, Transfer, Verdict
+from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
 
 MOST_ROWS = 20
 """Rows of a table; the others are counted."""
@@ -98,6 +100,47 @@ def class_fragment(known: EquivalenceClass) -> str:
         f"of which {n} say everything; {known.arithmetic}."
     )
     return result_fragment(title, [line], known.to_records(), ("kind", "words"))
+
+
+def family_fragment(family: Family) -> str:
+    """The members of a family."""
+    records = [
+        {"member": name, **_sizes(task.mdp)}
+        for name, task in zip(family.names, family.members, strict=True)
+    ]
+    columns = ("member", "states", "actions", "discount")
+    title = f"{shown_name(family.name)}: {counted(len(family), 'world')}, one reward"
+    line = f"{counted(family.n_features, 'feature')}, the same weights in all of them"
+    return result_fragment(title, [line], records, columns)
+
+
+def _sizes(mdp: MDP) -> dict[str, Any]:
+    return {"states": mdp.n_states, "actions": mdp.n_actions, "discount": mdp.discount}
+
+
+def family_class_fragment(known: FamilyClass) -> str:
+    """How many constraints define what is optimal in all members."""
+    n = known.cone.n_facets + len(known.cone.equalities)
+    line = (
+        f"All rewards with the same optimal actions in {counted(len(known.family), 'world')}: "
+        f"{counted(known.rows.n_rows, 'half-space')}, of which {n} say everything; "
+        f"{known.arithmetic}."
+    )
+    return result_fragment(f"{shown_name(known.name)}: {counted(n, 'constraint')}", [line])
+
+
+def frontier_fragment(found: Frontier) -> str:
+    """How few demonstrations keep learners within how much of the best."""
+    records = [{**row, "within": row["loss"] or "exact"} for row in found.to_records()]
+    columns = ("within", "n_demonstrations", "n_pairs", "lower_bound", "status")
+    title = f"{shown_name(found.task_name)}: demonstrations by the loss that may be left"
+    line = f"learner: {found.learner}; within: of V* less V of the uniformly random policy"
+    return result_fragment(title, [line], records, columns)
+
+
+def risk_fragment(risk: Risk) -> str:
+    """What a policy may lose under a belief."""
+    return result_fragment("Risk", [f"{risk}."])
 
 
 def lesson_table(lesson: Lesson) -> str:
