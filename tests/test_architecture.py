@@ -14,6 +14,7 @@ from tests.floors import (
     OPEN_BY_NAME,
     PACKAGE,
     REST,
+    STARTS,
     imported,
     modules,
     name_of,
@@ -46,6 +47,13 @@ def test_the_one_exception_is_there_and_looks_up():
     room = ("didact", room_of(path))
     assert wrong_imports((*room, "elsewhere"), source, room)
     assert wrong_imports(name_of(path), source, room) == []
+
+
+def test_commands_that_start_another_edge_name_it():
+    for command, edge in STARTS.items():
+        source = PACKAGE.parent.joinpath(*command.split(".")).with_suffix(".py").read_text("utf-8")
+        assert edge in named_in_text(source, ("didact", "cli"))
+        assert wrong_imports(("didact", "cli", "elsewhere"), source, ("didact", "cli"))
 
 
 def test_only_these_import_what_they_are_told_by_name():

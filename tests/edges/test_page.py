@@ -1,8 +1,6 @@
 """The lesson page in a real browser: it renders, plays, stays offline and can be used by all."""
 
-import os
 import re
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,25 +9,14 @@ import pytest
 from didact import equivalence_class, from_minigrid, make, teach
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
 from didact.report.page.templates import static_text
+from tests.browser import AXE, CHROMIUM, CUT_OFF, DESK, PHONE, SMALL, broken_rules
 from tests.report.drawn import HOSTILE, WORLDS
 
 playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
-PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-SMALL = {"width": 360, "height": 640}
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "docs" / "reproduction" / "index.html"
-AXE = next(
-    (
-        path
-        for folder in (os.environ.get("AXE_CORE"), ROOT / "tests" / "node_modules" / "axe-core")
-        if folder and (path := Path(folder) / "axe.min.js").exists()
-    ),
-    None,
-)
-"""The rules of axe, as `make axe` installs them, or where AXE_CORE says."""
 
 
 @pytest.fixture(scope="module")
@@ -113,17 +100,6 @@ def test_it_renders_without_trouble_and_fits_the_screen(opened, folder, name, vi
         assert box is None or (box["width"] > 20 and box["x"] + box["width"] <= viewport["width"])
 
 
-CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((e) => {
-  const r = e.getBoundingClientRect();
-  if (!r.width || !r.height || e.closest("svg.stock, .unseen")) return false;
-  const drawn = e.tagName === "text" && e.ownerSVGElement.getBoundingClientRect();
-  if (drawn) return r.left < drawn.left - 1 || r.right > drawn.right + 1;
-  for (let p = e.parentElement; p; p = p.parentElement)
-    if (getComputedStyle(p).overflowX !== "visible") return false;
-  return r.left < -0.5 || r.right > innerWidth + 0.5;
-}).map((e) => e.outerHTML.slice(0, 120))"""
-
-
 QUICK = [(name, SMALL) for name in ("room", "lake", "garnet", "studies", "lake for people")]
 EVERY = [
     (name, size)
@@ -153,10 +129,7 @@ def test_nothing_is_cut_off_and_all_can_use_it(browser, folder, name, viewport):
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert page.evaluate(CUT_OFF) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    if AXE is not None:
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run()")["violations"]
-        assert [(v["id"], [n["html"][:100] for n in v["nodes"][:3]]) for v in found] == []
+    assert broken_rules(page) == []
     context.close()
 
 

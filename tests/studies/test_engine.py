@@ -290,8 +290,8 @@ def test_a_killed_run_resumes(tmp_path, undisturbed, everything, n_kills, trials
 def test_a_worker_that_begins_after_its_run_was_killed_ends():
     code = (
         "import time\n"
-        "from didact.studies.workers import _begin\n"
-        "_begin(2**22 + 1)\n"  # no process has such a number
+        "from didact.studies.workers import begin_worker\n"
+        "begin_worker(2**22 + 1)\n"  # no process has such a number
         "time.sleep(600)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 1

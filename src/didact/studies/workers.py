@@ -102,7 +102,7 @@ class LocalWorkers:
             self._executor = ProcessPoolExecutor(
                 self._jobs,
                 timeout=IDLE,
-                initializer=_begin,
+                initializer=begin_worker,
                 initargs=(os.getpid(),),
                 env=ONE_THREAD,
             )
@@ -138,7 +138,7 @@ def _n_out_of_memory() -> int | None:
     return None
 
 
-def _begin(parent: int) -> None:
+def begin_worker(parent: int) -> None:
     """A worker leaves interrupts to the process that started it, and ends when that is killed."""
     import signal
     import threading

@@ -56,11 +56,13 @@ def family_page(
     known: FamilyClass | None = None,
     verified: str | None = None,
     command: str | None = None,
+    layout: str = "document.html.jinja",
 ) -> str:
     """The page of a lesson for its family, as HTML.
 
     known: the family's class, when it is at hand. verified: what the independent checker said of
-    the proof. command: the command line that makes the page.
+    the proof. command: the command line that makes the page. layout: the template around it,
+    'piece.html.jinja' for its parts inside another page.
     """
     scope = lesson.settings.get("scope", "reachable")
     known = equivalence_class(family, scope=scope) if known is None else known
@@ -69,6 +71,7 @@ def family_page(
     scene = scene_of(family[0])
     return render(
         "family.html.jinja",
+        layout=layout,
         title=f"{shown_name(family.name, 80)}: {status_words(lesson)}",
         family=family,
         lesson=lesson,

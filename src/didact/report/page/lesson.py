@@ -15,8 +15,10 @@ from didact.bec.classes import EquivalenceClass
 from didact.files.json import write_text
 from didact.inputs import choice, counted, shown_name
 from didact.mdp import Task
+from didact.planning import Plan
 from didact.report.page.curve import coverage_charts
 from didact.report.page.facts import Facts, gather
+from didact.report.page.grid import grid_scene
 from didact.report.page.halfspaces import PlanePicture, SlicePicture, half_space_picture
 from didact.report.page.left_open import gaps, wrong_reward
 from didact.report.page.people import plain_words
@@ -65,16 +67,42 @@ def lesson_page(
     audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
     """
     choice(audience, "audience", get_args(Audience))
-    facts = gather(task, lesson, known)
+    for_people = audience == "people"
+    return _laid_out(
+        gather(task, lesson, known),
+        layout="document.html.jinja",
+        verified=verified,
+        code=python_command(lesson) if command is None else command,
+        story=story,
+        pair=pair,
+        for_people=for_people,
+    )
+
+
+def lesson_piece(facts: Facts, *, verified: str | None = None) -> str:
+    """The parts of a lesson's page below its world, for a page that shows the world itself."""
+    return _laid_out(facts, layout="piece.html.jinja", verified=verified, code="")
+
+
+def _laid_out(
+    facts: Facts,
+    *,
+    layout: str,
+    verified: str | None,
+    code: str,
+    story: Sequence[str] = (),
+    pair: tuple[int, int] | None = None,
+    for_people: bool = False,
+) -> str:
+    task, lesson = facts.task, facts.lesson
     scene = scene_of(task, facts.known.plan)
     shown = [frames(task, each, scene) for each in lesson.demonstrations[:MOST_DEMONSTRATIONS]]
-    code = python_command(lesson) if command is None else command
-    for_people = audience == "people"
     plain = plain_words(facts, scene) if for_people else None
     told = verdict_words(facts) if plain is None else plain.title
     named = legend(task, scene)
     return render(
         "people.html.jinja" if for_people else "lesson.html.jinja",
+        layout=layout,
         title=f"{shown_name(task.name, 80)}: {told}",
         plain=plain,
         coloured=any(letter for letter, *_ in named.entries),
@@ -125,6 +153,14 @@ def task_fragment(task: Task) -> str:
         **facts,
     )
     return _frame(task.name, page, "", min(height, TALLEST_FRAME))
+
+
+def task_drawn(task: Task, plan: Plan | None = None) -> tuple[str, str]:
+    """A grid world alone, with its optimal actions where there is a plan; what its signs mean."""
+    scene = grid_scene(task, plan)
+    box = scene.box_around([0], whole=30, most=30)
+    picture = world_picture(task, plan, scene, box)
+    return render("drawn.html.jinja", world=picture, ground=scene.ground([box])), picture.key
 
 
 def _frame(title: str, page: str, sandbox: str, height: int) -> str:

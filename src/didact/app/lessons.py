@@ -1,0 +1,102 @@
+"""A lesson as the studio shows it: the verdict, its parts, and what the checker says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from didact.app.explain import EXACT_UP_TO
+from didact.app.verify import verify
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.families import class_of_family
+from didact.errors import InvalidParameter
+from didact.inputs import choice, counted, shown, whole_number
+from didact.mdp import Family, Task
+from didact.report.families import status_words
+from didact.report.page.facts import Facts, gather
+from didact.report.page.family import family_page
+from didact.report.page.lesson import lesson_piece
+from didact.report.page.words import proof_words, verdict_words
+from didact.teaching import Lesson, teach
+
+TEACHERS = ("exact", "scot")
+COSTS = ("demonstrations", "pairs")
+SCOPES = ("reachable", "all")
+SETTINGS = {"teacher", "cost", "scope", "horizon"}
+
+
+def read_settings(given: Any) -> dict[str, Any]:
+    """Settings of `teach` that a page may choose, checked."""
+    if not isinstance(given, dict) or not {*given} <= SETTINGS:
+        raise InvalidParameter(
+            f"settings must be a table of {', '.join(sorted(SETTINGS))}; it is {shown(given)}"
+        )
+    horizon = given.get("horizon")
+    return {
+        "teacher": choice(given.get("teacher", "exact"), "teacher", TEACHERS),
+        "cost": choice(given.get("cost", "demonstrations"), "cost", COSTS),
+        "scope": choice(given.get("scope", "reachable"), "scope", SCOPES),
+        "horizon": None if horizon is None else whole_number(horizon, "horizon", 1, 1000),
+    }
+
+
+def lesson_for(task: Task, settings: Mapping[str, Any]) -> tuple[EquivalenceClass, Lesson]:
+    """The class of a task and a lesson for it; exact while that does not take long."""
+    exact = task.mdp.n_states * task.mdp.n_features <= EXACT_UP_TO
+    rest = {name: value for name, value in settings.items() if name != "scope"}
+    known = equivalence_class(
+        task, scope=settings["scope"], arithmetic="exact" if exact else "float"
+    )
+    return known, teach(task, known=known, **rest)
+
+
+def taught(subject: Task | Family, given: Any) -> dict[str, Any]:
+    """The verdict in words and numbers, the lesson's parts as HTML, and its document."""
+    settings = read_settings(given)
+    if isinstance(subject, Family):
+        return _family_taught(subject, settings)
+    known, lesson = lesson_for(subject, settings)
+    verified = None if lesson.proof is None else verify(subject, lesson.document())
+    facts = gather(subject, lesson, known)
+    return {**_verdict(facts, verified), "html": lesson_piece(facts, verified=verified)}
+
+
+def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
+    lesson = facts.lesson
+    proof, sentence = proof_words(facts, verified)
+    return {
+        "words": verdict_words(facts),
+        "status": lesson.status,
+        "is_complete": lesson.is_complete,
+        "proof": proof,
+        "proof_sentence": sentence,
+        "verified": verified,
+        "numbers": [
+            counted(len(lesson.demonstrations), "demonstration"),
+            counted(lesson.n_pairs, "step"),
+            f"{facts.n_covered} of {counted(len(facts.said), 'constraint')}",
+        ],
+        "demonstrations": [[list(pair) for pair in shown] for shown in lesson.demonstrations],
+    }
+
+
+def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any]:
+    known = class_of_family(family, settings["scope"], "auto")
+    lesson = teach(family, known=known, **{**settings, "scope": known.scope})
+    verified = None if lesson.proof is None else verify(family, lesson.document())
+    pieces = family_page(family, lesson, known=known, verified=verified, layout="piece.html.jinja")
+    return {
+        "words": f"{counted(len(lesson.demonstrations), 'demonstration')}: {status_words(lesson)}.",
+        "status": lesson.status,
+        "is_complete": lesson.is_complete,
+        "proof": "Numerical, not proved" if lesson.proof is None else "Proof verified",
+        "proof_sentence": verified or "",
+        "verified": verified,
+        "numbers": [
+            counted(len(family.members), "world"),
+            counted(len(lesson.demonstrations), "demonstration"),
+            counted(lesson.n_pairs, "step"),
+        ],
+        "demonstrations": [[list(pair) for pair in shown] for shown in lesson.demonstrations],
+        "html": pieces,
+    }

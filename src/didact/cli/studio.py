@@ -1,0 +1,62 @@
+"""`didact studio`: paint a world in the browser, and see what the library says about it."""
+
+from __future__ import annotations
+
+import click
+
+from didact.cli import options, printing
+from didact.cli.settings import world_settings
+
+
+@click.command("studio")
+@click.argument("world", required=False)
+@options.parameters
+@options.seed("a random world")
+@options.members
+@options.text("--host", "127.0.0.1", "Where to listen; other machines reach only another address.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port; by default a free one."
+)
+@click.option(
+    "--name", "names", multiple=True, metavar="HOST", help="Another name of this machine; again."
+)
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
+              help="Processes that work at once.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=60, show_default=True,
+              help="How long an answer may take.")  # fmt: skip
+@click.option("--memory", type=click.IntRange(128, 65536), default=2048, show_default=True,
+              help="MiB that a process may take for it.")  # fmt: skip
+@click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
+def command(
+    world: str | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    members: int | None,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    workers: int,
+    seconds: float,
+    memory: int,
+    opens: bool,
+) -> None:
+    """Open a page where WORLD can be painted, taught and examined; a meadow without WORLD.
+
+    WORLD is as for `didact teach`. The page is served on this machine only, to whoever has the
+    link that is printed. Interrupt it to end.
+    """
+    from didact.files.extras import require_package
+
+    parameters = {} if world is None else world_settings(world, settings, seed, members)
+    studio = require_package("didact.studio", "studio", "the studio's pages")
+
+    def ready(link: str) -> None:
+        printing.print_line(f"the studio is at {link}")
+        printing.print_line("  interrupt it (Ctrl+C) to end")
+        if opens:
+            import webbrowser
+
+            webbrowser.open(link)
+
+    limits = studio.Limits(n_workers=workers, seconds=seconds, memory=memory * 2**20)
+    studio.serve(world, parameters, host=host, port=port, names=names, limits=limits, ready=ready)

@@ -1,0 +1,221 @@
+"""Worker processes: each answers one question at a time, within limits of time and memory.
+
+Workers are forked from one process that has loaded everything (`warmed`), so that a new one is
+ready in milliseconds. A page that asks something newer of the same kind makes what it asked before
+pointless: if that still waits it is dropped, if it runs it has a moment to end and is then killed.
+The same happens when the page goes away, and when the time is up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from didact.studies.workers import ONE_THREAD
+from didact.studio.worker import work
+
+Outcome = Literal["answered", "superseded", "too late", "died", "too many", "busy"]
+
+MOMENT = 0.25
+"""Seconds that a worker may still take for an answer that nobody waits for any more."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What work may take: seconds and bytes for a question, questions of a page and of all."""
+
+    n_workers: int = 2
+    seconds: float = 60.0
+    memory: int = 2 * 2**30
+    of_a_page: int = 4
+    of_all: int = 256
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What became of a question, and the worker's bytes where it answered."""
+
+    outcome: Outcome
+    body: bytes = b""
+
+
+@dataclass(eq=False)
+class Job:
+    """A question under way; dropped: what became of it before an answer came."""
+
+    page: str
+    kind: str
+    body: bytes
+    reply: asyncio.Future[Reply]
+    dropped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def drop(self, outcome: Outcome) -> None:
+        """End it without an answer."""
+        if not self.reply.done():
+            self.reply.set_result(Reply(outcome))
+        self.dropped.set()
+
+
+class Crew:
+    """Some workers and the questions that wait for them."""
+
+    def __init__(self, limits: Limits):
+        self.limits = limits
+        self._waiting: deque[Job] = deque()
+        self._under_way: set[Job] = set()
+        self._more = asyncio.Condition()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._workers: dict[int, Worker] = {}
+
+    async def start(self) -> None:
+        """Start the workers; questions may come before they are ready."""
+        os.environ.update(ONE_THREAD)
+        self._tasks = [
+            asyncio.create_task(self._keep_answering(i)) for i in range(self.limits.n_workers)
+        ]
+
+    async def stop(self) -> None:
+        """End the workers at once; what still waits is told that they died."""
+        for task in self._tasks:
+            task.cancel()
+        for job in [*self._under_way, *self._waiting]:
+            job.drop("died")
+        for worker in self._workers.values():
+            worker.kill()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def n_under_way(self) -> int:
+        """How many questions are being worked on."""
+        return len(self._under_way)
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The worker processes that run now."""
+        return [worker.process_id for worker in self._workers.values()]
+
+    async def ask(self, page: str, kind: str, body: bytes) -> Reply:
+        """The answer to a question of a page; what it asked before of this kind is dropped."""
+        mine = [job for job in (*self._waiting, *self._under_way) if job.page == page]
+        for job in mine:
+            if job.kind == kind:
+                job.drop("superseded")
+        if sum(not job.reply.done() for job in mine) >= self.limits.of_a_page:
+            return Reply("too many")
+        if len(self._waiting) >= self.limits.of_all:
+            return Reply("busy")
+        job = Job(page, kind, body, asyncio.get_running_loop().create_future())
+        async with self._more:
+            self._waiting.append(job)
+            self._more.notify()
+        try:
+            return await asyncio.shield(job.reply)
+        except asyncio.CancelledError:
+            job.drop("superseded")
+            raise
+
+    async def _keep_answering(self, number: int) -> None:
+        while True:
+            try:
+                await self._ready(number)
+                job = await self._next()
+                try:
+                    await self._answer(self._workers[number], job)
+                finally:
+                    self._under_way.discard(job)
+            except (OSError, EOFError):
+                self._end(number)
+                await asyncio.sleep(MOMENT)
+
+    async def _ready(self, number: int) -> Worker:
+        """A worker that runs; a new one where the last was killed."""
+        worker = self._workers.get(number)
+        if worker is None or not worker.is_alive():
+            self._end(number)
+            worker = self._workers[number] = await asyncio.to_thread(Worker, self.limits.memory)
+        return worker
+
+    def _end(self, number: int) -> None:
+        worker = self._workers.pop(number, None)
+        if worker is not None:
+            worker.kill()
+
+    async def _next(self) -> Job:
+        """The job that has waited longest, of those that somebody still waits for."""
+        async with self._more:
+            while True:
+                while self._waiting:
+                    job = self._waiting.popleft()
+                    if not job.reply.done():
+                        self._under_way.add(job)
+                        return job
+                await self._more.wait()
+
+    async def _answer(self, worker: Worker, job: Job) -> None:
+        """Have a job done; kill the worker when it takes too long or nobody wants it any more."""
+        done = asyncio.ensure_future(asyncio.to_thread(worker.exchange, job.kind, job.body))
+        dropped = asyncio.ensure_future(job.dropped.wait())
+        try:
+            await asyncio.wait(
+                {done, dropped}, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done.done() and job.dropped.is_set():
+                await asyncio.wait({done}, timeout=MOMENT)
+        finally:
+            dropped.cancel()
+            if not done.done():
+                job.drop("too late")
+                worker.kill()
+        try:
+            body = await done
+            if not job.reply.done():
+                job.reply.set_result(Reply("answered", body))
+        except BrokenPipeError:  # it had died before it was asked: the next one is asked
+            self._waiting.appendleft(job)
+        except (EOFError, OSError):
+            job.drop("died")
+
+
+class Worker:
+    """A worker process and the connection to it."""
+
+    def __init__(self, memory: int):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["didact.studio.warmed"])
+        self._connection, theirs = context.Pipe()
+        from multiprocessing.forkserver import ensure_running
+
+        ensure_running()
+        self._process = context.Process(target=_work, args=(theirs, memory), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._killed = False
+
+    @property
+    def process_id(self) -> int:
+        """Of the process."""
+        return self._process.pid or 0
+
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return not self._killed and self._process.is_alive()
+
+    def exchange(self, kind: str, body: bytes) -> bytes:
+        """Ask and wait for the reply; EOFError or OSError where the worker dies."""
+        self._connection.send_bytes(kind.encode())
+        self._connection.send_bytes(body)
+        reply: bytes = self._connection.recv_bytes()
+        return reply
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._killed = True
+        self._process.kill()
+
+
+def _work(connection: Any, memory: int) -> None:
+    work(connection, os.getppid(), memory)

@@ -1,0 +1,127 @@
+"""The studio's web site: its page, its modules and styles, and the questions that it answers.
+
+What is served is a table of names that is read once: nothing in a request is ever a path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from didact.app.studio import QUESTIONS
+from didact.report.page.templates import STATIC as SHARED
+from didact.report.page.templates import render
+from didact.studio.bodies import read_body
+from didact.studio.crew import Crew, Limits, Reply
+from didact.studio.worker import DONE, REFUSED
+
+OWN = Path(__file__).parent / "static"
+KINDS = {".js": "text/javascript", ".css": "text/css"}
+LARGEST_QUESTION = 4 * 2**20
+"""Bytes of a question; a task file of some thousand states fits."""
+STATUS = {"too late": 504, "died": 503, "too many": 429, "busy": 503}
+WORDS = {
+    "too late": "this took too long and was stopped; try a smaller world",
+    "died": "the process that worked on this ended, perhaps for want of memory; try it again",
+    "too many": "too much is asked at once; wait for an answer",
+    "busy": "the server is busy; try it again",
+}
+_PAGE = re.compile(r"[a-z0-9]{8,40}")
+
+
+@cache
+def assets() -> Mapping[str, tuple[str, bytes]]:
+    """What the page loads: type and content by name; the lesson page's own modules among them."""
+    return {
+        path.name: (KINDS[path.suffix], path.read_bytes())
+        for folder in (SHARED, OWN)
+        for path in sorted(folder.iterdir())
+        if path.suffix in KINDS
+    }
+
+
+def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
+    """The application; first: the world that the page shows when its link names none."""
+    crew = Crew(limits)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await crew.start()
+        yield
+        await crew.stop()
+
+    async def page(request: Request) -> Response:
+        text = render("studio.html.jinja", first=json.dumps(first))
+        return Response(text, media_type="text/html")
+
+    async def question(request: Request) -> Response:
+        kind, sender = request.path_params["kind"], request.headers.get("x-didact-page", "")
+        if kind not in QUESTIONS:
+            raise HTTPException(404, "there is no such question")
+        if not _PAGE.fullmatch(sender):
+            raise HTTPException(400, "X-Didact-Page must name the page that asks")
+        body = await read_body(request, LARGEST_QUESTION)
+        return _response(await _while_connected(request, crew.ask(sender, kind, body)))
+
+    app = Starlette(
+        routes=[
+            Route("/", page, methods=["GET"]),
+            Route("/static/{name}", _asset, methods=["GET"]),
+            Route("/ask/{kind}", question, methods=["POST"]),
+        ],
+        exception_handlers={HTTPException: _refusal},
+        lifespan=lifespan,
+    )
+    app.state.crew = crew
+    return app
+
+
+async def _asset(request: Request) -> Response:
+    found = assets().get(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404, "there is no such file")
+    return Response(found[1], media_type=found[0])
+
+
+async def _while_connected(request: Request, asked: Any) -> Reply | None:
+    """The reply, or None when the page goes away first: then the work is dropped."""
+    work = asyncio.ensure_future(asked)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return work.result() if work.done() else None
+    finally:
+        gone.cancel()
+        work.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _response(reply: Reply | None) -> Response:
+    if reply is None or reply.outcome == "superseded":
+        return Response(status_code=204)
+    if reply.outcome != "answered":
+        return JSONResponse({"error": WORDS[reply.outcome]}, STATUS[reply.outcome])
+    kind, body = reply.body[:1], reply.body[1:]
+    status = 200 if kind == DONE else 422 if kind == REFUSED else 500
+    return Response(body, status, media_type="application/json")
+
+
+async def _refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code)

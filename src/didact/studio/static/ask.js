@@ -1,0 +1,36 @@
+// Questions to the server: JSON there and back. A newer question of a kind makes the older pointless.
+
+const PAGE = [...crypto.getRandomValues(new Uint8Array(12))]
+  .map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+// What the server answers, or null when something newer was asked; a refusal is an Error.
+export async function ask(kind, question) {
+  let answer;
+  try {
+    answer = await fetch(`/ask/${kind}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Didact-Page": PAGE },
+      body: JSON.stringify(question),
+    });
+  } catch {
+    throw new Error("the server does not answer; is `didact studio` still running?");
+  }
+  if (answer.status === 204) return null;
+  const told = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(told.error ?? `the server answered ${answer.status}`);
+  return told;
+}
+
+// One question at a time, the newest next: wanted() is called as often as one likes.
+export function latest(work) {
+  let running = false, again = false;
+  return async function wanted() {
+    if (running) { again = true; return; }
+    running = true;
+    do {
+      again = false;
+      await work();
+    } while (again);
+    running = false;
+  };
+}

@@ -1,0 +1,25 @@
+// Small pieces of a page, made without markup: whatever a text holds, it stays a text.
+
+// make("button", { type: "button", onclick: f }, "Play"): an element with properties and children.
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in element && typeof value !== "string") element[name] = value;
+    else if (value !== null) element.setAttribute(name === "className" ? "class" : name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+// A waiting line for slow answers: it says so after a moment, and how long it takes.
+export function waiting(place, words) {
+  const began = performance.now();
+  const timer = setInterval(() => {
+    const seconds = (performance.now() - began) / 1000;
+    if (seconds > 0.6) place.textContent = `${words} … ${seconds.toFixed(0)} s`;
+  }, 200);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,59 @@
+// The lesson: verdict, proof, demonstrations that play; the same modules as a lesson's own page.
+
+import { ask } from "./ask.js";
+import { make, waiting } from "./elements.js";
+import { lesson } from "./lesson.js";
+
+// The panel; subject(): the world now.
+export function lessons(panel, subject) {
+  const verdict = make("p", { className: "verdict" });
+  const badges = make("ul", { className: "badges" });
+  const status = make("p", { className: "status", role: "status" });
+  const settings = make("div", { className: "fields" });
+  const parts = make("div", { className: "parts" });
+  const cost = choice("Keep small", { demonstrations: "demonstrations", pairs: "steps in all" });
+  const scope = choice("Behaviour counts", { reachable: "where one can get", all: "everywhere" });
+  const horizon = make("input", { type: "text", inputmode: "numeric", maxlength: "4", placeholder: "any", onchange: update });
+  settings.append(cost.label, scope.label, make("label", { className: "field" }, "Longest demonstration", horizon));
+  panel.append(verdict, badges, status, settings, parts);
+  let asked = 0, answered = null;
+
+  function choice(words, options) {
+    const select = make("select", { onchange: update },
+      ...Object.entries(options).map(([value, told]) => make("option", { value }, told)));
+    return { select, label: make("label", { className: "field" }, words, select) };
+  }
+
+  async function update() {
+    const number = ++asked, wish = { cost: cost.select.value, scope: scope.select.value };
+    if (horizon.value.trim()) wish.horizon = Number(horizon.value);
+    panel.dataset.asked = number;
+    const stop = waiting(status, "looking for the fewest demonstrations and their proof");
+    try {
+      const told = await ask("teach", { ...subject(), settings: wish });
+      if (told && number === asked) show(told);
+    } catch (error) {
+      if (number === asked) { status.textContent = error.message; status.classList.add("problem"); }
+    } finally {
+      stop();
+    }
+    if (number === asked) panel.dataset.answered = number;
+  }
+
+  function show(told) {
+    answered = told;
+    verdict.textContent = told.words;
+    status.textContent = "";
+    status.classList.remove("problem");
+    const complete = make("li", { className: told.is_complete ? "badge" : "badge open" },
+      { complete: "✓ Complete", undecided: "≈ Undecided" }[told.status] ?? "◐ Partial");
+    const proof = make("li", { className: told.verified ? "badge" : "badge quiet", title: told.proof_sentence },
+      `${told.verified ? "✓ " : ""}${told.proof}`);
+    badges.replaceChildren(complete, proof,
+      ...told.numbers.map((words) => make("li", { className: "badge quiet" }, words)));
+    parts.innerHTML = told.html;
+    lesson(parts);
+  }
+
+  return { update, told: () => answered };
+}

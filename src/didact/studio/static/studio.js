@@ -1,0 +1,224 @@
+// The studio: a painted world on the left, what the library says about it on the right.
+
+import { ask, latest } from "./ask.js";
+import { board } from "./board.js";
+import { byId, make } from "./elements.js";
+import { grounds } from "./grounds.js";
+import { lessons } from "./lessons.js";
+import { WALL, MOST_ROWS, cellWords, columnsOf, painted, resized, signAt, groundAt, wouldAdd } from "./painting.js";
+import { decode, encode, past } from "./state.js";
+import { tabs } from "./tabs.js";
+
+const status = byId("status");
+let subject = decode(location.hash.slice(1)) ?? JSON.parse(document.body.dataset.first);
+let seen = null, revision = 0, adds = true, stroke = null, teaching = null;
+const done = past(subject);
+
+const world = board(byId("board"), { touch, done: endStroke });
+const kinds = grounds((painting, isDone) => change({ painting }, isDone, !isDone));
+const views = tabs(byId("tabs"), byId("panels"));
+const lesson = lessons(views.add("lesson", "Lesson"), () => subject);
+views.start();
+
+const isPainted = () => "painting" in subject;
+
+function change(next, isDone = true, isSliding = false) {
+  subject = next;
+  if (isDone) { done.push(subject); keep(); }
+  show(isSliding);
+}
+
+function keep() {
+  history.replaceState(null, "", `#${encode(subject)}`);
+}
+
+// Shows the world at once as far as the page knows it, and asks for the rest.
+function show(isSliding = false) {
+  revision++;
+  byId("undo").disabled = !done.canUndo();
+  byId("redo").disabled = !done.canRedo();
+  byId("tools").hidden = !isPainted();
+  byId("name").readOnly = !isPainted();
+  world.paintable(isPainted());
+  if (isPainted()) showPainting(isSliding);
+  else showOther();
+  document.title = `${byId("name").value} · didact studio`;
+  look();
+  clearTimeout(teaching);
+  document.body.dataset.waiting = "yes";
+  teaching = setTimeout(() => { document.body.dataset.waiting = "no"; lesson.update(); }, 120);
+}
+
+function showPainting(isSliding) {
+  const painting = subject.painting;
+  for (const [id, value] of Object.entries({
+    name: painting.name, "n-rows": painting.rows.length, "n-columns": columnsOf(painting),
+    slip: painting.slip, discount: painting.discount,
+  })) if (document.activeElement !== byId(id) || !isSliding) byId(id).value = value;
+  kinds.show(painting, isSliding);
+  world.size(painting.rows.length, columnsOf(painting));
+  describe();
+}
+
+function showOther() {
+  byId("name").value = subject.world ?? subject.task?.name ?? "a world";
+  world.picture("");
+  byId("key").textContent = "";
+  status.textContent = "This world is no plain grid: it cannot be painted, but taught.";
+}
+
+function describe() {
+  const painting = subject.painting, n = painting.rows.length * columnsOf(painting);
+  const words = Array.from({ length: n }, (_, cell) => cellWords(painting, cell, seen?.optimal[cell]));
+  world.describe(`${painting.name}, ${painting.rows.length} rows and ${columnsOf(painting)} columns: space paints, shift and arrows paint on`, words);
+}
+
+// A stroke: the first cell decides whether marks are set or taken away.
+function touch(cell, isFirst) {
+  const brush = kinds.brush();
+  if (isFirst) { stroke = subject.painting; adds = wouldAdd(stroke, cell, brush); }
+  const next = painted(subject.painting, cell, brush, adds);
+  if (next === subject.painting || JSON.stringify(next) === JSON.stringify(subject.painting)) return;
+  subject = { painting: next };
+  const sign = signAt(next, cell);
+  const here = world.cell(cell);
+  here.style.background = sign === WALL ? "var(--wall)" : `var(--f${groundAt(next, cell)})`;
+  here.dataset.mark = brush === "end" || brush === "start" ? (adds ? brush : "") : "";
+  revision++;
+  look();
+}
+
+function endStroke() {
+  if (stroke && stroke !== subject.painting) change(subject);
+  stroke = null;
+}
+
+const look = latest(async () => {
+  const number = revision;
+  if (!isPainted()) return shown(number);
+  try {
+    const told = await ask("look", { painting: subject.painting });
+    if (!told) return;
+    seen = told;
+    if (number === revision) draw(told);
+    shown(number);
+    status.textContent = told.n_close ? `${told.n_close} comparisons are too close for floats: drawn as ties.` : "";
+    status.classList.remove("problem");
+  } catch (error) {
+    status.textContent = error.message;
+    status.classList.add("problem");
+    shown(number);
+  }
+});
+
+function shown(number) {
+  byId("board").dataset.shown = number;
+  byId("board").dataset.current = String(number === revision);
+}
+
+function draw(told) {
+  world.picture(told.picture);
+  byId("key").textContent = told.key;
+  const values = told.values.filter((value) => value !== null);
+  const least = Math.min(...values), room = Math.max(...values) - least || 1;
+  const shaded = byId("shade").checked;
+  world.cells().forEach((cell, i) => {
+    const value = told.values[i];
+    cell.dataset.mark = "";
+    cell.title = value === null ? "" : `worth ${value.toPrecision(4)}`;
+    const share = value === null ? 0 : Math.round(100 * (value - least) / room);
+    cell.style.background = shaded && value !== null
+      ? `color-mix(in srgb, var(--accent) ${Math.round(share * 0.55)}%, transparent)` : "";
+  });
+  describe();
+}
+
+function field(id, apply) {
+  byId(id).addEventListener("change", (event) => {
+    const next = apply(subject.painting, event.target.value.trim());
+    if (next) change({ painting: next });
+    else show();
+  });
+}
+
+function side(text) {
+  const number = Number(text);
+  return Number.isInteger(number) && number >= 1 && number <= MOST_ROWS ? number : null;
+}
+
+field("name", (painting, text) => text && { ...painting, name: text });
+field("slip", (painting, text) => text && { ...painting, slip: text });
+field("discount", (painting, text) => text && { ...painting, discount: text });
+field("n-rows", (painting, text) => side(text) && resized(painting, side(text), columnsOf(painting)));
+field("n-columns", (painting, text) => side(text) && resized(painting, painting.rows.length, side(text)));
+byId("shade").addEventListener("change", () => { if (seen) draw(seen); });
+
+function restore(state) {
+  if (!state) return;
+  subject = state;
+  keep();
+  show();
+}
+
+byId("undo").addEventListener("click", () => restore(done.undo()));
+byId("redo").addEventListener("click", () => restore(done.redo()));
+document.addEventListener("keydown", (event) => {
+  const editing = event.target.matches("input[type=text], textarea");
+  if (!(event.ctrlKey || event.metaKey) || editing) return;
+  const key = event.key.toLowerCase();
+  if (key === "z") restore(event.shiftKey ? done.redo() : done.undo());
+  else if (key === "y") restore(done.redo());
+  else return;
+  event.preventDefault();
+});
+
+addEventListener("hashchange", () => {
+  const named = decode(location.hash.slice(1));
+  if (named && JSON.stringify(named) !== JSON.stringify(subject)) change(named);
+});
+
+byId("link").addEventListener("click", async (event) => {
+  keep();
+  const button = event.currentTarget;
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "It is in the address bar";
+  }
+  setTimeout(() => { button.textContent = "Copy link"; }, 1500);
+});
+
+const dialog = byId("open-dialog");
+byId("open").addEventListener("click", () => { byId("open-problem").textContent = ""; dialog.showModal(); });
+byId("open-go").addEventListener("click", async () => {
+  try {
+    const told = await ask("open", await wished());
+    if (!told) return;
+    dialog.close();
+    seen = null;
+    change(told.subject);
+  } catch (error) {
+    byId("open-problem").textContent = error.message;
+  }
+});
+
+async function wished() {
+  const file = byId("open-file").files[0];
+  if (file) {
+    try {
+      return { task: JSON.parse(await file.text()) };
+    } catch {
+      throw new Error("this file is no JSON");
+    }
+  }
+  const parameters = {};
+  for (const part of byId("open-parameters").value.trim().split(/\s+/).filter(Boolean)) {
+    const [name, value] = part.split("=");
+    parameters[name] = value ?? "";
+  }
+  return { world: byId("open-name").value.trim(), parameters };
+}
+
+show();
+document.body.append(make("span", { id: "ready", hidden: true }));

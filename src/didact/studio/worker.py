@@ -1,0 +1,75 @@
+"""A worker process: it answers one question after another, within its memory, until it is ended.
+
+What a page sends is parsed here, and only here, so that no text from outside can stop the server.
+A refusal is an answer; running out of memory is one too; a bug is told without its traceback, which
+goes to the server's standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from didact.errors import DidactError, InvalidInput
+from didact.files.json import parse_json
+from didact.inputs import in_one_line
+from didact.studies.workers import begin_worker
+
+Questions = Mapping[str, Callable[[Any], Any]]
+
+DONE, REFUSED, FAILED = b"2", b"4", b"5"
+"""The first byte of a reply; what follows is JSON."""
+
+
+def work(connection: Any, parent: int, memory: int) -> None:
+    """Answer what comes through a connection: a question's name, then its body."""
+    from didact.app.studio import QUESTIONS
+
+    begin_worker(parent)
+    _limit_memory(memory)
+    with suppress(EOFError, OSError):
+        while True:
+            name = connection.recv_bytes().decode()
+            connection.send_bytes(answer(QUESTIONS, name, connection.recv_bytes()))
+
+
+def answer(questions: Questions, name: str, body: bytes) -> bytes:
+    """The reply to a question, with its kind in front."""
+    try:
+        reply = questions[name](_parsed(body))
+        return DONE + json.dumps(reply, ensure_ascii=False, allow_nan=False).encode()
+    except DidactError as error:
+        return REFUSED + _told(in_one_line(error))
+    except MemoryError:
+        return REFUSED + _told("there is not enough memory for this; try a smaller world")
+    except Exception:
+        traceback.print_exc(file=sys.stderr)
+        return FAILED + _told("this is a bug: the server's own output has the details")
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return parse_json(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput("what is sent must be JSON in UTF-8, not nested deeply") from None
+
+
+def _told(line: str) -> bytes:
+    return json.dumps({"error": line}).encode()
+
+
+def _limit_memory(most: int) -> None:
+    """Let this process take so many bytes more than it has, where the system counts them."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            has = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (has + most, has + most))

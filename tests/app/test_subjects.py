@@ -1,0 +1,75 @@
+"""Worlds that a page may name; files and modules it may not."""
+
+import pytest
+
+from didact import Family, make
+from didact.app.subjects import opened, read_subject
+from didact.errors import InvalidInput
+from didact.mdp.family_files import family_document
+from didact.mdp.files import save_task, task_document
+
+
+def test_worlds_come_by_name_by_document_and_painted():
+    task = make("random-grid", size=4, seed=2)
+    named = read_subject({"world": "random-grid", "parameters": {"size": 4, "seed": 2}})
+    given = read_subject({"task": task_document(task)})
+    painted = read_subject(opened(task, {})["subject"])
+    assert all(task_document(each) == task_document(task) for each in (named, given, painted))
+
+
+def test_families_come_by_name_and_by_document():
+    family = make("random-grid", size=3, members=3)
+    named = read_subject({"world": "random-grid", "parameters": {"size": "3", "members": "3"}})
+    given = read_subject({"task": family_document(family)})
+    for found in (named, given):
+        assert isinstance(found, Family)
+        assert family_document(found)["members"] == family_document(family)["members"]
+
+
+def test_a_world_stays_what_it_was_named_where_it_cannot_be_painted():
+    taxi = {"world": "Taxi-v4", "parameters": {}}
+    assert opened(make("Taxi-v4"), taxi)["subject"] == taxi
+    kept = opened(make("garnet", n_states=4), {"world": "./mine.json"})["subject"]
+    assert kept == {"task": task_document(make("garnet", n_states=4))}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "os:system", "didact.worlds:make", "module:Env-v0", "./task.json", "/etc/passwd",
+        "~/x.json", "../x.json", "task.json", "gymnasium", "grid", "nothing", "Nothing-v0", "", 3,
+        None, ["a"], "Taxi-v4\n", "Taxi-v4:x",
+    ],
+)  # fmt: skip
+def test_files_modules_and_unknown_names_are_refused(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_task(make("six-cell"), "task.json")
+    with pytest.raises(InvalidInput, match="world must be the name"):
+        read_subject({"world": source, "parameters": {}})
+
+
+@pytest.mark.parametrize("value", ["a", "/etc/passwd", None, [1], {"a": 1}, 10**10, "1" * 20])
+def test_parameters_are_numbers(value):
+    with pytest.raises(InvalidInput, match="parameter"):
+        read_subject({"world": "random-grid", "parameters": {"size": value}})
+
+
+def test_members_that_are_files_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_task(make("six-cell"), "task.json")
+    document = family_document(Family([make("six-cell")]))
+    with pytest.raises(InvalidInput, match="one is a path"):
+        read_subject({"task": {**document, "members": ["task.json"]}})
+
+
+@pytest.mark.parametrize(
+    "question", [None, [], {}, {"painting": {}, "world": "chain"}, {"task": 3}, {"painting": 1}]
+)
+def test_a_question_names_one_world(question):
+    with pytest.raises(InvalidInput):
+        read_subject(question)
+
+
+def test_large_worlds_are_refused():
+    with pytest.raises(InvalidInput, match="at most 5000 states"):
+        read_subject({"world": "random-grid", "parameters": {"size": 80}})

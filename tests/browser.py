@@ -1,0 +1,41 @@
+"""A real browser for tests: Chromium through Playwright, and the rules of axe where they are."""
+
+import os
+import shutil
+from pathlib import Path
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+SMALL = {"width": 360, "height": 640}
+AXE = next(
+    (
+        path
+        for folder in (
+            os.environ.get("AXE_CORE"),
+            Path(__file__).parent / "node_modules" / "axe-core",
+        )
+        if folder and (path := Path(folder) / "axe.min.js").exists()
+    ),
+    None,
+)
+"""The rules of axe, as `make axe` installs them, or where AXE_CORE says."""
+
+CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((e) => {
+  const r = e.getBoundingClientRect();
+  if (!r.width || !r.height || e.closest("svg.stock, .unseen")) return false;
+  const drawn = e.tagName === "text" && e.ownerSVGElement.getBoundingClientRect();
+  if (drawn) return r.left < drawn.left - 1 || r.right > drawn.right + 1;
+  for (let p = e.parentElement; p; p = p.parentElement)
+    if (getComputedStyle(p).overflowX !== "visible") return false;
+  return r.left < -0.5 || r.right > innerWidth + 0.5;
+}).map((e) => e.outerHTML.slice(0, 120))"""
+"""What sticks out of the screen, or of its picture."""
+
+
+def broken_rules(page) -> list:
+    """The rules of axe that a page breaks; none where axe is not installed."""
+    if AXE is None:
+        return []
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    return [(v["id"], [n["html"][:100] for n in v["nodes"][:3]]) for v in found]

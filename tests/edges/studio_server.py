@@ -1,0 +1,67 @@
+"""The studio as people start it, and pages on it that are watched for trouble."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from tests.browser import DESK
+
+
+@contextmanager
+def running(*arguments):
+    """`didact studio --no-open ...` in its own process: the process and its link."""
+    command = [sys.executable, "-m", "didact", *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        yield process, process.stdout.readline().split()[-1]
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+@contextmanager
+def visit(browser, link, viewport=DESK, **options):
+    """A page of the studio that has shown its first picture; at the end nothing was wrong.
+
+    That the server refused something (422) the browser itself tells; that is no trouble.
+    """
+    troubles = []
+    context = browser.new_context(viewport=viewport, **options)
+    page = context.new_page()
+    page.on(
+        "console",
+        lambda message: None if "422" in message.text else troubles.append(message.text),
+    )
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("dialog", lambda dialog: troubles.append("a dialog opened"))
+    page.goto(link)
+    settled(page)
+    try:
+        yield page
+    finally:
+        context.close()
+    assert troubles == []
+
+
+def settled(page) -> None:
+    """Wait until the picture and the lesson are those of the world as it is now."""
+    page.wait_for_selector("#board[data-current=true]")
+    page.wait_for_function(
+        "() => { const d = document.getElementById('panel-lesson').dataset;"
+        " return document.body.dataset.waiting === 'no' && d.asked === d.answered; }"
+    )
+
+
+def world(page) -> dict:
+    """The world that the address bar holds."""
+    page.wait_for_function("location.hash.length > 1")
+    return json.loads(
+        page.evaluate(
+            "new TextDecoder().decode(Uint8Array.from(atob(location.hash.slice(1)"
+            ".replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0)))"
+        )
+    )

@@ -1,0 +1,232 @@
+"""The studio in a real browser: painted worlds, their pictures, lessons and links."""
+
+import re
+import signal
+
+import pytest
+
+from didact import make, save_task, solve, teach
+from didact.app.painting import read_painting
+from didact.app.studio import MEADOW
+from tests.browser import CHROMIUM, CUT_OFF, DESK, PHONE, broken_rules
+from tests.edges.studio_server import running, settled, visit, world
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("starlette", reason="the studio is an extra")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def link():
+    with running("studio", "--no-open") as (_, found):
+        yield found
+
+
+@pytest.fixture
+def page(browser, link):
+    with visit(browser, link) as opened:
+        yield opened
+
+
+def n_arrows(page) -> int:
+    return page.locator("#board .policy").get_attribute("d").count("M") // 2
+
+
+def paint(page, brush: str, *cells: int) -> None:
+    page.check(f"#brushes input[value='{brush}']", force=True)
+    for cell in cells:
+        page.locator(f".cell[data-cell='{cell}']").click()
+    settled(page)
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(DESK, "light"), (PHONE, "dark")])
+def test_it_fits_the_screen_and_all_can_use_it(browser, link, viewport, scheme):
+    with visit(browser, link, viewport, color_scheme=scheme, bypass_csp=True) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        assert page.evaluate(CUT_OFF) == []
+        assert broken_rules(page) == []
+
+
+def test_strokes_change_the_world_its_arrows_and_its_lesson(page):
+    paint(page, "wall", 40)
+    paint(page, "2", 0)
+    paint(page, "end", 80)
+    painting = world(page)["painting"]
+    assert painting["rows"][4] == "aaaa###aa"
+    assert painting["rows"][0][0] == "c"
+    assert painting["ends"] == [20, 61, 80]
+    task = read_painting(painting).task()
+    plan = solve(task.mdp, task.true_weights, arithmetic="exact")
+    assert n_arrows(page) == plan.optimal.sum()
+    n_shown = len(teach(task, teacher="exact").demonstrations)
+    assert page.locator("#panel-lesson .demo").count() == n_shown
+    assert page.locator("#panel-lesson .badge").nth(1).inner_text() == "✓ Proof verified"
+
+
+def test_a_stroke_is_one_step_to_undo(page):
+    before = page.evaluate("document.body.dataset.first")
+    page.check("#brushes input[value='wall']", force=True)
+    boxes = [page.locator(f".cell[data-cell='{cell}']").bounding_box() for cell in (9, 10, 11)]
+    page.mouse.move(boxes[0]["x"] + 5, boxes[0]["y"] + 5)
+    page.mouse.down()
+    for box in boxes[1:]:
+        page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.up()
+    settled(page)
+    assert world(page)["painting"]["rows"][1] == "###baaaca"
+    page.click("#undo")
+    settled(page)
+    assert world(page) == page.evaluate("(text) => JSON.parse(text)", before)
+    assert page.locator("#undo").is_disabled()
+    page.click("#redo")
+    settled(page)
+    assert world(page)["painting"]["rows"][1] == "###baaaca"
+    page.keyboard.press("Control+z")
+    settled(page)
+    assert world(page)["painting"]["rows"][1] == MEADOW["rows"][1]
+
+
+def test_the_keyboard_alone_is_enough(page):
+    page.locator("#brushes input[value='0']").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert page.locator("#brushes input[value='wall']").is_checked()
+    page.locator(".cell[tabindex='0']").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    page.keyboard.press("Shift+ArrowRight")
+    settled(page)
+    assert world(page)["painting"]["rows"][1].startswith("##b")
+    assert (
+        page.locator(".cell[data-cell='9']").get_attribute("aria-label") == "row 2, column 1: wall"
+    )
+    page.locator("#tab-lesson").focus()
+    page.locator("#demo1").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#demo1 .now").inner_text().startswith("Step 2 of")
+
+
+def test_weights_names_colours_and_numbers_are_kept_as_they_are_written(page):
+    page.fill("[aria-label='Weight of mud']", "-1/3")
+    page.keyboard.press("Tab")
+    page.fill("[aria-label='Name of kind 1']", "<b>lawn</b>")
+    page.keyboard.press("Tab")
+    page.select_option("[aria-label='Colour of water']", "11")
+    page.fill("#discount", "0.9")
+    page.keyboard.press("Tab")
+    page.fill("#slip", "1/8")
+    page.keyboard.press("Tab")
+    page.fill("#n-rows", "4")
+    page.keyboard.press("Tab")
+    settled(page)
+    painting = world(page)["painting"]
+    assert painting["features"][:3] == [
+        ["<b>lawn</b>", "-1", 3],
+        ["mud", "-1/3", 9],
+        ["water", "-6", 11],
+    ]
+    assert (painting["discount"], painting["slip"], len(painting["rows"])) == ("0.9", "1/8", 4)
+    assert "<b>lawn</b>" in page.locator("#panel-lesson").inner_text()
+
+
+def test_a_slider_moves_a_weight_and_kinds_come_and_go(page):
+    page.locator("[aria-label='Weight of mud, slider']").focus()
+    page.keyboard.press("Home")
+    settled(page)
+    assert world(page)["painting"]["features"][1] == ["mud", "-10", 9]
+    page.click("#add-ground")
+    settled(page)
+    assert len(world(page)["painting"]["features"]) == 6
+    page.click("[aria-label='Remove mud']")
+    settled(page)
+    painting = world(page)["painting"]
+    assert [name for name, *_ in painting["features"]][:2] == ["grass", "water"]
+    assert painting["rows"][1] == "aaaaaaaba"
+
+
+def test_what_is_wrong_is_told_and_the_old_picture_stays(page):
+    before = n_arrows(page)
+    page.fill("#discount", "1.5")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#status.problem")
+    assert "discount" in page.locator("#status").inner_text()
+    assert n_arrows(page) == before
+    page.fill("#discount", "0.5")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#status:not(.problem)")
+
+
+def test_a_link_is_the_world(page, browser, link):
+    paint(page, "3", 44)
+    wanted, address = world(page), page.url
+    token = re.search(r"token=[^#]*", link)[0]
+    with visit(browser, address.replace("/#", f"/?{token}#")) as other:
+        assert other.url == address
+        assert world_on_board(other) == wanted["painting"]["rows"][4]
+
+
+def world_on_board(page) -> str:
+    """The kinds of ground of the fifth row, as the cells say them."""
+    names = {"grass": "a", "mud": "b", "water": "c", "berries": "d", "home": "e", "wall": "#"}
+    words = [
+        page.locator(f".cell[data-cell='{cell}']").get_attribute("aria-label")
+        for cell in range(36, 45)
+    ]
+    return "".join(names[re.match(r"[^:]*: (\w+)", each)[1]] for each in words)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "verdict"),
+    [
+        ("six-cell", "", "One demonstration of 4 steps is enough."),
+        ("random-grid", "size=4 n_features=3 seed=5", "enough"),
+        ("FrozenLake-v1", "", "leaves"),
+        ("random-grid", "size=3 members=3", "enough for all of them"),
+    ],
+)
+def test_other_worlds_are_opened(page, name, parameters, verdict):
+    page.click("#open")
+    page.fill("#open-name", name)
+    page.fill("#open-parameters", parameters)
+    page.click("#open-go")
+    page.wait_for_selector("#open-dialog:not([open])", state="attached")
+    settled(page)
+    assert verdict in page.locator("#panel-lesson .verdict").inner_text()
+    assert page.locator("#panel-lesson svg[role=img]").count() > 0
+
+
+def test_files_and_nonsense(page, tmp_path):
+    page.click("#open")
+    page.fill("#open-name", "/etc/passwd")
+    page.click("#open-go")
+    page.wait_for_selector("#open-problem:not(:empty)")
+    assert "must be the name" in page.locator("#open-problem").inner_text()
+    path = tmp_path / "task.json"
+    save_task(make("random-grid", size=3, n_features=2), path)
+    page.set_input_files("#open-file", path)
+    page.click("#open-go")
+    page.wait_for_selector("#open-dialog:not([open])", state="attached")
+    settled(page)
+    assert len(world(page)["painting"]["rows"]) == 3
+
+
+def test_without_the_token_there_is_nothing(browser, link):
+    context = browser.new_context()
+    page = context.new_page()
+    assert page.goto(link.partition("?")[0]).status == 403
+    context.close()
+
+
+def test_an_interrupt_ends_it():
+    with running("studio", "six-cell", "--no-open") as (process, link):
+        assert link.startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait() in (0, 130)

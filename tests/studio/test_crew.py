@@ -1,0 +1,135 @@
+"""Workers: they answer, they are replaced when they die, and pointless work is stopped."""
+
+import asyncio
+import json
+import os
+import signal
+
+import pytest
+
+pytest.importorskip("starlette", reason="the studio is an extra")
+
+from didact.app.studio import MEADOW
+from didact.studio.crew import Crew, Limits
+
+LOOK = json.dumps({"painting": dict(MEADOW)}).encode()
+LONG = json.dumps({"world": "random-grid", "parameters": {"size": 30, "n_features": 20}}).encode()
+
+
+def with_crew(work, **limits):
+    """What `work(crew)` gives with workers that are ended afterwards."""
+
+    async def run():
+        crew = Crew(Limits(**limits))
+        await crew.start()
+        try:
+            return await work(crew)
+        finally:
+            await crew.stop()
+
+    return asyncio.run(run())
+
+
+def test_killed_workers_are_replaced_and_others_are_told():
+    async def work(crew):
+        first = await crew.ask("page", "look", LOOK)
+        running = asyncio.create_task(crew.ask("page", "teach", LONG))
+        while not crew.n_under_way:
+            await asyncio.sleep(0)
+        for number in crew.process_ids:
+            os.kill(number, signal.SIGKILL)
+        return first, await running, await crew.ask("page", "look", LOOK)
+
+    first, killed, last = with_crew(work, n_workers=1)
+    assert first.outcome == last.outcome == "answered"
+    assert first.body == last.body
+    assert killed.outcome == "died"
+
+
+def test_something_newer_of_a_kind_stops_what_is_older():
+    async def work(crew):
+        asked = []
+        for body in (LONG, LONG, LONG):
+            asked.append(asyncio.create_task(crew.ask("page", "teach", body)))
+            await asyncio.sleep(0)
+        other = asyncio.create_task(crew.ask("other", "look", LOOK))
+        newest = await crew.ask("page", "teach", LOOK)
+        return [await each for each in asked], newest, await other
+
+    older, newest, other = with_crew(work, n_workers=2)
+    assert [reply.outcome for reply in older] == ["superseded"] * 3
+    assert newest.outcome == other.outcome == "answered"
+
+
+def test_what_takes_too_long_is_stopped():
+    async def work(crew):
+        return await crew.ask("page", "teach", LONG), await crew.ask("page", "open", LOOK)
+
+    slow, next_one = with_crew(work, n_workers=1, seconds=0.3)
+    assert slow.outcome == "too late"
+    assert next_one.outcome == "answered"
+
+
+def test_a_page_that_goes_away_leaves_its_worker_to_others():
+    async def work(crew):
+        gone = asyncio.create_task(crew.ask("page", "teach", LONG))
+        while not crew.n_under_way:
+            await asyncio.sleep(0)
+        gone.cancel()
+        return await crew.ask("other", "look", LOOK)
+
+    assert with_crew(work, n_workers=1).outcome == "answered"
+
+
+def test_memory_is_bounded():
+    async def work(crew):
+        return await crew.ask("page", "teach", LONG), await crew.ask("page", "look", LOOK)
+
+    large, small = with_crew(work, n_workers=1, memory=8 * 2**20)
+    assert large.outcome == "died" or large.body[:1] == b"4"
+    assert small.outcome == "answered"
+
+
+def test_a_page_asks_only_so_much_at_once():
+    async def work(crew):
+        kinds = ("teach", "open")
+        asked = [asyncio.create_task(crew.ask("page", kind, LONG)) for kind in kinds]
+        await asyncio.sleep(0)
+        return await crew.ask("page", "look", LOOK), await crew.ask("other", "look", LOOK), asked
+
+    mine, other, asked = with_crew(work, n_workers=1, of_a_page=2, seconds=0.3)
+    assert mine.outcome == "too many"
+    assert other.outcome == "answered"
+    assert all(each.done() for each in asked)
+
+
+def test_a_crowd_is_told_that_the_server_is_busy():
+    async def work(crew):
+        asked = [asyncio.create_task(crew.ask(f"page {i}", "look", LOOK)) for i in range(9)]
+        return [(await each).outcome for each in asked]
+
+    outcomes = with_crew(work, n_workers=1, of_all=5)
+    assert outcomes.count("busy") >= 3
+    assert set(outcomes) == {"answered", "busy"}
+
+
+def test_a_worker_that_died_while_it_waited_costs_nobody_an_answer():
+    async def work(crew):
+        await crew.ask("page", "look", LOOK)
+        for number in crew.process_ids:
+            os.kill(number, signal.SIGKILL)
+            await asyncio.to_thread(gone, number)
+        return await crew.ask("page", "look", LOOK)
+
+    assert with_crew(work, n_workers=1).outcome == "answered"
+
+
+def gone(number: int) -> None:
+    """Wait until a process has ended; it may still be there to be asked how."""
+    while True:
+        try:
+            with open(f"/proc/{number}/stat", encoding="ascii") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":
+                    return
+        except FileNotFoundError:
+            return

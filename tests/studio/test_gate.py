@@ -1,0 +1,124 @@
+"""The gate lets in this server's own pages with the token's cookie, and nobody else."""
+
+import asyncio
+
+import pytest
+
+pytest.importorskip("starlette", reason="the studio is an extra")
+
+from starlette.responses import PlainTextResponse
+
+from didact.studio.gate import HEADERS, Gate
+from tests.studio.asgi import asked
+
+HOST, TOKEN = "127.0.0.1:8000", "t" * 32
+HOME = [("Host", HOST)]
+
+
+@pytest.fixture
+def gate():
+    return Gate(PlainTextResponse("inside"), [HOST, "localhost:8000"], TOKEN)
+
+
+@pytest.fixture
+def cookie(gate):
+    answer = asked(gate, headers=HOME, query=f"token={TOKEN}")
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    told = answer.headers["set-cookie"]
+    assert "HttpOnly" in told
+    assert "SameSite=strict" in told
+    assert TOKEN not in told
+    return ("Cookie", told.partition(";")[0])
+
+
+def test_the_token_is_exchanged_for_a_cookie(gate, cookie):
+    assert asked(gate, headers=[*HOME, cookie]).body == "inside"
+    assert asked(gate, headers=[("Host", "LOCALHOST:8000"), cookie]).body == "inside"
+
+
+def test_every_answer_has_the_headers(gate, cookie):
+    for answer in (asked(gate), asked(gate, headers=[*HOME, cookie])):
+        assert all(answer.headers[name.lower()] == value for name, value in HEADERS.items())
+    policy = HEADERS["Content-Security-Policy"]
+    scripts = next(part for part in policy.split("; ") if part.startswith("script-src"))
+    assert scripts == "script-src 'self'"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", "evil.example", "evil.example:8000", "127.0.0.1", "127.0.0.1:8001", "127.0.0.1:8000.evil",
+     "localhost:8000@evil", " 127.0.0.1:8000", "[::1]:8000"],
+)  # fmt: skip
+def test_other_hosts_are_not_answered(gate, cookie, host):
+    assert asked(gate, headers=[("Host", host), cookie]).status == 421
+
+
+def test_a_host_is_named_once(gate, cookie):
+    assert asked(gate, headers=[cookie]).status == 421
+    assert asked(gate, headers=[*HOME, *HOME, cookie]).status == 421
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["null", "http://evil.example", "https://127.0.0.1:8000", "http://127.0.0.1",
+     "http://127.0.0.1:8000.evil.example", "http://localhost:8000", "", "http://127.0.0.1:8000/"],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_other_origins_are_not_answered(gate, cookie, origin, method):
+    headers = [*HOME, cookie, ("Origin", origin)]
+    assert asked(gate, method, headers=headers).status == 403
+
+
+def test_what_changes_something_says_where_it_comes_from(gate, cookie):
+    assert asked(gate, "POST", headers=[*HOME, cookie]).status == 403
+    own = [*HOME, cookie, ("Origin", f"http://{HOST}")]
+    assert asked(gate, "POST", headers=own).status == 200
+    assert asked(gate, "POST", headers=[*own, ("Origin", "http://evil")]).status == 403
+
+
+@pytest.mark.parametrize("query", ["", "token=", "token=x", "token=" + TOKEN[:-1], "t=" + TOKEN])
+def test_without_the_token_nothing_is_seen(gate, query):
+    answer = asked(gate, headers=HOME, query=query)
+    assert answer.status == 403
+    assert "inside" not in answer.body
+    assert "set-cookie" not in answer.headers
+
+
+def test_the_token_opens_only_the_front_door(gate):
+    assert asked(gate, path="/ask/look", headers=HOME, query=f"token={TOKEN}").status == 403
+    posted = [*HOME, ("Origin", f"http://{HOST}")]
+    assert asked(gate, "POST", headers=posted, query=f"token={TOKEN}").status == 403
+
+
+@pytest.mark.parametrize("value", ["", "didact=", "didact=x", "didact=" + TOKEN, '"', "didact=\\"])
+def test_other_cookies_are_worth_nothing(gate, value):
+    assert asked(gate, headers=[*HOME, ("Cookie", value)]).status == 403
+
+
+def test_cookies_of_another_server_are_worth_nothing(gate, cookie):
+    other = Gate(PlainTextResponse("inside"), [HOST], TOKEN)
+    assert asked(other, headers=[*HOME, cookie]).status == 403
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"])
+def test_other_methods_are_not_answered(gate, cookie, method):
+    answer = asked(gate, method, headers=[*HOME, cookie, ("Origin", "http://evil.example")])
+    assert answer.status == 405
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_a_study_lets_everybody_in_but_no_other_site():
+    gate = Gate(PlainTextResponse("inside"), [HOST], None)
+    assert asked(gate, headers=HOME).body == "inside"
+    assert asked(gate, headers=[("Host", "evil")]).status == 421
+    assert asked(gate, "POST", headers=[*HOME, ("Origin", "http://evil")]).status == 403
+
+
+def test_sockets_are_closed(gate):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(gate({"type": "websocket", "headers": []}, None, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]

@@ -1,0 +1,95 @@
+"""The studio's site: its page, its files, its questions; sizes, types and names are checked."""
+
+import asyncio
+import json
+
+import pytest
+
+pytest.importorskip("starlette", reason="the studio is an extra")
+
+from didact.app.studio import MEADOW
+from didact.studio.crew import Limits
+from didact.studio.site import LARGEST_QUESTION, assets, studio_site
+from tests.studio.asgi import ask, asked
+
+PAGE = ("X-Didact-Page", "0123456789abcdef")
+JSON = ("Content-Type", "application/json")
+HOSTILE = '"><script>hacked=1</script>'
+
+
+@pytest.fixture
+def site():
+    return studio_site(Limits(n_workers=1), {"painting": {**MEADOW, "name": HOSTILE}})
+
+
+def test_the_page_runs_only_scripts_in_files(site):
+    answer = asked(site)
+    assert answer.status == 200
+    assert answer.body.count("<script") == 1
+    assert '<script type="module" src="/static/studio.js"></script>' in answer.body
+    assert " onclick" not in answer.body
+    assert HOSTILE not in answer.body
+
+
+def test_scripts_are_small():
+    sizes = [len(body) for kind, body in assets().values() if kind == "text/javascript"]
+    assert sum(sizes) < 150_000
+
+
+def test_pages_and_studio_share_their_modules(site):
+    shared = asked(site, path="/static/player.js")
+    assert shared.status == 200
+    assert "export function player(" in shared.body
+    assert shared.headers["content-type"].startswith("text/javascript")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/", "/static/..", "/static/../site.py", "/static/%2e%2e/site.py", "/static/site.py",
+     "/static//etc/passwd", "/static/studio.html.jinja", "/etc/passwd", "/ask/", "/ask/look/x",
+     "/static/studio.js\0"],
+)  # fmt: skip
+def test_nothing_else_is_served(site, path):
+    assert asked(site, path=path).status in (404, 405)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "body", "status"),
+    [
+        ("/ask/nothing", [PAGE, JSON], b"{}", 404),
+        ("/ask/__class__", [PAGE, JSON], b"{}", 404),
+        ("/ask/look", [JSON], b"{}", 400),
+        ("/ask/look", [("X-Didact-Page", "../../x"), JSON], b"{}", 400),
+        ("/ask/look", [PAGE], b"{}", 415),
+        ("/ask/look", [PAGE, ("Content-Type", "text/plain")], b"{}", 415),
+        ("/ask/look", [PAGE, ("Content-Type", "multipart/form-data")], b"{}", 415),
+        ("/ask/look", [PAGE, JSON, ("Content-Length", str(10**12))], b"{}", 413),
+        ("/ask/look", [PAGE, JSON, ("Content-Length", "-1")], b"{}", 413),
+        ("/ask/look", [PAGE, JSON, ("Content-Length", "x")], b"{}", 413),
+    ],
+)
+def test_questions_are_checked_before_they_are_asked(site, path, headers, body, status):
+    answer = asked(site, "POST", path, headers, body=body)
+    assert answer.status == status
+    assert "\n" not in json.loads(answer.body)["error"]
+
+
+def test_a_body_that_grows_too_large_is_refused(site):
+    body = b" " * (LARGEST_QUESTION + 1)
+    assert asked(site, "POST", "/ask/look", [PAGE, JSON], body=body, chunk=2**16).status == 413
+
+
+def test_a_question_is_answered_or_refused_by_its_status(site):
+    async def work():
+        await site.state.crew.start()
+        try:
+            questions = ({"painting": dict(MEADOW)}, {"painting": {}}, {"world": "/etc/passwd"})
+            bodies = [json.dumps(each).encode() for each in questions]
+            return [await ask(site, "POST", "/ask/look", [PAGE, JSON], body=b) for b in bodies]
+        finally:
+            await site.state.crew.stop()
+
+    right, *wrong = asyncio.run(work())
+    assert right.status == 200
+    assert len(json.loads(right.body)["values"]) == 81
+    assert [answer.status for answer in wrong] == [422, 422]

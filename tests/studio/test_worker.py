@@ -1,0 +1,65 @@
+"""What a worker answers: replies, refusals, and bugs without their details."""
+
+import json
+
+import pytest
+
+pytest.importorskip("starlette", reason="the studio is an extra")
+
+from didact.errors import InvalidParameter, Unsupported
+from didact.studio.worker import DONE, FAILED, REFUSED, answer
+
+
+def refuse(question):
+    raise InvalidParameter("a line\nand another")
+
+
+def exhaust(question):
+    raise MemoryError
+
+
+def crash(question):
+    raise ZeroDivisionError("secret place /home/somebody")
+
+
+def unsupported(question):
+    raise Unsupported("not this")
+
+
+QUESTIONS = {
+    "echo": lambda question: {"given": str(question)}, "nan": lambda question: {"x": float("nan")},
+    "refuse": refuse, "exhaust": exhaust, "crash": crash, "unsupported": unsupported,
+}  # fmt: skip
+
+
+def told(name: str, body: bytes) -> tuple[bytes, dict]:
+    reply = answer(QUESTIONS, name, body)
+    return reply[:1], json.loads(reply[1:])
+
+
+def test_answers_are_json():
+    assert told("echo", b'{"a": 0.1}') == (DONE, {"given": "{'a': Decimal('0.1')}"})
+
+
+@pytest.mark.parametrize("name", ["refuse", "exhaust", "unsupported"])
+def test_refusals_are_one_line(name):
+    kind, reply = told(name, b"1")
+    assert kind == REFUSED
+    assert "\n" not in reply["error"]
+
+
+@pytest.mark.parametrize("name", ["crash", "nan"])
+def test_bugs_are_told_without_their_details(name, capsys):
+    kind, reply = told(name, b"1")
+    assert kind == FAILED
+    assert "secret" not in reply["error"]
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"\xff\xfe", b"NaN", b'{"a": 1, "a": 2}', b"[" * 100_000, b"1" * 5000,
+     b'"\\ud800"', b"{} x", b"1e999999999999999999999"],
+)  # fmt: skip
+def test_bodies_are_parsed_strictly(body):
+    assert told("echo", body)[0] == REFUSED
