@@ -55,6 +55,7 @@ PUBLIC = [
     "load_exam",
     "load_family",
     "load_lesson",
+    "load_observed",
     "load_recording",
     "load_task",
     "make",

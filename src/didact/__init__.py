@@ -45,6 +45,7 @@ _ROOM_OF = {
     "describe": "didact.bec",
     "equivalence_class": "didact.bec",
     "evaluate": "didact.bec",
+    "load_observed": "didact.bec",
     "observe": "didact.bec",
     "prove": "didact.bec",
     "Difficulty": "didact.teaching",
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class
     from didact.bec import evaluate as evaluate
+    from didact.bec import load_observed as load_observed
     from didact.bec import observe as observe
     from didact.bec import prove as prove
     from didact.errors import DidactError as DidactError

@@ -189,6 +189,7 @@ CALLS = {
     "load_lesson": lambda: dict(path="none.json"),
     "load_recording": lambda: dict(source="none.json"),
     "load_belief": lambda: dict(path="none.npz", mdp=mdp()),
+    "load_observed": lambda: dict(path="none.npz", env=None, policy=None, features=None),
     "save_task": lambda: dict(task=didact.make("six-cell"), path="six.json"),
     "save_family": lambda: dict(
         family=didact.Family([didact.make("six-cell")]), path="family.json"

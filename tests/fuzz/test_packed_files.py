@@ -89,6 +89,23 @@ def belief_reads_back(belief: didact.Belief, folder: Path) -> None:
     assert str(loaded) == str(belief)
 
 
+def observed_files() -> list[Files]:
+    found = []
+    for name in ("point-robot", "lqr"):
+        seen = didact.observe(name, discount=0.8, n_rollouts=2, length=2)
+        with tempfile.TemporaryDirectory() as folder:
+            seen.save(Path(folder) / "given.npz")
+            found.append(files_in(Path(folder)))
+    return found
+
+
+def observed_reads_back(seen: didact.Observed, folder: Path) -> None:
+    again = folder.with_name("again.npz")
+    seen.save(again)
+    assert didact.load_observed(again).rows.tobytes() == seen.rows.tobytes()
+    assert didact.teach(seen).n_candidates >= 0
+
+
 # Stores
 
 
@@ -191,6 +208,13 @@ TARGETS = {
         "given.npz",
         read_belief,
         belief_reads_back,
+        edits=(archive_edit("given.npz"),),
+    ),
+    "observed": Target(
+        observed_files,
+        "given.npz",
+        didact.load_observed,
+        observed_reads_back,
         edits=(archive_edit("given.npz"),),
     ),
     "store": Target(

@@ -8,6 +8,7 @@ from didact.bec.families import FamilyClass, equivalence_class
 from didact.bec.inside import sample_inside
 from didact.bec.observe import observe
 from didact.bec.observed import Observed
+from didact.bec.observed_files import load_observed
 from didact.bec.proofs import Proof, prove
 from didact.bec.similarity import angular_similarity
 from didact.bec.volume import cone_volume
@@ -24,6 +25,7 @@ __all__ = [
     "describe",
     "equivalence_class",
     "evaluate",
+    "load_observed",
     "observe",
     "prove",
     "sample_inside",

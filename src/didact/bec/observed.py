@@ -6,6 +6,7 @@ both. Rows of a simulator are measured, so nothing that follows from them is a p
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -149,6 +150,15 @@ class Observed:
     def scaled_rows(self) -> Floats:
         """Rows in units in which their columns are alike and distances are in return."""
         return self.setting.scaled(self.rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.observed/1` file, which `load_observed` reads; it holds no environment.
+
+        path: of the file, an .npz.
+        """
+        from didact.bec.observed_files import save_observed
+
+        save_observed(self, path)
 
     def __repr__(self) -> str:
         return (

@@ -6,31 +6,23 @@ any other. Sizes are compared before memory is taken.
 
 from __future__ import annotations
 
-import io
-import json
 import math
 import os
-import sys
-import zipfile
 from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidFile, InvalidInput
-from didact.files.arrays import DAMAGED
-from didact.files.json import parse_json, plain_numbers, write_bytes
-from didact.files.reading import open_file, shown_path
-from didact.inputs import is_number, reason_of, shown
+from didact.errors import InvalidFile
+from didact.files.archives import Archive, read_archive, write_archive
+from didact.inputs import is_number, shown
 from didact.learners.belief import Belief, Mode
 from didact.learners.certificate import Certificate
 from didact.learners.summary import plain_settings
 from didact.mdp import MDP, Demonstration, as_demonstrations
 from didact.mdp.items import Feedback, as_items
 from didact.numerics.exact import Floats
-from didact.planning.many_rewards import MOST_BYTES
 
 BELIEF_FORMAT = "didact.belief/1"
-HEADER = "header"
 ARRAYS = ("samples", "log_posterior", "map_weights", "best_by_chain", "acceptance")
 SHOWN = ("pairs", "lengths")
 
@@ -53,19 +45,11 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
     }
     pairs = [pair for demonstration in belief.demonstrations for pair in demonstration]
     arrays: dict[str, Any] = {
-        HEADER: np.array(json.dumps(header, allow_nan=False)),
         **{name: getattr(belief, name) for name in ARRAYS},
         "pairs": np.array(pairs, dtype=np.int64).reshape(-1, 2),
         "lengths": np.array([len(d) for d in belief.demonstrations], dtype=np.int64),
     }
-    content = io.BytesIO()
-    try:
-        np.savez(content, **arrays)  # NumPy before 2.2 takes allow_pickle for one more array
-    except ValueError as error:
-        if isinstance(error.__context__, KeyboardInterrupt):  # the archive was open when it came
-            raise KeyboardInterrupt from None
-        raise
-    write_bytes(content.getvalue(), path)
+    write_archive(header, arrays, path)
 
 
 def load_belief(path: str | os.PathLike[str], mdp: MDP) -> Belief:
@@ -74,27 +58,16 @@ def load_belief(path: str | os.PathLike[str], mdp: MDP) -> Belief:
     path: of the file.
     mdp: the model that the belief is about.
     """
-    place = shown_path(path)
-    with open_file(path) as file:
-        try:
-            return _read(file, mdp)
-        except InvalidInput as error:
-            raise InvalidFile(f"{place}: {error}") from None
-        except OSError as error:
-            raise InvalidFile(f"{place}: cannot be read: {error.strerror or error}") from None
-        except DAMAGED as error:
-            raise InvalidFile(
-                f"{place}: is not a whole {BELIEF_FORMAT} file: {reason_of(error, 120)}"
-            ) from None
+    belief: Belief = read_archive(path, BELIEF_FORMAT, lambda file: _read(file, mdp))
+    return belief
 
 
 def _read(file: Any, mdp: MDP) -> Belief:
-    if not zipfile.is_zipfile(file):
-        raise InvalidFile(f"must be a {BELIEF_FORMAT} file, as `belief.save` writes it; it is not")
-    with zipfile.ZipFile(file) as archive:
-        _require_members(archive)
-        header = _read_header(archive, mdp)
-        arrays = {name: _read_array(archive, name) for name in (*ARRAYS, *SHOWN)}
+    kinds = {**dict.fromkeys(ARRAYS, "f"), **dict.fromkeys(SHOWN, "i")}
+    with Archive(file, BELIEF_FORMAT, kinds, "belief.save") as archive:
+        header = archive.header()
+        _require_own(header, mdp)
+        arrays = archive.arrays()
     density = header["map_log_posterior"]
     return Belief(
         mdp=mdp,
@@ -111,50 +84,8 @@ def _read(file: Any, mdp: MDP) -> Belief:
     )
 
 
-def _require_members(archive: zipfile.ZipFile) -> None:
-    """Exactly the arrays of this format, and no more bytes than a belief may have."""
-    expected = sorted(f"{name}.npy" for name in (HEADER, *ARRAYS, *SHOWN))
-    if sorted(archive.namelist()) != expected:
-        raise InvalidFile(f"must hold the arrays of a {BELIEF_FORMAT} file; it holds others")
-    n_bytes = sum(entry.file_size for entry in archive.infolist())
-    if n_bytes > MOST_BYTES:
-        raise InvalidFile(f"must hold at most {MOST_BYTES} bytes; it says it holds {n_bytes}")
-    if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
-        raise InvalidFile("must hold its arrays as they are; some are compressed. Unpack them")
-
-
-def _read_array(archive: zipfile.ZipFile, name: str) -> Any:
-    """An array whose own sizes agree with those of its entry, before memory is taken."""
-    with archive.open(f"{name}.npy") as entry:
-        version = np.lib.format.read_magic(entry)
-        if version != (1, 0):
-            raise ValueError(f"{name} has another .npy version")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(entry)
-        n_bytes = math.prod(shape) * dtype.itemsize
-        if entry.tell() + n_bytes != archive.getinfo(f"{name}.npy").file_size:
-            raise ValueError(f"{name} says it has the shape {shape}, which its bytes are not")
-        kind = "U" if name == HEADER else "i" if name in SHOWN else "f"
-        if dtype.kind != kind or (kind != "U" and dtype.itemsize != 8):
-            raise ValueError(f"{name} has the type {dtype}")
-        entry.seek(0)
-        array = np.lib.format.read_array(entry, allow_pickle=False)
-    if kind == "U" and _signs(array).max(initial=0) > sys.maxunicode:
-        raise ValueError(f"{name} holds what is no text")
-    return array
-
-
-def _signs(text: Any) -> Any:
-    """The numbers of the signs of a text, which NumPy does not check."""
-    return np.frombuffer(text.tobytes(), np.dtype(np.uint32).newbyteorder(text.dtype.byteorder))
-
-
-def _read_header(archive: zipfile.ZipFile, mdp: MDP) -> dict[str, Any]:
-    header = _as_object(plain_numbers(parse_json(str(_read_array(archive, HEADER)))))
-    if header.get("format") != BELIEF_FORMAT:
-        raise InvalidFile(
-            f"format must be {BELIEF_FORMAT!r}, which this didact reads; "
-            f"it is {shown(header.get('format'))}"
-        )
+def _require_own(header: dict[str, Any], mdp: MDP) -> None:
+    """Refuse the belief about another model."""
     sizes = _sizes(mdp)
     if {name: header[name] for name in sizes} != sizes:
         raise InvalidFile(f"belongs to a model of {_told(header)}; this one has {_told(sizes)}")
@@ -163,7 +94,6 @@ def _read_header(archive: zipfile.ZipFile, mdp: MDP) -> dict[str, Any]:
         raise InvalidFile(
             "belongs to another model of the same sizes: its moves, features or discount differ"
         )
-    return header
 
 
 def _sizes(mdp: MDP) -> dict[str, int]:

@@ -1,0 +1,222 @@
+"""Files of what was seen in a simulator, `didact.observed/1`: an .npz of arrays and one header.
+
+A file holds rows and what they can be trusted for, which is all that lessons and learners need. It
+holds no environment and no policy, so certificates need both once more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.observed import Alternatives, Observed, Setting
+from didact.errors import InvalidFile, InvalidParameter, Unsupported
+from didact.files.archives import Archive, read_archive, write_archive
+from didact.inputs import is_number, is_whole, shown
+from didact.worlds.simulators.agents import batch_features, batch_policy
+from didact.worlds.simulators.batches import Batch
+from didact.worlds.simulators.opening import named_environment, open_simulator
+
+OBSERVED_FORMAT = "didact.observed/1"
+NUMBERS = ("observations", "own", "others", "rows", "weights", "scale", "states", "bounds")
+PLACES = ("rollout", "step")
+KINDS = {**dict.fromkeys(NUMBERS, "f"), **dict.fromkeys(PLACES, "i")}
+SCALARS = ("discount", "tolerance", "residual", "tail")
+COUNTS = ("horizon", "n_steps", "n_actions", "first_action", "n_random", "seed")
+
+
+class Absent:
+    """The simulator, policy and features of what was read from a file: there are none."""
+
+    action_space = None
+    n_steps = 0
+
+    def __init__(self, name: str, restoring: str):
+        self.name, self.restoring = name, restoring
+
+    def begin(self, seeds: Sequence[int]) -> Batch:
+        """Refused."""
+        raise self._refusal()
+
+    def resume(self, situations: Sequence[Any]) -> Batch:
+        """Refused."""
+        raise self._refusal()
+
+    def __call__(self, *_: Any) -> Any:
+        """Refused."""
+        raise self._refusal()
+
+    def _refusal(self) -> Unsupported:
+        return Unsupported(
+            f"what was seen of {self.name} was read from a file, without its simulator; "
+            "load_observed(path, env=..., policy=..., features=...) brings it back"
+        )
+
+
+def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
+    """Write what was seen; the file appears whole or not at all."""
+    setting, others = seen.setting, seen.setting.alternatives
+    header = {
+        "format": OBSERVED_FORMAT,
+        "name": setting.simulator.name,
+        "restoring": setting.simulator.restoring,
+        "feature_names": list(setting.feature_names),
+        "discount": setting.discount,
+        "tolerance": setting.tolerance,
+        "residual": seen.residual,
+        "tail": seen.tail,
+        "jitter": seen.jitter,
+        "horizon": setting.horizon,
+        "n_steps": seen.n_steps,
+        "n_actions": others.n_actions,
+        "first_action": others.first,
+        "n_random": others.n_random,
+        "seed": others.seed,
+    }
+    given = [] if others.n_actions else [others.low, others.high, others.width]
+    shape = np.shape(others.low) if given else ()
+    states = np.stack(seen.situations) if _are_arrays(seen.situations) else np.empty(0)
+    arrays = {
+        **{name: np.asarray(getattr(seen, name)) for name in ("observations", "own", "others")},
+        "rows": seen.rows,
+        "weights": setting.weights,
+        "scale": setting.scale,
+        "states": states,
+        "bounds": np.array([np.broadcast_to(part, shape) for part in given]),
+    }
+    arrays = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
+    places = {name: np.asarray(getattr(seen, name), dtype=np.int64) for name in PLACES}
+    write_archive(header, {**arrays, **places}, path)
+
+
+def _are_arrays(situations: Sequence[Any]) -> bool:
+    return bool(situations) and isinstance(situations[0], np.ndarray)
+
+
+def load_observed(
+    path: str | os.PathLike[str], *, env: Any = None, policy: Any = None, features: Any = None
+) -> Observed:
+    """What was seen of a policy, from a `didact.observed/1` file.
+
+    path: of the file.
+    env: the environment, where situations are to be branched again, as `certify` does; as for
+        `observe`.
+    policy: the policy that was seen.
+    features: the features that were seen.
+    """
+    seen: Observed = read_archive(path, OBSERVED_FORMAT, _read)
+    if env is None:
+        for value, name in ((policy, "policy"), (features, "features")):
+            if value is not None:
+                raise InvalidParameter(f"{name} must come with env; give both, or neither")
+        return seen
+    return _attached(seen, named_environment(env), policy, features)
+
+
+def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
+    """The same, with its simulator; refuses one in which the policy acts otherwise."""
+    old = seen.setting
+    chosen = features if features is not None else getattr(env, "features", None)
+    agent = policy
+    if policy is None and hasattr(env, "best_policy"):
+        agent = env.best_policy(old.discount)
+    simulator = open_simulator(env)
+    some = seen.observations[: min(20, len(seen.observations))]
+    act = batch_policy(agent, simulator.action_space, some)
+    if not np.allclose(act(some), seen.own[: len(some)]):
+        raise InvalidParameter("policy must be the one that was seen; it acts otherwise in what "
+                               "the file shows")  # fmt: skip
+    ended = np.zeros(len(some), dtype=np.bool_)
+    phi = batch_features(chosen, old.feature_names, (some, act(some), some, ended))
+    setting = replace(old, simulator=simulator, policy=act, features=phi)
+    return replace(seen, setting=setting)
+
+
+def _read(file: Any) -> Observed:
+    with Archive(file, OBSERVED_FORMAT, KINDS, "seen.save") as archive:
+        header, arrays = archive.header(), archive.arrays()
+    _require_header(header)
+    _require_arrays(header, arrays)
+    absent = Absent(header["name"], header["restoring"])
+    discrete = header["n_actions"] > 0
+    kind = np.int64 if discrete else np.float64
+    setting = Setting(
+        *(absent, absent, absent, arrays["weights"], tuple(header["feature_names"])),
+        *(float(header["discount"]), int(header["horizon"]), float(header["tolerance"])),
+        scale=arrays["scale"],
+        alternatives=_alternatives(header, arrays["bounds"]),
+    )
+    n, jitter = len(arrays["rows"]), header["jitter"]
+    return Observed(
+        setting,
+        tuple(arrays["states"]) if arrays["states"].size else (None,) * n,
+        *(arrays["observations"], arrays["own"].astype(kind), arrays["others"].astype(kind)),
+        *(arrays["rows"], arrays["rollout"], arrays["step"]),
+        *(float(header["residual"]), float(header["tail"])),
+        jitter=None if jitter is None else float(jitter),
+        n_steps=int(header["n_steps"]),
+    )
+
+
+def _alternatives(header: dict[str, Any], bounds: NDArray[Any]) -> Alternatives:
+    n_actions, first = int(header["n_actions"]), int(header["first_action"])
+    low, high, width = [None] * 3 if n_actions else bounds
+    n_random, seed = int(header["n_random"]), int(header["seed"])
+    return Alternatives(n_actions, first, low, high, width, n_random, seed)
+
+
+def _require_header(header: dict[str, Any]) -> None:
+    known = {"format", "name", "restoring", "feature_names", "jitter", *SCALARS, *COUNTS}
+    if set(header) != known:
+        wrong = sorted(set(header) ^ known)
+        raise InvalidFile(f"the header must have exactly its own entries; look at {wrong[0]!r}")
+    for name in SCALARS:
+        value = header[name]
+        if not is_number(value) or not np.isfinite(value) or value < 0:
+            raise InvalidFile(f"{name} must be a number from 0 on; it is {shown(value)}")
+    for name in COUNTS:
+        value = header[name]
+        if not is_whole(value) or not (value >= 0 or name == "first_action"):
+            raise InvalidFile(f"{name} must be a whole number from 0 on; it is {shown(value)}")
+    jitter = header["jitter"]
+    if jitter is not None and (not is_number(jitter) or not np.isfinite(jitter) or jitter < 0):
+        raise InvalidFile(f"jitter must be null or a number from 0 on; it is {shown(jitter)}")
+    if not 0 < header["discount"] < 1 or not header["tolerance"] > 0:
+        raise InvalidFile("discount must be between 0 and 1, and tolerance above 0")
+    texts = [header["name"], header["restoring"]]
+    names = header["feature_names"]
+    if not isinstance(names, list) or not all(isinstance(text, str) for text in [*texts, *names]):
+        raise InvalidFile("name, restoring and feature_names must be texts; some are not")
+
+
+def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    rows = arrays["rows"]
+    if rows.ndim != 3 or not rows.size:
+        raise InvalidFile(f"rows must be (situations, actions, features); they are {rows.shape}")
+    n, n_others, k = rows.shape
+    discrete = header["n_actions"] > 0
+    shape = () if discrete else arrays["own"].shape[1:]
+    bounds = (0,) if discrete else (3, *shape)
+    expected: dict[str, tuple[int, ...]] = {
+        "weights": (k,), "scale": (k,), "rollout": (n,), "step": (n,),
+        "own": (n, *shape), "others": (n, n_others, *shape), "bounds": bounds,
+    }  # fmt: skip
+    for name, wanted in expected.items():
+        if arrays[name].shape != wanted:
+            raise InvalidFile(f"{name} must have the shape {wanted}; it has {arrays[name].shape}")
+    states = arrays["states"]
+    for name, there in (("observations", arrays["observations"]), ("states", states)):
+        if len(there) != n and (name == "observations" or there.size):
+            raise InvalidFile(f"{name} must be {n}, one for each situation; they are {len(there)}")
+    for name in (*NUMBERS, *PLACES):
+        if not np.isfinite(arrays[name]).all():
+            raise InvalidFile(f"{name} must be finite; some number in it is not")
+    if len(header["feature_names"]) != k or not (arrays["scale"] > 0).all():
+        raise InvalidFile(f"there must be {k} feature_names, and scales above 0")
+    if (arrays["rollout"] < 0).any() or (arrays["step"] < 0).any():
+        raise InvalidFile("rollout and step must be from 0 on")
