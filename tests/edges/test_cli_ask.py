@@ -304,6 +304,30 @@ def test_the_asked_cell_is_marked_also_in_worlds_with_walls():
         assert captured.get().count("?") == 1
 
 
+def test_a_person_says_which_of_two_actions_is_better(didact, tmp_path):
+    """One answer, one that is neither of the two, one taken back, and on from the file."""
+    out = tmp_path / "mine.json"
+    comparing = ("--comparisons", "--strategy", "random", "--learner", "max-entropy", "-l")
+    settings = (*comparing, "penalty=1", "--person", "--out", out, "--queries", 3)
+    asks = re.compile(r"which is better in row \d, column \d, (\w+) or (\w+)\?")
+    first = didact("ask", "six-cell", *settings, typed="q\n")
+    one, other = asks.search(first.out).groups()
+    neither = ({"up", "down", "left", "right"} - {one, other}).pop()
+    out.unlink()
+    answer = didact("ask", "six-cell", *settings, typed=f"{neither}\n{one}\nz\n{other}\nq\n")
+    assert (answer.code, answer.err) == (0, "")
+    assert f"{neither} is not one of the two" in answer.out
+    assert "taken back" in answer.out
+    names = {"up": 0, "down": 1, "left": 2, "right": 3}
+    (kept,) = json.loads(out.read_text())["items"]
+    assert (kept["better"], kept["other"]) == (names[other], names[one])
+    again = didact("ask", "six-cell", *settings, "--from", out, typed="q\n")
+    assert "question 2 of 4" in again.out
+    learned = didact("learn", "six-cell", out, "--learner", "ml-irl")
+    assert "after 0 pairs and 1 answer" in learned.out
+    refused(didact("ask", "six-cell", "--comparisons"), "has no option 'comparisons'")
+
+
 # A person at a terminal
 
 

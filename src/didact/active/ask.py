@@ -18,7 +18,8 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
 from didact.inputs import entries, flag, is_number, is_whole, shown, whole_number
 from didact.learners.learn import find_learner
-from didact.mdp import MDP, Task, as_task, given_demonstrations
+from didact.mdp import MDP, Task, as_task
+from didact.mdp.exchange.feedback import given_items
 from didact.mdp.naming import numbered_state
 from didact.planning import reachable_states
 from didact.random import Seed, as_generator
@@ -51,7 +52,7 @@ def ask(
     on_step: Callable[[Step, Situation], None] | None = None,
     **learner_options: Any,
 ) -> Run:
-    """Learn a task by asking what to do in one state after another.
+    """Learn a task by asking what to do in one state after another, or which action is better.
 
     task: what is to be learned; its optimal policy answers by default.
     strategy: who picks the states: 'random', 'max-entropy', 'max-infogain', 'max-var', 'scot',
@@ -60,8 +61,9 @@ def ask(
     horizon: steps of an answer, as in `teach`.
     seed: None, a whole number, or a generator.
     answer: a function of a `Question` that returns an action, (state, action) pairs or None to
-        stop; by default the task's optimal policy answers.
-    demonstrations: known before the first question.
+        stop; of two actions to compare (`question.actions`) the better one. By default the task's
+        optimal policy answers.
+    demonstrations: known before the first question; also comparisons and other feedback.
     states: where to ask; by default wherever the start can lead, never in terminal states.
     asked: states that were asked before; questions are numbered on, and none is asked again.
     repeat: ask a state again; by default each is asked once.
@@ -78,7 +80,11 @@ def ask(
     on_step: called with each step and its situation.
     learner_options: of the learner, as in `learn`.
 
-    Options of random, scot and exact: none.
+    Options of scot and exact: none.
+
+    Options of random:
+
+    comparisons: ask which of two actions is better; False by default.
 
     Options of max-entropy, where the belief about the action is most spread:
 
@@ -87,6 +93,7 @@ def ask(
     Options of max-infogain, where the answer is expected to change the belief most:
 
     n_rollouts: trajectories from each state, where answers are longer than a step; 10 by default.
+    comparisons: ask which of two actions is better, the most telling two; False by default.
 
     Options of max-var, where the learned policy may lose most:
 
@@ -112,7 +119,7 @@ def ask(
         n_samples=whole_number(n_samples, "n_samples", 1),
         learner_options=learner_options,
         on_step=on_step,
-        shown=list(given_demonstrations(demonstrations, task)),
+        shown=list(given_items(demonstrations, task)),
         asked=_as_asked(asked, task.mdp),
     )
     if flag(truth, "truth"):

@@ -21,7 +21,8 @@ from didact.active.situation import Situation, draws_for_tables
 from didact.active.strategies import Query, next_query
 from didact.bec.classes import EquivalenceClass
 from didact.inputs import plain
-from didact.mdp import Demonstration, Task
+from didact.mdp import Comparison, Demonstration, Task
+from didact.mdp.items import Item
 from didact.planning import solve
 from didact.random import stream
 
@@ -46,7 +47,7 @@ class Loop:
     n_samples: int
     learner_options: Mapping[str, Any]
     on_step: Callable[[Step, Situation], None] | None
-    shown: list[Demonstration]
+    shown: list[Item]
     truth: Truth | None = None
     asked: list[int] = field(default_factory=list)
     n_before: int = 0
@@ -60,7 +61,7 @@ class Loop:
 
     def run(self, seed: int | None, horizon: int | None) -> Run:
         """Ask until one of the ends."""
-        self.n_before = len(self.asked)
+        self.n_before = self.n_asked
         situation = self._learned(None, None, None)
         oracle = self._oracle() if self.answer is None else self.answer
         ended = self._ending()
@@ -72,7 +73,8 @@ class Loop:
             if given is None:
                 ended = "stopped"
                 break
-            self.asked.append(query.state)
+            if isinstance(given, Demonstration):
+                self.asked.append(query.state)
             self.shown.append(given)
             situation = self._learned(situation, query, given)
             ended = self._ending()
@@ -81,28 +83,43 @@ class Loop:
             strategy=self.strategy,
             steps=tuple(self.steps),
             ended=ended or "done",
-            demonstrations=tuple(self.shown),
+            demonstrations=tuple(item for item in self.shown if isinstance(item, Demonstration)),
             belief=situation.belief,
             settings=self._settings(seed, horizon),
         )
 
     def _next(self, situation: Situation) -> tuple[Query | None, str | None]:
-        if not situation.open_states.size:
+        pairs = situation.open_pairs
+        if not situation.open_states.size and (pairs is None or not pairs.any()):
             return None, "done"
-        rng = stream(self.root, "query", len(self.asked))
+        rng = stream(self.root, "query", self.n_asked)
         query = next_query(self.strategy, situation, rng, self.options)
         return query, "done" if query is None else None
 
-    def _answered(self, oracle: Answer, query: Query, situation: Situation) -> Demonstration | None:
+    @property
+    def n_asked(self) -> int:
+        """How many questions were answered, those from before counted."""
+        return len(self.asked) + sum(isinstance(item, Comparison) for item in self.shown)
+
+    def _answered(
+        self, oracle: Answer, query: Query, situation: Situation
+    ) -> Demonstration | Comparison | None:
         """The answer to a question; a benchmark brings its own, unless somebody else answers."""
         if query.answer is not None and self.answer is None:
             return query.answer
-        rng = stream(self.root, "answer", query.state, self.asked.count(query.state))
-        number = len(self.asked) + 1
-        return answered(oracle, Question(number, query.state, self.horizon, situation, rng))
+        number, actions = self.n_asked + 1, query.actions
+        if actions is None:
+            rng = stream(self.root, "answer", query.state, self.asked.count(query.state))
+        else:
+            rng = stream(self.root, "compare", query.state, *actions, number)
+        asked = Question(number, query.state, self.horizon, situation, rng, actions)
+        return answered(oracle, asked)
 
     def _learned(
-        self, before: Situation | None, query: Query | None, given: Demonstration | None
+        self,
+        before: Situation | None,
+        query: Query | None,
+        given: Demonstration | Comparison | None,
     ) -> Situation:
         """Learn from all that was shown, measure, and see what is open."""
         number = len(self.steps)
@@ -121,6 +138,7 @@ class Loop:
             asked=tuple(self.asked),
             horizon=self.horizon,
             memory=self.memory,
+            open_pairs=self._open_pairs(),
         )
         step = measured(
             *(number, situation, self.states),
@@ -139,6 +157,16 @@ class Loop:
             return self.states
         return self.states[~np.isin(self.states, self.asked)]
 
+    def _open_pairs(self) -> NDArray[np.bool_]:
+        """Which two actions may be compared where, (S, A, A)."""
+        n_states, n_actions = self.task.mdp.n_states, self.task.mdp.n_actions
+        pairs = np.zeros((n_states, n_actions, n_actions), dtype=np.bool_)
+        pairs[self.states] = np.triu(np.ones((n_actions, n_actions), dtype=np.bool_), 1)
+        for item in () if self.repeat else self.shown:
+            if isinstance(item, Comparison):
+                pairs[item.state, min(item.better, item.other), max(item.better, item.other)] = 0
+        return pairs
+
     def _ending(self) -> str | None:
         """Why to stop; None to go on. A point, or chains that did not mix, end nothing."""
         step = self.steps[-1]
@@ -147,7 +175,7 @@ class Loop:
             return "enough"
         if step.is_telling and self.sure is not None and step.sure >= self.sure:
             return "settled"
-        return "queries" if len(self.asked) - self.n_before >= self.n_queries else None
+        return "queries" if self.n_asked - self.n_before >= self.n_queries else None
 
     def _oracle(self) -> Answer:
         plan = None if self.truth is None else self.truth.known.plan

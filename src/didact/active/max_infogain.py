@@ -9,6 +9,8 @@ A trajectory tells one action after another, and where the world moves tells not
 chain rule its gain is the sum over its steps of the gain of that action under the belief after the
 steps before, in expectation over trajectories. They are drawn from the belief itself; each step's
 gain is exact, which leaves less noise than drawing log-likelihood ratios.
+
+Which of two actions is better has two answers, a with the probability p_w(a) / (p_w(a) + p_w(b)).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from didact.active.max_entropy import entropy_terms
 from didact.active.situation import Situation
-from didact.inputs import whole_number
+from didact.inputs import flag, whole_number
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
@@ -34,14 +36,20 @@ WORTH_THREADS = 20_000_000
 
 
 def max_infogain(
-    situation: Situation, rng: np.random.Generator, *, n_rollouts: int = ROLLOUTS
+    situation: Situation,
+    rng: np.random.Generator,
+    *,
+    n_rollouts: int = ROLLOUTS,
+    comparisons: bool = False,
 ) -> Floats:
     """The score of every state (S,): the expected gain of the answer there, in nats.
 
     Single actions exactly, trajectories by `n_rollouts` from each state; states that are not open
-    score 0.
+    score 0. comparisons: that of every two actions (S, A, A) instead.
     """
     count = whole_number(n_rollouts, "n_rollouts", 1)
+    if flag(comparisons, "comparisons"):
+        return pair_information(situation)
     if situation.horizon == 1:
         return action_information(situation.policies)
     scores: Floats = np.zeros(situation.mdp.n_states)
@@ -53,6 +61,20 @@ def max_infogain(
         n_rollouts=count,
         rng=rng,
     )
+    return scores
+
+
+def pair_information(situation: Situation) -> Floats:
+    """The expected gain, in nats, of being told which of two actions is better: (S, A, A)."""
+    n_states, n_actions = situation.mdp.n_states, situation.mdp.n_actions
+    scores = np.zeros((n_states, n_actions, n_actions))
+    for a in range(n_actions):
+        for b in range(a + 1, n_actions):
+            chance = situation.rather(a, b)
+            mean = chance.mean(axis=0)
+            told = entropy_terms(mean) + entropy_terms(1.0 - mean)
+            noise = (entropy_terms(chance) + entropy_terms(1.0 - chance)).mean(axis=0)
+            scores[:, a, b] = scores[:, b, a] = np.maximum(told - noise, 0.0)
     return scores
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from didact.active.situation import Situation
 from didact.active.strategies import Query
 from didact.bec.classes import EquivalenceClass
 from didact.learners.risk import effective_draws, upper_bound, value_at_risk
-from didact.mdp import Demonstration
+from didact.mdp import Comparison, Demonstration
 from didact.planning import evaluate
 from didact.teaching.covers.elements import Elements, cover_elements
 
@@ -35,9 +36,20 @@ class Truth:
         """The task's class."""
         return self.elements.class_of_task
 
-    def n_covered(self, shown: tuple[Demonstration, ...]) -> int:
-        """How many elements demonstrations cover."""
-        return self.elements.closure(self.elements.stated_elements(shown)).bit_count()
+    def n_covered(self, shown: tuple[Demonstration, ...], said: Sequence[Any] = ()) -> int:
+        """How many elements demonstrations cover, and comparisons that state a row of the class."""
+        covered = self.elements.stated_elements(shown)
+        for item in said:
+            if isinstance(item, Comparison):
+                covered |= self._stated(item)
+        return self.elements.closure(covered).bit_count()
+
+    def _stated(self, item: Comparison) -> int:
+        rows = self.known.rows
+        same = (rows.statements == (item.state, item.better, item.other)).all(axis=1)
+        numbers = rows.number[same & (rows.number >= 0)]
+        found = self.elements.element_of_row[numbers].tolist()
+        return sum(1 << element for element in set(found) if element >= 0)
 
 
 def measured(
@@ -47,7 +59,7 @@ def measured(
     *,
     truth: Truth | None,
     query: Query | None,
-    answer: Demonstration | None,
+    answer: Demonstration | Comparison | None,
     start: str,
 ) -> Step:
     """The step that a belief has come to; states: all that could ever be asked."""
@@ -58,7 +70,7 @@ def measured(
         number=number,
         state=None if query is None else query.state,
         score=None if query is None else query.score,
-        demonstration=answer,
+        demonstration=answer if isinstance(answer, Demonstration) else None,
         **_against(truth, situation),
         value_at_risk=risk,
         bound=bound,
@@ -70,6 +82,7 @@ def measured(
         is_point=belief.is_point,
         start=start,
         warnings=belief.warnings,
+        comparison=answer if isinstance(answer, Comparison) else None,
     )
 
 
@@ -81,7 +94,7 @@ def _against(truth: Truth | None, situation: Situation) -> dict[str, Any]:
     return {
         "policy_loss": found.policy_loss,
         "wrong_actions": found.wrong_actions,
-        "covered": truth.n_covered(situation.demonstrations),
+        "covered": truth.n_covered(situation.demonstrations, situation.belief.feedback),
         "n_elements": truth.elements.n_elements,
     }
 

@@ -23,7 +23,8 @@ from didact.learners.belief import Belief
 from didact.learners.chains.options import is_walk
 from didact.learners.chains.starts import STUCK
 from didact.learners.learn import find_learner, learn
-from didact.mdp import MDP, Demonstration
+from didact.mdp import MDP, Comparison, Demonstration
+from didact.mdp.items import Item
 from didact.numerics.exact import Floats
 
 WARM, FRESH, ANEW = "warm", "fresh", "fresh, because a warm chain was stuck"
@@ -31,16 +32,16 @@ WARM, FRESH, ANEW = "warm", "fresh", "fresh, because a warm chain was stuck"
 
 def learn_from(
     mdp: MDP,
-    demonstrations: Sequence[Demonstration],
+    demonstrations: Sequence[Item],
     before: Situation | None,
     rng: np.random.Generator,
     *,
     learner: str,
     options: Mapping[str, Any],
 ) -> tuple[Belief, str]:
-    """The belief after demonstrations, and where its chains began.
+    """The belief after what was shown and said, and where its chains began.
 
-    before: the situation before the last demonstration; None starts fresh.
+    before: the situation before the last of it; None starts fresh.
     """
     n_chains = None if before is None else _warm_chains(learner, options)
     if before is None or n_chains is None or len(before.weights) < n_chains:
@@ -59,18 +60,24 @@ def is_stuck(belief: Belief) -> bool:
     return bool(belief.notes) or bool(np.ptp(belief.best_by_chain) > STUCK)
 
 
-def warm_starts(
-    before: Situation, answer: Demonstration, n_chains: int, rng: np.random.Generator
-) -> Floats:
+def warm_starts(before: Situation, answer: Item, n_chains: int, rng: np.random.Generator) -> Floats:
     """Different draws (n_chains, k), likelier ones where they explain the answer better.
 
     Without replacement, by the largest of log-likelihood plus Gumbel noise.
     """
-    states, actions = np.array(answer.pairs).T
     with np.errstate(divide="ignore"):
-        fit = np.log(before.policies[:, states, actions]).sum(axis=1)
+        fit = _fit(before, answer)
     keys = np.maximum(fit, -1e300) + rng.gumbel(size=fit.size)
     return np.ascontiguousarray(before.weights[np.argsort(-keys, kind="stable")[:n_chains]])
+
+
+def _fit(before: Situation, answer: Item) -> Floats:
+    """The log probability of an answer under each draw."""
+    if isinstance(answer, Comparison):
+        return np.asarray(np.log(before.rather(answer.better, answer.other)[:, answer.state]))
+    assert isinstance(answer, Demonstration), "answers are demonstrations and comparisons"
+    states, actions = np.array(answer.pairs).T
+    return np.asarray(np.log(before.policies[:, states, actions]).sum(axis=1))
 
 
 def _warm_chains(learner: str, options: Mapping[str, Any]) -> int | None:
@@ -89,7 +96,7 @@ def _warm_chains(learner: str, options: Mapping[str, Any]) -> int | None:
 
 def _quietly(
     mdp: MDP,
-    demonstrations: Sequence[Demonstration],
+    demonstrations: Sequence[Item],
     learner: str,
     rng: np.random.Generator,
     options: Mapping[str, Any],

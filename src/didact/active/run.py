@@ -12,7 +12,7 @@ import numpy as np
 from didact.files.json import write_json
 from didact.inputs import counted, shown_name
 from didact.learners.belief import Belief
-from didact.mdp import Demonstration
+from didact.mdp import Comparison, Demonstration
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats
 
@@ -38,7 +38,8 @@ class Step:
     the effective draws are too few. sure: the least share of draws, over states that can be asked,
     under which what the policy does is optimal; agreed: the mean share. mixed: whether the draws
     can pass for the posterior; r_hat, ess: the worst by feature. is_point: the learner gives one
-    weight vector, so nothing is known of how sure it is. start: where the chains began.
+    weight vector, so nothing is known of how sure it is. start: where the chains began. comparison:
+    the answer where it was asked which of two actions is better.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Step:
     is_point: bool
     start: str
     warnings: tuple[str, ...] = ()
+    comparison: Comparison | None = None
 
     def __repr__(self) -> str:
         asked = "" if self.state is None else f", asked in state {self.state}"
@@ -73,11 +75,13 @@ class Step:
 
     def document(self) -> dict[str, Any]:
         """The step as a JSON object."""
-        shown = self.demonstration
+        shown, said = self.demonstration, self.comparison
+        told = {name: value for name, value in vars(self).items() if name != "comparison"}
         return {
-            **vars(self),
+            **told,
             "demonstration": None if shown is None else [list(pair) for pair in shown],
             "warnings": list(self.warnings),
+            **({} if said is None else {"comparison": said.document()}),
         }
 
 
@@ -85,7 +89,8 @@ class Step:
 class Run:
     """Questions, answers and what was learned from them, one step after another.
 
-    demonstrations: those given before the first question, then the answers. ended: 'queries',
+    demonstrations: those given before the first question, then the answers; comparisons are in
+    `belief.feedback`. ended: 'queries',
     'enough', 'settled', 'done' (nothing more to ask) or 'stopped'. belief: the last one.
     """
 
@@ -126,12 +131,20 @@ class Run:
             "ended": self.ended,
             "n_queries": self.n_queries,
             "demonstrations": [[list(pair) for pair in d] for d in self.demonstrations],
+            **self._items(),
             "weights": self.belief.map_weights.tolist(),
             "steps": [step.document() for step in self.steps],
             "settings": dict(self.settings),
         }
 
     to_dict = document
+
+    def _items(self) -> dict[str, Any]:
+        """All that was shown and said, where it is not demonstrations alone."""
+        said = self.belief.feedback
+        if not said:
+            return {}
+        return {"items": [item.document() for item in (*self.demonstrations, *said)]}
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each answer, and one before the first question: what was known then."""

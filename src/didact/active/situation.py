@@ -35,7 +35,8 @@ class Situation:
     draws: (chains, m, k), some of the belief's, evenly spaced. open_states: ascending, those that
     may be asked now. asked: the states asked so far, in order. memory: kept from question to
     question, for strategies that plan ahead. task: holds the true weights too; only benchmarks look
-    at them.
+    at them. open_pairs: (S, A, A), whether it may be asked which of two actions, the first of the
+    lower number, is better; None where that is not asked.
     """
 
     task: Task
@@ -45,6 +46,7 @@ class Situation:
     asked: tuple[int, ...] = ()
     horizon: int = 1
     memory: dict[str, Any] = field(default_factory=dict)
+    open_pairs: NDArray[np.bool_] | None = None
 
     @property
     def mdp(self) -> MDP:
@@ -88,6 +90,15 @@ class Situation:
             chosen = self.optimal
             return np.asarray(chosen / chosen.sum(axis=2, keepdims=True))
         return softmax(self.action_values, self.belief.confidence)
+
+    def rather(self, a: int, b: int) -> Floats:
+        """How likely each draw holds a rather than b, in every state, (n, S)."""
+        if self.belief.confidence is None:
+            first, second = self.policies[:, :, a], self.policies[:, :, b]
+            total = first + second
+            known = total > 0.0
+            return np.where(known, first / np.where(known, total, 1.0), 0.5)
+        return softmax(self.action_values[:, :, [a, b]], self.belief.confidence)[:, :, 0]
 
     @cached_property
     def losses(self) -> Floats:

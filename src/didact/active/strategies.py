@@ -1,8 +1,9 @@
 """Query strategies by name, and how a question comes from what one returns.
 
 A strategy is a function of a `Situation` and a generator. It returns scores (S,), and the open
-state with the highest is asked; or a state; or a Demonstration, the question and its answer in one
-(the teaching benchmarks); or None, when it has nothing more to ask.
+state with the highest is asked; or a state; or scores (S, A, A) of pairs of actions, to ask which
+of the two is better; or a Demonstration, the question and its answer in one (the teaching
+benchmarks); or None, when it has nothing more to ask.
 """
 
 from __future__ import annotations
@@ -48,19 +49,23 @@ _strategies: Registry[Strategy] = Registry("strategy", ENTRY_POINTS, BUILT_IN)
 
 @dataclass(frozen=True)
 class Query:
-    """The state to ask about, its score where there are scores, and an answer that is known."""
+    """The state to ask about, its score where there are scores, and an answer that is known.
+
+    actions: the two to compare; None to ask what to do.
+    """
 
     state: int
     score: float | None = None
     answer: Demonstration | None = None
+    actions: tuple[int, int] | None = None
 
 
 def register_strategy(name: str) -> Callable[[Function], Function]:
     """Make the decorated function the strategy `name`; it stays an ordinary function.
 
     name: by which `ask` and the command line know it. The function takes a situation and a
-        generator and returns scores, a state or None; its further parameters become
-        `strategy_options`.
+        generator and returns scores of states or of pairs of actions, a state or None; its further
+        parameters become `strategy_options`.
     """
     return _strategies.decorator(name)
 
@@ -89,7 +94,22 @@ def next_query(
         return Query(checked[0][0], answer=checked)
     if is_whole(returned):
         return Query(_as_open(name, int(returned), situation))
-    return highest(situation, _as_scores(name, returned, situation))
+    scores = _as_scores(name, returned, situation)
+    return highest(situation, scores) if scores.ndim == 1 else highest_pair(situation, scores)
+
+
+def highest_pair(situation: Situation, scores: Floats) -> Query | None:
+    """The open pair of actions with the highest score, the first of those equal to 1e-12."""
+    if situation.open_pairs is None or not situation.open_pairs.any():
+        return None
+    places = np.argwhere(situation.open_pairs)
+    values = scores[situation.open_pairs]
+    best = float(values.max())
+    if best == -np.inf:
+        return None
+    place = int(np.argmax(values >= best - TIED * abs(best)))
+    state, first, second = places[place].tolist()
+    return Query(state, float(values[place]), actions=(first, second))
 
 
 def highest(situation: Situation, scores: Floats) -> Query | None:
@@ -97,6 +117,8 @@ def highest(situation: Situation, scores: Floats) -> Query | None:
 
     None where no open state scores above minus infinity.
     """
+    if not situation.open_states.size:
+        return None
     values = scores[situation.open_states]
     best = float(values.max())
     if best == -np.inf:
@@ -115,21 +137,22 @@ def _as_open(name: str, state: int, situation: Situation) -> int:
 
 
 def _as_scores(name: str, returned: Any, situation: Situation) -> Floats:
-    n_states = situation.mdp.n_states
+    n_states, n_actions = situation.mdp.n_states, situation.mdp.n_actions
     try:
         scores = np.asarray(plain_array(returned, f"strategy {name!r}"), dtype=np.float64)
     except (TypeError, ValueError):
         scores = np.zeros(0)
-    if scores.shape != (n_states,):
+    if scores.shape not in ((n_states,), (n_states, n_actions, n_actions)):
         raise InvalidParameter(
-            f"strategy {name!r} must return {n_states} scores, a state, a Demonstration or None; "
+            f"strategy {name!r} must return {n_states} scores, a state, a Demonstration or None, "
+            f"or scores of pairs of actions ({n_states}, {n_actions}, {n_actions}); "
             f"it returned {shown(returned)}"
         )
     wrong = ~(np.isfinite(scores) | (scores == -np.inf))
     if wrong.any():
-        state = int(np.flatnonzero(wrong)[0])
+        place = tuple(np.argwhere(wrong)[0].tolist())
         raise InvalidParameter(
             f"strategy {name!r} must return finite scores, or -inf for never; "
-            f"the score of state {state} is {scores[state]}"
+            f"the score of state {place[0]} is {scores[place]}"
         )
     return scores

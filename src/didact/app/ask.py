@@ -13,7 +13,9 @@ from didact.active import Question, Run, ask
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_json
 from didact.files.reading import shown_path
-from didact.mdp import MDP, Demonstration, Task, load_demonstrations
+from didact.mdp import MDP, Comparison, Demonstration, Task
+from didact.mdp.exchange.feedback import given_items
+from didact.mdp.items import Item
 from didact.mdp.layout import ARROW_OF
 from didact.planning.rollouts import draw
 from didact.worlds.opening import open_task
@@ -47,7 +49,7 @@ def ask_task(
     task: Task, *, first: str | None = None, out: str | None = None, **settings: Any
 ) -> Asked:
     """Ask about a task; first: a file of demonstrations to begin with; out: where the run goes."""
-    shown = () if first is None else load_demonstrations(first, task)
+    shown = () if first is None else given_items(first, task)
     if out is not None:
         require_writable(out)
     run = ask(task, demonstrations=shown, **settings)
@@ -125,9 +127,9 @@ def action_keys(mdp: MDP) -> ActionKeys:
 class Recorder:
     """Keeps what a person answered, in a file that is whole after every key."""
 
-    def __init__(self, task: Task, path: str | None, before: Sequence[Demonstration] = ()):
+    def __init__(self, task: Task, path: str | None, before: Sequence[Item] = ()):
         self.task, self.path = task, path
-        self.answers = list(before)
+        self.answers: list[Item] = list(before)
         self.takes_back = False
         self.write(())
 
@@ -138,34 +140,56 @@ class Recorder:
         self.write(())
 
     def asked(self) -> list[int]:
-        """The states that the answers are about."""
-        return [answer[0][0] for answer in self.answers]
+        """The states in which it was told what to do."""
+        return [answer[0][0] for answer in self.answers if isinstance(answer, Demonstration)]
 
     def write(self, path: Sequence[tuple[int, int]]) -> None:
         """Write all answers and the part of the one that is being given."""
         if self.path is None:
             return
-        shown = [[list(pair) for pair in answer] for answer in self.answers]
+        shown = [answer.document() for answer in self.answers]
         shown += [[list(pair) for pair in path]] if path else []
-        document = {"format": ANSWERS_FORMAT, "task": self.task.name, "demonstrations": shown}
-        write_json(document, self.path)
+        is_mixed = not all(isinstance(answer, Demonstration) for answer in self.answers)
+        named = {"items" if is_mixed else "demonstrations": shown}
+        write_json({"format": ANSWERS_FORMAT, "task": self.task.name, **named}, self.path)
 
 
 def person_answers(
     recorder: Recorder,
     choose: Callable[[Question, Sequence[tuple[int, int]], int], int | None],
-) -> Callable[[Question], Demonstration | None]:
+) -> Callable[[Question], Demonstration | Comparison | None]:
     """An answering function that has a person choose step after step.
 
     choose: called with the question, the steps so far and the state to act in; returns an action,
     None to stop, the steps so far still count, or UNDO to take back the last step: where this
-    answer has none, the answer before it. Every step is recorded before the next is asked.
+    answer has none, the answer before it. Every step is recorded before the next is asked. Of two
+    actions to compare the better one is chosen, in one step.
     """
     mdp = recorder.task.mdp
     stopped = False
 
-    def answer(question: Question) -> Demonstration | None:
+    def compared(question: Question) -> Comparison | None:
         nonlocal stopped
+        assert question.actions is not None
+        better: int | None = UNDO
+        while better == UNDO and not stopped:
+            better = choose(question, (), question.state)
+            if better == UNDO and recorder.answers:
+                recorder.takes_back = True
+                return None
+            stopped = better is None
+        if better is None:
+            return None
+        (other,) = set(question.actions) - {better}
+        said = Comparison(question.state, better, other)
+        recorder.answers.append(said)
+        recorder.write(())
+        return said
+
+    def answer(question: Question) -> Demonstration | Comparison | None:
+        nonlocal stopped
+        if question.actions is not None:
+            return None if stopped else compared(question)
         state = question.state
         path: list[tuple[int, int]] = []
         while not stopped and len(path) < question.horizon and not mdp.terminal[state]:
@@ -187,8 +211,9 @@ def person_answers(
             state = next_state(mdp, state, action, question.rng)
         if not path:
             return None
-        recorder.answers.append(Demonstration(path))
-        return recorder.answers[-1]
+        shown = Demonstration(path)
+        recorder.answers.append(shown)
+        return shown
 
     return answer
 
@@ -217,7 +242,7 @@ def ask_person(
     with the number of earlier answers once the file is there to be written. The person's wishes are
     the truth, so nothing is measured against the task's own weights.
     """
-    shown = () if first is None else load_demonstrations(first, task)
+    shown = () if first is None else given_items(first, task)
     same = first is not None and os.path.realpath(first) == os.path.realpath(out)
     if os.path.lexists(out) and not same:
         raise InvalidParameter(

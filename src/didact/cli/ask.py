@@ -43,6 +43,11 @@ ANSWERS = "answers.json"
     help="Steps of an answer; with a person 1, else to the end or 1 / (1 - discount).",
 )
 @click.option("--person", is_flag=True, help="You answer: arrow keys, letters, or lines of text.")
+@click.option(
+    "--comparisons",
+    is_flag=True,
+    help="Ask which of two actions is better (random, max-infogain).",
+)
 @click.option("--states", metavar="S,S,...", help="Ask only in these states.")
 @click.option("--repeat", is_flag=True, help="Ask a state again; else each is asked once.")
 @click.option(
@@ -81,7 +86,7 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Learn WORLD by asking what to do in one state after another.
+    """Learn WORLD by asking what to do in one state after another, or which action is better.
 
     The world's optimal policy answers, or with --person you do. WORLD is a name that `didact
     worlds` lists, a Gymnasium environment such as Taxi-v4, module:name of an environment of your
@@ -125,6 +130,8 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
         if name in given or name in reserved or name in ("seed", "states", "warm"):
             raise InvalidParameter(f"{name!r} is not an option of a learner")
     strategy = read_options(given.pop("strategy_settings"))
+    if given.pop("comparisons"):
+        strategy["comparisons"] = True
     plain = {name: value for name, value in given.items() if value is not None}
     return {**plain, "strategy_options": strategy, **learner}
 
@@ -152,7 +159,7 @@ def _with_person(task: Task, choices: dict[str, Any], out: str, as_json: bool, l
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         run = ask_person(task, session.choose, out=out, **told, **choices).run
     _report(task, run, out, as_json)
-    if run.demonstrations and not as_json:
+    if (run.demonstrations or run.belief.feedback) and not as_json:
         printing.print_line(f"  learn from all answers: {learn}")
     return 0
 
@@ -180,7 +187,7 @@ class _Session:
         """Tell what is believed after an answer."""
         from didact.report.terminal.asking import SURE, belief_line
 
-        self.n_answers = len(situation.demonstrations)
+        self.n_answers = len(situation.demonstrations) + len(situation.belief.feedback)
         printing.print_words(belief_line(step, situation))
         if step.is_telling and step.sure >= SURE:
             printing.print_words("I am sure now what to do in every state.")
@@ -201,6 +208,9 @@ class _Session:
                 printing.print_words("  there is nothing to take back")
                 continue
             action: int | None = self.keys.action(typed)
+            if action is not None and action not in (question.actions or (action,)):
+                printing.print_words(f"  {self.keys.names[action]} is not one of the two")
+                continue
             if action is not None:
                 printing.print_line(f"  {self.keys.names[action]}")
                 return action
@@ -223,9 +233,12 @@ class _Session:
         )
         step = f", step {len(path) + 1} of {question.horizon}" if question.horizon > 1 else ""
         where = state_words(self.task, state)
+        asked = f"what to do in {where}?"
+        if question.actions is not None:
+            first, second = (self.keys.names[action] for action in question.actions)
+            asked = f"which is better in {where}, {first} or {second}?"
         printing.print_words(
-            f"question {question.number} of {self.total}{step}: "
-            f"what to do in {where}?  {self.keys.words}"
+            f"question {question.number} of {self.total}{step}: {asked}  {self.keys.words}"
         )
 
     def _typed(self) -> str | None:

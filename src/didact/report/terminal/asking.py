@@ -200,7 +200,8 @@ def belief_line(step: Step, situation: Situation) -> str:
     states = np.flatnonzero(~situation.mdp.terminal)
     n_known = int((situation.agreement[states] >= SURE).sum())
     known = f"sure of {n_known} of {counted(len(states), 'state')}"
-    after = f"after {counted(len(situation.demonstrations), 'answer')}"
+    n_answers = len(situation.demonstrations) + len(situation.belief.feedback)
+    after = f"after {counted(n_answers, 'answer')}"
     if step.is_point:
         return f"{after}: {risk_words(step)}"
     end = "" if step.mixed else "; the chains have not mixed, so take it with care"
