@@ -36,6 +36,7 @@ EDGE_ONLY = {
     ("exam", "--key"): "prints what Python returns",
     ("audit", "--person"): "answers from the keyboard, for the agent",
     ("ask", "--person"): "answers from the keyboard, for answer",
+    ("observe", "--html"): "writes the lesson as a page",
     ("explain", "--for"): "--audience in fewer letters",
     ("select", "--replace"): "for --out, as of save_recording",
 }
@@ -44,7 +45,7 @@ PYTHON_ONLY = {
     "demonstrations": "DEMONSTRATIONS", "source": "SOURCE", "target": "TARGET", "names": "NAME",
     "policy": "POLICY", "parameters": "--parameter", "world": "--task", "changes": "--setting",
     "options": "-t, -l", "learner_options": "-l", "strategy_options": "--strategy-option",
-    "known": "a class at hand", "progress": "shown", "command": "", "watch": "",
+    "env": "ENV", "known": "a class at hand", "progress": "shown", "command": "", "watch": "",
     "answer": "--person", "asked": "--person", "on_step": "a function", "truth": "a task's own",
     "warm": "how chains start", "n_samples": "of scores", "settings": "of teach",
     ("select", "episodes"): "the file's own numbers",
@@ -60,6 +61,7 @@ BEHIND = {
     "audit": [didact.audit, didact.exam],
     "explain": [explaining.explain_source, didact.teach],
     "reproduce": [reproducing.reproduce],
+    "observe": [didact.observe, didact.certify, didact.teach],
 }
 OWN = {"learn": didact.learn, "ask": didact.ask, "select": didact.select, "show": didact.solve}
 

@@ -85,13 +85,13 @@ def observe(
     steps = None if horizon is None else whole_number(horizon, "horizon", 1)
     rng = as_generator(seed, "observe")
     env = named_environment(env)
+    simulator = open_simulator(env, restore=restore)
     if features is None:
         weights = getattr(env, "weights", None) if weights is None else weights
         features, names = _own(env, "features"), getattr(env, "feature_names", None)
         feature_names = names if feature_names is None else feature_names
     if policy is None:
         policy = _own(env, "best_policy")(discount)
-    simulator = open_simulator(env, restore=restore)
     seeds = rng.integers(2**31, size=n_rollouts).tolist()
     act, phi = _tried(simulator, policy, features, feature_names, seeds[:2])
     walked = _rollouts(simulator, act, phi, seeds, length)

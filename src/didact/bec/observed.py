@@ -136,6 +136,11 @@ class Observed:
     jitter: float | None
     n_steps: int
 
+    @property
+    def n_rollouts(self) -> int:
+        """How many rollouts the situations come from."""
+        return len(np.unique(self.rollout))
+
     @cached_property
     def margins(self) -> Floats:
         """What the policy's action is worth more than each alternative, in return, (n, B)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 from didact.errors import InvalidParameter, Unsupported
@@ -24,13 +25,13 @@ def require_package(module: str, extra: str, purpose: str) -> Any:
 
 
 def named_object(text: str, place: str) -> Any:
-    """What module:name names; modules of the current folder count, as with `python -m`."""
+    """What module:name or file.py:name names; modules of the current folder count too."""
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     module, _, name = text.partition(":")
     try:
-        found: Any = import_module(module)
+        found: Any = _from_file(module) if module.endswith(".py") else import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except FAILURES as error:
@@ -38,3 +39,14 @@ def named_object(text: str, place: str) -> Any:
             f"{place} {shown_path(text)} cannot be loaded: {reason_of(error)}"
         ) from None
     return found
+
+
+def _from_file(path: str) -> Any:
+    """The module in a file; its own folder counts for what it imports."""
+    spec = spec_from_file_location(os.path.basename(path).removesuffix(".py"), path)
+    if spec is None or spec.loader is None or not os.path.isfile(path):
+        raise FileNotFoundError(f"no file {shown_path(path)}")
+    made = module_from_spec(spec)
+    sys.modules.setdefault(spec.name, made)
+    spec.loader.exec_module(made)
+    return made

@@ -16,17 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.observed import Observed, Setting
+from didact.bec.openness import distances_to_cone
 from didact.bec.situations import fresh_situations
 from didact.errors import InvalidParameter
 from didact.inputs import instance, is_number, shown, whole_number
 from didact.random import Seed, as_generator
 from didact.teaching.clips.cutting import Clip
-from didact.teaching.clips.lesson import Certificate, ClipLesson
+from didact.teaching.clips.lesson import Certificate, ClipLesson, LeftOpen
 
 Floats = NDArray[np.float64]
 
 MOST_ROUNDS = 20
 """Of fresh situations; after them the last bounds are given."""
+
+
+MOST_WITNESSES = 10
+"""Open situations that a lesson keeps with their witness rewards."""
 
 
 def certify(
@@ -72,9 +77,10 @@ class Fresh:
 
     def __init__(self, setting: Setting, n: int, rng: np.random.Generator):
         found = fresh_situations(setting, n, rng)
+        self.situations = found.situations
         self.observations, self.times = np.stack(found.observations), np.array(found.times)
         self.own = setting.policy(self.observations)
-        rows, _ = setting.rows_of(found.situations, self.observations)
+        rows, self.others = setting.rows_of(found.situations, self.observations)
         self.mistaken = ((rows @ setting.weights) < -setting.tolerance).any(axis=1)
         self.rows = setting.scaled(rows)
 
@@ -96,7 +102,25 @@ def _judged(
         target=target,
         rounds=number,
     )
-    return replace(lesson, certificate=told), np.flatnonzero(is_open)
+    found = np.flatnonzero(is_open)
+    furthest = found[np.argsort(-away[found], kind="stable")][:MOST_WITNESSES]
+    left = tuple(_witnessed(lesson, fresh, int(i)) for i in furthest)
+    return replace(lesson, certificate=told, left_open=left), found
+
+
+def _witnessed(lesson: ClipLesson, fresh: Fresh, number: int) -> LeftOpen:
+    """An open situation with the reward that fits the clips and prefers another action most."""
+    setting = lesson.seen.setting
+    lengths, residuals = distances_to_cone(lesson.cone, fresh.rows[number])
+    worst = int(lengths.argmax())
+    weights = -residuals[worst] / setting.scale
+    return LeftOpen(
+        fresh.observations[number],
+        fresh.own[number],
+        fresh.others[number][worst],
+        float(lengths[worst]),
+        weights / np.linalg.norm(weights),
+    )
 
 
 def upper_bound(found: int, n: int, delta: float) -> float:
@@ -123,6 +147,7 @@ def _extended(lesson: ClipLesson, fresh: Fresh, found: NDArray[np.int64]) -> Cli
             fresh.observations[[worst]],
             fresh.own[[worst]],
             fresh.rows[[worst]],
+            (fresh.situations[worst],),
         )
         lesson = lesson.with_clips([clip])
         left = left[left != worst]

@@ -18,7 +18,8 @@ class Clip:
     """Steps of one episode, one after the other, and what they say.
 
     episode: its name, for people. first, last: its steps, from 0, `last` included. observations,
-    actions: what is seen and done. rows: scaled, in return, (steps, B, k).
+    actions: what is seen and done. rows: scaled, in return, (steps, B, k). situations: what the
+    simulator needs to stand in each step again.
     """
 
     episode: str
@@ -27,6 +28,7 @@ class Clip:
     observations: Any
     actions: Any
     rows: Floats
+    situations: tuple[Any, ...]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -61,4 +63,5 @@ def _cut(seen: Observed, rollout: int, run: NDArray[np.int64]) -> Clip:
         seen.observations[run],
         seen.own[run],
         seen.scaled_rows[run],
+        tuple(seen.situations[i] for i in run),
     )

@@ -43,10 +43,26 @@ class Certificate:
 
 
 @dataclass(frozen=True, eq=False)
+class LeftOpen:
+    """A situation that a lesson leaves open: what it shows and the policy does there.
+
+    other: the action that weights, which fit the whole lesson, prefer; worth: by how much return,
+    were they as large as the true ones.
+    """
+
+    observation: Any
+    own: Any
+    other: Any
+    worth: float
+    weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class ClipLesson:
     """Clips of a policy, chosen so that they leave little open.
 
-    n_candidates: clips that could be shown. open_seen: situations that were observed, without a
+    n_candidates: clips that could be shown. left_open: of the fresh situations of the certificate
+    that are open, those of which most is open. open_seen: situations that were observed, without a
     mistake, and that the clips leave open.
     """
 
@@ -54,6 +70,7 @@ class ClipLesson:
     clips: tuple[Clip, ...]
     n_candidates: int
     certificate: Certificate | None = None
+    left_open: tuple[LeftOpen, ...] = ()
 
     @cached_property
     def cone(self) -> Floats:
@@ -93,7 +110,7 @@ class ClipLesson:
 
     def with_clips(self, more: list[Clip]) -> ClipLesson:
         """The lesson with further clips, and without a certificate."""
-        return replace(self, clips=(*self.clips, *more), certificate=None)
+        return replace(self, clips=(*self.clips, *more), certificate=None, left_open=())
 
     def statement(self) -> str:
         """What is known of the lesson, in one or two sentences."""

@@ -34,7 +34,7 @@ def is_array_simulator(env: Any) -> bool:
 class ArraySimulator:
     """An environment that steps arrays of states."""
 
-    restoring = "states are arrays, and are put back as they were"
+    restoring = "as the arrays that they are"
 
     def __init__(self, env: Any, name: str):
         self.env = env
@@ -51,6 +51,11 @@ class ArraySimulator:
     def resume(self, situations: Sequence[Any]) -> ArrayBatch:
         """Copies that stand where these situations were."""
         return ArrayBatch(self, np.array(situations, dtype=np.float64))
+
+    def drawn(self) -> Any:
+        """What draws situations, where the environment has it; see `pictures`."""
+        make = getattr(self.env, "drawn", None)
+        return None if make is None else make()
 
     def observe(self, states: NDArray[np.float64]) -> Any:
         """What states show."""

@@ -10,14 +10,21 @@ from numpy.typing import NDArray
 
 from didact.inputs import own_code
 from didact.worlds.simulators.batches import Mask, Stepped
+from didact.worlds.simulators.pictures import DrawnEpisodes
 from didact.worlds.simulators.restoring import History, Way
 
 
 class ObjectSimulator:
     """Environments that `make` makes, restored one way or another."""
 
-    def __init__(self, make: Callable[[], Any], name: str, way: Way):
-        self._make, self._way = make, way
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        name: str,
+        way: Way,
+        make_drawn: Callable[[], Any] | None = None,
+    ):
+        self._make, self._way, self._make_drawn = make, way, make_drawn
         self._pool: list[Any] = []
         self.name = name
         self.action_space = make().action_space
@@ -44,6 +51,10 @@ class ObjectSimulator:
         )
         histories = [history for _, history, _ in situations]
         return ObjectBatch(self, envs, histories, [shown for _, _, shown in situations])
+
+    def drawn(self) -> Any:
+        """What draws situations, where the environment can; see `pictures`."""
+        return None if self._make_drawn is None else DrawnEpisodes(self._make_drawn())
 
     def _taken(self, n: int) -> list[Any]:
         """So many objects; batches give theirs back when they drop them."""

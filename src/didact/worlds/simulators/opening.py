@@ -16,6 +16,7 @@ from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
 from didact.worlds.simulators.batches import Simulator
 from didact.worlds.simulators.lqr import LQR
 from didact.worlds.simulators.objects import ObjectSimulator
+from didact.worlds.simulators.pictures import drawing_maker
 from didact.worlds.simulators.point_robot import PointRobot
 from didact.worlds.simulators.restoring import LOOKAHEAD, History, Way, find_way
 from didact.worlds.simulators.vector_entries import vector_entry
@@ -51,11 +52,12 @@ def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
     """
+    title = env if isinstance(env, str) else None
     env = named_environment(env)
     if inspect.isclass(env) and is_array_simulator(env) and not hasattr(env, "reset"):
         env = env()
     if is_array_simulator(env) and not hasattr(env, "reset"):
-        return ArraySimulator(env, type(env).__name__)
+        return ArraySimulator(env, title or _title(env))
     if isinstance(env, str):
         vector = vector_entry(env) if restore == "auto" else None
         if vector is not None:
@@ -70,7 +72,12 @@ def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
     name = name_of(getattr(first, "unwrapped", first))
     way = find_way(make, name, restore)
     _refuse_chance(way, make, name)
-    return ObjectSimulator(make, name, way)
+    return ObjectSimulator(make, name, way, drawing_maker(env, _without_limit))
+
+
+def _title(env: Any) -> str:
+    built_in = {kind: name for name, kind in BUILT_IN.items()}
+    return built_in.get(type(env), type(env).__name__)
 
 
 def _maker(env: Any) -> Callable[[], Any]:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.worlds.simulators.pictures import DrawnStates
+
 NEEDED = ("state", "steps", "prev_done", "num_envs", "single_action_space")
 
 
@@ -24,14 +26,14 @@ def vector_entry(id: str) -> VectorEntry | None:
     env: Any = gymnasium.make_vec(id, num_envs=1, vectorization_mode="vector_entry_point").unwrapped
     env.reset(seed=0)
     fits = all(hasattr(env, name) for name in NEEDED) and np.ndim(env.state) == 2
-    return VectorEntry(env) if fits and env.state.shape[1] == 1 else None
+    return VectorEntry(env, id) if fits and env.state.shape[1] == 1 else None
 
 
 class VectorEntry:
     """A vector environment whose copies are the columns of `state`."""
 
-    def __init__(self, env: Any):
-        self._env = env
+    def __init__(self, env: Any, id: str):
+        self._env, self._id = env, id
         self._spaces: dict[int, Any] = {}
         self._dtype = env.single_observation_space.dtype
         self.action_space = env.single_action_space
@@ -57,6 +59,12 @@ class VectorEntry:
     def observe(self, states: NDArray[np.float64]) -> Any:
         """States in the environment's own precision."""
         return states.astype(self._dtype)
+
+    def drawn(self) -> DrawnStates:
+        """The environment as one object that draws itself."""
+        import gymnasium
+
+        return DrawnStates(gymnasium.make(self._id, render_mode="rgb_array"))
 
     def _sized(self, n: int) -> None:
         self._env.num_envs = n

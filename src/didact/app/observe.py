@@ -1,0 +1,89 @@
+"""Observe a policy, teach and certify: the use case behind `didact observe`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from didact.app.audit import load_agent
+from didact.bec import Observed, observe
+from didact.errors import InvalidParameter
+from didact.files.extras import named_object
+from didact.files.json import require_writable, write_text
+from didact.inputs import shown
+from didact.report.page.simulators import simulator_page
+from didact.teaching import ClipLesson, certify, teach
+from didact.worlds.simulators.opening import BUILT_IN, named_environment
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """What was seen, the certified lesson, and where both were written."""
+
+    seen: Observed
+    lesson: ClipLesson
+    written: tuple[str, ...]
+
+
+def observe_source(
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    policy: str | None = None,
+    features: str | None = None,
+    demonstrations: str = "clips",
+    certificate: Mapping[str, Any] | None = None,
+    out: str | None = None,
+    html: str | None = None,
+    seed: int | None = None,
+    **settings: Any,
+) -> Watched:
+    """The certified lesson of a policy in the simulator that `source` names.
+
+    source: a built-in simulator, the id of an environment, or module:name. policy: a file of
+    Stable-Baselines3 or module:name. features: module:name. certificate: settings of `certify`.
+    """
+    for place in (out, html):
+        if place is not None:
+            require_writable(place)
+    given = 0 if seed is None else seed
+    env = _environment(source, dict(parameters or {}))
+    agent = None if policy is None else _agent(policy)
+    phi = None if features is None else named_object(features, "--features")
+    seen = observe(env, agent, features=phi, seed=given, **settings)
+    if out is not None:
+        seen.save(out)
+    lesson = certify(
+        seen, teach(seen, demonstrations=demonstrations), **(certificate or {}), seed=given + 1
+    )
+    if html is not None:
+        write_text(simulator_page(lesson), html)
+    return Watched(seen, lesson, tuple(place for place in (out, html) if place is not None))
+
+
+def _environment(source: str, parameters: dict[str, Any]) -> Any:
+    if source in BUILT_IN or ":" not in source or "-v" in source:
+        return named_environment(source, parameters)
+    found = named_object(source, "the environment")
+    if not parameters:
+        return found
+    if not callable(found):
+        raise InvalidParameter(f"{source} takes no parameters; leave {min(parameters)!r} out")
+    return found(**parameters)
+
+
+def _agent(text: str) -> Any:
+    return load_agent(text) if text.endswith(".zip") else named_object(text, "--policy")
+
+
+def as_share(text: str, name: str) -> float:
+    """A share such as '2%' or '0.02'."""
+    plain = text.strip()
+    try:
+        value = float(plain.removesuffix("%")) / (100.0 if plain.endswith("%") else 1.0)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < 1:
+        raise InvalidParameter(f"{name} must be a share such as 2% or 0.02; it is {shown(text)}")
+    return value

@@ -1,0 +1,87 @@
+"""`didact observe`: clips of a policy in a simulator that teach its reward, with a certificate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from didact.cli import options, printing
+from didact.cli.exits import exit_code
+from didact.cli.settings import read_settings, with_seed
+
+
+@click.command("observe")
+@click.argument("env")
+@options.parameters
+@options.seed("all that is drawn")
+@click.option("--policy", help="A file of Stable-Baselines3 (.zip), module:name or file.py:name.")
+@click.option("--features", help="phi(observation, action, next_observation, terminated): "
+              "module:name or file.py:name.")  # fmt: skip
+@click.option("--feature-names", help="Their names, as speed,energy.")
+@click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
+@click.option("--discount", type=float, default=0.99, show_default=True, help="Below 1.")
+@click.option("--actions", type=float, help="Step around a continuous action.")
+@click.option("--n-rollouts", type=click.IntRange(1), default=100, show_default=True,
+              help="Episodes of the policy.")  # fmt: skip
+@click.option("--length", type=click.IntRange(1), default=40, show_default=True,
+              help="Their most steps.")  # fmt: skip
+@click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
+@click.option("--horizon", type=click.IntRange(1), help="Steps of a branch.")
+@options.choice("--restore", ("auto", "own", "mujoco", "copy", "replay"),
+                "How states are put back.")  # fmt: skip
+@options.choice("--demonstrations", ("clips", "rollouts"),
+                "Runs of steps without a mistake, or whole rollouts.")  # fmt: skip
+@click.option("--n-situations", type=click.IntRange(1), default=600, show_default=True,
+              help="Fresh ones in each round of the certificate.")  # fmt: skip
+@options.text("--confidence", "95%", "Of the certificate.")
+@options.text("--target", "2%", "Share of open situations that is small enough.")
+@click.option("--extend/--no-extend", default=True, help="Show counterexamples as further clips.")
+@options.file("--out", help="Write what was seen to this file (.npz).")
+@options.file("--html", help="Write the lesson as a page.")
+@options.as_json
+def command(
+    env: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    n_situations: int,
+    confidence: str,
+    target: str,
+    extend: bool,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Find the fewest clips of a policy in the simulator ENV that teach its reward, certified.
+
+    ENV is point-robot or lqr, which bring a policy and features, a Gymnasium id such as
+    CartPole-v1, or module:name. Exit code 0: the open share is certified to be within the target;
+    3: it is not.
+    """
+    from didact.app.observe import as_share, observe_source
+    from didact.cli.progress import waiting
+    from didact.report.simulators import lesson_document, lesson_lines
+
+    asked = {
+        "n_situations": n_situations,
+        "confidence": as_share(confidence, "--confidence"),
+        "target": as_share(target, "--target"),
+        "extend": extend,
+    }
+    for name in ("weights", "feature_names"):
+        text = given[name]
+        given[name] = None if text is None else [part.strip() for part in text.split(",")]
+    parameters = read_settings(settings)
+    if env == "point-robot":
+        parameters = with_seed(parameters, seed)
+    with waiting(f"observing {env}"):
+        watched = observe_source(env, parameters, certificate=asked, seed=seed, **given)
+    told = watched.lesson.certificate
+    holds = told is not None and told.holds
+    if as_json:
+        printing.print_json(lesson_document(watched.lesson))
+        return exit_code(holds)
+    for line in lesson_lines(watched.lesson):
+        printing.print_line(line)
+    for place in watched.written:
+        printing.print_line(f"  saved as {place}")
+    return exit_code(holds)

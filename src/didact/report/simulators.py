@@ -1,0 +1,130 @@
+"""A lesson in a simulator in words, for every edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from didact.bec.observed import Observed
+from didact.inputs import counted, shown_name
+from didact.teaching.clips.cutting import Clip
+from didact.teaching.clips.lesson import ClipLesson, LeftOpen
+
+MOST_LISTED = 20
+
+
+def lesson_lines(lesson: ClipLesson) -> Iterator[str]:
+    """The lesson: what to show, what it says, how it was measured, and what stays open."""
+    seen = lesson.seen
+    shown = f"{counted(len(lesson.clips), 'clip')}, {counted(lesson.n_steps, 'step')}"
+    yield f"{shown_name(seen.setting.simulator.name)}: {shown}"
+    for number, clip in enumerate(lesson.clips[:MOST_LISTED], start=1):
+        yield f"  {number}. {clip_words(clip)}"
+    if len(lesson.clips) > MOST_LISTED:
+        yield f"  and {len(lesson.clips) - MOST_LISTED} more"
+    yield f"  they teach: {weights_words(seen, lesson.weights)}"
+    yield f"  {lesson.statement()}"
+    for left in lesson.left_open[:3]:
+        yield f"  open: {open_words(seen, left)}"
+    for line in measured_lines(seen):
+        yield f"  {line}"
+
+
+def clip_words(clip: Clip) -> str:
+    """'rollout 3, steps 1 to 12'."""
+    steps = f"step {clip.first + 1}"
+    if clip.last > clip.first:
+        steps = f"steps {clip.first + 1} to {clip.last + 1}"
+    return f"{clip.episode}, {steps}"
+
+
+def weights_words(seen: Observed, weights: Any) -> str:
+    """Weights by the names of their features."""
+    if not np.any(weights):
+        return "nothing: no action makes a difference of more than the tolerance"
+    names = seen.setting.feature_names
+    return ", ".join(f"{shown_name(n)} {w:.3g}" for n, w in zip(names, weights, strict=True))
+
+
+def open_words(seen: Observed, left: LeftOpen) -> str:
+    """An open situation: what else may be better there, by how much, and for which reward."""
+    return (
+        f"in {numbers_words(left.observation)} action {numbers_words(left.other)} may be worth "
+        f"{left.worth:.3g} more than {numbers_words(left.own)}, to one who wants "
+        f"{weights_words(seen, left.weights)}"
+    )
+
+
+def numbers_words(given: Any) -> str:
+    """An observation or an action in a few digits."""
+    flat = np.asarray(given).ravel()
+    told = [f"{value:.3g}" for value in flat[:8].tolist()]
+    if np.ndim(given) == 0:
+        return told[0]
+    return f"({', '.join(told)}{', ...' if flat.size > 8 else ''})"
+
+
+def measured_lines(seen: Observed) -> Iterator[str]:
+    """How it was measured, and how far it can be trusted."""
+    setting = seen.setting
+    n_wrong = int(seen.mistaken.sum())
+    yield (
+        f"seen: {counted(len(seen.rows), 'situation')} of {counted(seen.n_rollouts, 'rollout')}, "
+        f"{n_wrong} in which another action is better by more than {setting.tolerance:.3g}"
+    )
+    yield (
+        f"measured: {seen.n_steps:,} simulator steps, branches of at most {setting.horizon}; "
+        f"states restored {setting.simulator.restoring}"
+    )
+    noise = "not known" if seen.jitter is None else f"{seen.jitter:.2g}"
+    yield (
+        f"errors: reward minus weights . features at most {seen.residual:.2g}, after the horizon "
+        f"at most {seen.tail:.2g} return, noise of states {noise}"
+    )
+    if not setting.alternatives.n_actions:
+        yield f"actions: steps of {numbers_words(setting.alternatives.width)} around the policy's"
+
+
+def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
+    """The same for machines."""
+    seen, told = lesson.seen, lesson.certificate
+    return {
+        "simulator": seen.setting.simulator.name,
+        "restoring": seen.setting.simulator.restoring,
+        "discount": seen.setting.discount,
+        "tolerance": seen.setting.tolerance,
+        "horizon": seen.setting.horizon,
+        "n_situations": len(seen.rows),
+        "n_mistaken": int(seen.mistaken.sum()),
+        "n_steps": seen.n_steps,
+        "residual": seen.residual,
+        "tail": seen.tail,
+        "jitter": seen.jitter,
+        "true_weights": seen.setting.weights.tolist(),
+        "weights": lesson.weights.tolist(),
+        "feature_names": list(seen.setting.feature_names),
+        "clips": [
+            {
+                "episode": clip.episode,
+                "first": clip.first,
+                "last": clip.last,
+                "observations": np.asarray(clip.observations).tolist(),
+                "actions": np.asarray(clip.actions).tolist(),
+            }
+            for clip in lesson.clips
+        ],
+        "certificate": None if told is None else {**vars(told), "holds": told.holds},
+        "left_open": [
+            {
+                "observation": np.asarray(left.observation).tolist(),
+                "own": np.asarray(left.own).tolist(),
+                "other": np.asarray(left.other).tolist(),
+                "worth": left.worth,
+                "weights": left.weights.tolist(),
+            }
+            for left in lesson.left_open
+        ],
+        "statement": lesson.statement(),
+    }

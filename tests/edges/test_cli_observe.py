@@ -1,0 +1,106 @@
+"""`didact observe`: a certified lesson of a policy in a simulator, its files and its page."""
+
+import json
+import os
+import zlib
+
+import numpy as np
+import pytest
+
+import didact as library
+from didact.report.page.simulators import png, simulator_page, small
+from tests.command_line import refused
+
+ROBOT = ("observe", "point-robot", "--discount", "0.9", "--n-rollouts", "8", "--length", "10",
+         "--n-situations", "60", "--target", "10%")  # fmt: skip
+MINE = """
+import numpy as np
+
+def phi(o, a, n, e):
+    return np.stack([np.ones(len(o)), -np.abs(n[:, 0])], axis=1)
+
+def balance(o):
+    o = np.atleast_2d(o)
+    return (o[:, 2] + 0.5 * o[:, 3] > 0).astype(int)
+"""
+CART = ("observe", "CartPole-v1", "--policy", "mine.py:balance", "--features", "mine.py:phi",
+        "--weights", "1,0", "--discount", "0.9", "--n-rollouts", "3", "--length", "4",
+        "--tolerance", "1", "--n-situations", "20", "--target", "50%")  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    return tmp_path
+
+
+def test_a_lesson_is_told_saved_and_written_as_a_page(didact, tmp_path):
+    out, html = tmp_path / "seen.npz", tmp_path / "lesson.html"
+    done = didact(*ROBOT, "--out", out, "--html", html)
+    assert done.code in (0, 3)
+    assert done.verdict.startswith("point-robot: ")
+    assert "This is a statistical statement, not a proof." in done.out
+    assert "states restored as the arrays that they are" in done.out
+    seen = library.load_observed(out)
+    assert len(seen.rows) == 80
+    page = html.read_text()
+    assert page.count("<article") == int(done.verdict.split()[1])
+    assert "<polyline" in page
+    assert "This is a statistical statement, not a proof." in page
+    document = json.loads(didact(*ROBOT, "--json").out)
+    assert document["certificate"]["holds"] == (done.code == 0)
+    assert len(document["clips"]) == page.count("<article")
+    assert document["statement"] in done.out
+
+
+def test_policies_and_features_of_a_file_and_pictures_of_an_environment(didact, folder):
+    done = didact(*CART, "--html", "lesson.html")
+    assert done.code == 0, done
+    page = (folder / "lesson.html").read_text()
+    assert page.count("data:image/png;base64,") >= 1
+    assert len(page) < 400_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("observe", "CartPole-v1"), ("features must be given",)),
+        (("observe", "no-such-thing"), ("no-such-thing",)),
+        ((*ROBOT, "-p", "kinds=3"), ("point-robot has no parameter 'kinds'",)),
+        ((*ROBOT, "--target", "200%"), ("--target must be a share",)),
+        ((*ROBOT, "--weights", "1,2"), ("weights must be 4 finite numbers",)),
+        ((*ROBOT, "--policy", "none.zip"), (".zip",)),
+        ((*ROBOT, "--policy", "no_such_module:f"), ("--policy", "cannot be loaded")),
+        ((*ROBOT, "--features", "missing.py:f"), ("--features", "no file")),
+        ((*ROBOT, "--tolerance", "-1"), ("tolerance must be above 0",)),
+        ((*ROBOT, "--html", "/no/such/folder/page.html"), ("/no/such/folder",)),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(didact, arguments, words):
+    refused(didact(*arguments), *words)
+
+
+def test_pictures_are_small_and_can_be_read():
+    image = np.random.default_rng(0).integers(0, 255, (400, 600, 3)).astype(np.uint8)
+    tiny = small(image)
+    assert tiny.shape == (100, 150, 3)
+    assert tiny[0, 0].tolist() == image[:4, :4].mean(axis=(0, 1)).round().tolist()
+    content = png(tiny)
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    at = content.index(b"IDAT")
+    length = int.from_bytes(content[at - 4 : at], "big")
+    lines = np.frombuffer(zlib.decompress(content[at + 4 : at + 4 + length]), np.uint8)
+    lines = lines.reshape(100, 1 + 450)
+    assert not lines[:, 0].any()
+    np.testing.assert_array_equal(lines[:, 1:].reshape(100, 150, 3), tiny)
+
+
+def test_what_was_read_from_a_file_is_drawn_by_its_states(tmp_path):
+    seen = library.observe("lqr", discount=0.9, n_rollouts=3, length=5)
+    seen.save(tmp_path / "seen.npz")
+    page = simulator_page(library.teach(library.load_observed(tmp_path / "seen.npz")))
+    assert "<polyline" in page
+    assert "nothing is said of others before didact.certify" in page
+    assert os.listdir(tmp_path) == ["seen.npz"]
