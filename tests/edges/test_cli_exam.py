@@ -197,3 +197,29 @@ def test_feedback_among_episodes_is_learned_from(didact, tmp_path):
     refused(didact("convert", path, tmp_path / "said.csv"), "line 3 is a 'comparison'")
     path.write_text('{"kind": "wrong", "state": 2, "action": 1}')
     refused(didact("learn", "six-cell", path), "says nothing alone")
+
+
+def test_few_of_many_items_are_selected(didact, tmp_path):
+    from didact.mdp.files import task_document
+    from didact.worlds import make
+
+    path = tmp_path / "said.jsonl"
+    begins = {"format": "didact.demonstrations/1", "task": task_document(make("six-cell"))}
+    said = [
+        begins,
+        {"kind": "comparison", "state": 2, "better": 2, "other": 1},
+        {"episode": 0, "pairs": [[5, 0]]},
+        {"kind": "comparison", "state": 2, "better": 1, "other": 2},
+        {"kind": "comparison", "state": 1, "better": 2, "other": 3},
+        {"kind": "comparison", "state": 1, "better": 2, "other": 3},
+    ]
+    path.write_text("\n".join(map(json.dumps, said)))
+    done = didact("select", path)
+    assert (done.code, done.err) == (0, "")
+    assert done.verdict == "six-cell: 5 items: 2 of them are enough, decided exactly."
+    assert "item 1 is not true: in row 1, column 3: left rather than down" in done.out
+    assert "item 2, step 1 is wrong: up in row 2, column 3" in done.out
+    assert "redundant (1): 5" in done.out
+    found = json.loads(didact("select", path, "--task", "six-cell", "--json").out)
+    assert (found["chosen"], found["redundant"]) == ([2, 3], [4])
+    refused(didact("select", path, "--out", tmp_path / "few.json"), "not written")

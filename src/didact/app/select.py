@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.app.convert import Converted, open_recording, require_task, write_recording
+from didact.errors import Unsupported
 from didact.mdp import Task
+from didact.mdp.exchange.feedback import has_feedback, task_in
 from didact.mdp.exchange.recordings import Recording
+from didact.teaching.mixed_selection import MixedSelection
 from didact.teaching.select import Selection, select
+from didact.worlds.opening import open_task
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +23,7 @@ class Selected:
 
     task: Task
     recording: Recording
-    selection: Selection
+    selection: Selection | MixedSelection
     written: Converted | None
 
     def document(self) -> dict[str, Any]:
@@ -42,13 +46,32 @@ def select_source(
 
     target: write the chosen episodes there, in the format that its name asks for.
     """
+    if has_feedback(source):
+        return _of_items(source, world, parameters, target, settings)
     recording = open_recording(source, world, parameters, format=read_as)
     task = require_task(recording, source)
     selection = select(task, recording.demonstrations, episodes=recording.episodes, **settings)
+    assert isinstance(selection, Selection)
     written = None
     if target is not None:
         written = write_recording(_kept(recording, selection), target, None, replace)
     return Selected(task, recording, selection, written)
+
+
+def _of_items(
+    source: str,
+    world: str | None,
+    parameters: Mapping[str, Any] | None,
+    target: str | None,
+    settings: Mapping[str, Any],
+) -> Selected:
+    """The same of a file with other feedback, whose chosen items are not written elsewhere."""
+    if target is not None:
+        raise Unsupported("items of other feedback are not written in another format; leave --out")
+    task = task_in(source) if world is None else open_task(world, parameters)
+    if task is None:
+        task = require_task(Recording(()), source)
+    return Selected(task, Recording(()), select(task, source, **settings), None)
 
 
 def _kept(recording: Recording, selection: Selection) -> Recording:

@@ -32,10 +32,11 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.
 
     DATASET is a Minari dataset on this machine, a folder that imitation reads, or a file in JSON,
-    JSON lines or CSV. In --json they have their numbers of the file,
-    which Minari's filter_episodes takes. Where an episode has wrong
-    steps, these are listed with what they cost, and the right ones before and after them are used
-    alone. Exit code 0: what is chosen teaches the task; 3: something stays open.
+    JSON lines or CSV; JSON and JSON lines may hold comparisons, preferences, rankings and stops
+    too, of which few are chosen that imply all of it. In --json episodes have their numbers of the
+    file, which Minari's filter_episodes takes. Where an episode has wrong steps, these are listed
+    with what they cost, and the right ones before and after them are used alone. Exit
+    code 0: what is chosen teaches the task; 3: something stays open.
     """
     from didact.app.select import select_source
     from didact.cli.progress import waiting
@@ -45,9 +46,15 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     if as_json:
         printing.print_json(selected.document())
         return exit_code(selected.selection.teaches)
-    from didact.report.terminal.selection import selection_lines
+    from didact.report.terminal.selection import mixed_lines, selection_lines
+    from didact.teaching.select import Selection
 
-    for line in selection_lines(selected.task, selected.selection, selected.recording.episodes):
+    found = selected.selection
+    if isinstance(found, Selection):
+        lines = selection_lines(selected.task, found, selected.recording.episodes)
+    else:
+        lines = mixed_lines(selected.task, found)
+    for line in lines:
         printing.print_line(line)
     if selected.written is not None:
         printing.print_line(f"  saved as {selected.written.path}")

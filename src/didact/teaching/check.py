@@ -191,8 +191,10 @@ def _check_items(
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic="exact")
     assert isinstance(known, EquivalenceClass)
-    shown = tuple(item for item in items if isinstance(item, Demonstration))
-    wrong, segments = wrong_steps(known, shown), right_segments(known, shown)
+    numbers = [i for i, item in enumerate(items) if isinstance(item, Demonstration)]
+    shown = [item for item in items if isinstance(item, Demonstration)]
+    wrong = wrong_steps(known, shown, numbers)
+    segments = right_segments(known, shown, numbers)
     found = judge_items(known, items, [segment.shown for segment in segments])
     missing = found.open_rows[0] if found.open_rows else None
     return Verdict(

@@ -7,6 +7,7 @@ after it are candidates of their own (see `segments`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +18,12 @@ from didact.bec.classes import (
 )
 from didact.bec.families import require_class
 from didact.bec.rows import Scope, scope_states
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task
+from didact.mdp.exchange.feedback import feedback_in, given_items
 from didact.mdp.exchange.given import given_episodes
+from didact.mdp.items import holds_feedback
 from didact.mdp.naming import episode_numbers, state_words
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
@@ -29,9 +32,11 @@ from didact.teaching.check import Verdict, check
 from didact.teaching.contradictions import Contradiction, contradictions
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.problem import Problem
+from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
 from didact.teaching.methods.recorded import picked_segments, problem_of_segments
+from didact.teaching.mixed_selection import MixedSelection, select_items
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 
 METHODS = ("greedy", "exact")
@@ -168,13 +173,14 @@ def select(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     known: EquivalenceClass | None = None,
-) -> Selection:
+) -> Selection | MixedSelection:
     """Which of the recorded demonstrations teach the task, and what is wrong with the others.
 
     task: what they should teach.
     demonstrations: lists of (state, action) or (observation, action) pairs, a recording, or the
         path of a file; those outside the scope are refused. Wrong steps are named with what they
-        cost, and the right ones before and after them are used alone.
+        cost, and the right ones before and after them are used alone. With comparisons,
+        preferences, rankings or stops among them, a `MixedSelection` of few items is returned.
     budget: choose at most so many.
     method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
         or shortest, from which all that was recorded follows).
@@ -185,6 +191,12 @@ def select(
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
+    said = given_items(demonstrations, task) if _has_feedback(demonstrations, task) else None
+    if said is not None:
+        _require_plain(method, cost, arithmetic)
+        most = None if budget is None else whole_number(budget, "budget", 1)
+        known = known or equivalence_class(task, scope=scope, arithmetic="exact")
+        return select_items(known, said, most)
     recorded, own = given_episodes(demonstrations, task)
     numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
     choice(method, "method", METHODS)
@@ -212,6 +224,25 @@ def select(
         wrong=wrong,
         **_fates(segments, picked, adding),
     )
+
+
+def _has_feedback(given: Any, task: Task) -> bool:
+    """Whether a list, a lesson of several kinds or a file holds other feedback."""
+    if isinstance(given, str | os.PathLike):
+        return feedback_in(given, task) is not None
+    return isinstance(given, MixedLesson) or holds_feedback(given)
+
+
+def _require_plain(method: str, cost: str, arithmetic: str) -> None:
+    """Refuse what is not done with other feedback."""
+    for value, name, only in (
+        (method, "method", "greedy"),
+        (cost, "cost", "demonstrations"),
+    ):
+        if value != only:
+            raise Unsupported(f"with other feedback {name} must be {only!r}; it is {shown(value)}")
+    if arithmetic == "float":
+        raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
 
 
 def _fates(

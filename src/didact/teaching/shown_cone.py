@@ -50,7 +50,13 @@ class ExactlyShown:
     def witness_against(self, rows: Rows, number: int) -> Weights | None:
         """Weights that fit all that is shown and break a row; None where the row follows."""
         assert rows.exact is not None
-        target = rows.exact[number]
+        return self._against(rows.exact[number])
+
+    def follows(self, row: Row) -> bool:
+        """Whether a row is a consequence of all that is shown."""
+        return self._against(row) is None
+
+    def _against(self, target: Row) -> Weights | None:
         if target in self._following:
             return None
         while True:

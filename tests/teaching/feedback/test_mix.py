@@ -140,11 +140,12 @@ def test_a_mix_is_saved_and_its_items_can_be_checked(tmp_path):
     assert document == json.loads(json.dumps(lesson.document()))
 
 
-def test_learners_do_not_take_a_mix_for_demonstrations():
+def test_learners_take_a_mix_for_what_it_says():
     task = didact.make("six-cell")
     lesson = didact.teach(task, feedback=["comparisons"])
-    with pytest.raises(InvalidInput, match="demonstrations must be a list"):
-        didact.learn(task, lesson)
+    belief = didact.learn(task, lesson, learner="ml-irl")
+    assert belief.feedback == lesson.items
+    assert didact.evaluate(task, belief.policy()).policy_loss == 0.0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import parse_json, read_json
 from didact.files.reading import read_lines, shown_path
 from didact.mdp.exchange.given import given_demonstrations
+from didact.mdp.files import task_from_document
 from didact.mdp.items import Item, as_items, holds_feedback
 from didact.mdp.model import MDP
 from didact.mdp.task import Task
@@ -37,6 +38,26 @@ def given_items(given: Any, where: MDP | Task) -> tuple[Item, ...]:
         if found is not None:
             return found
     return given_demonstrations(given, where)
+
+
+def task_in(path: str | os.PathLike[str]) -> Task | None:
+    """The task that a file of items says it is of; None where it says none."""
+    named = os.fspath(path)
+    try:
+        if named.endswith(".jsonl"):
+            begins = parse_json(next(iter(read_lines(named)), "null"))
+        else:
+            begins = read_json(named)
+    except (InvalidInput, ValueError, RecursionError):
+        return None
+    task = begins.get("task") if isinstance(begins, dict) else None
+    return task_from_document(task) if isinstance(task, dict) else None
+
+
+def has_feedback(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds other feedback than demonstrations."""
+    listed, is_mixed = _listed(os.fspath(path))
+    return is_mixed or holds_feedback(listed)
 
 
 def feedback_in(path: str | os.PathLike[str], where: MDP | Task) -> tuple[Item, ...] | None:

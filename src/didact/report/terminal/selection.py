@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from didact.inputs import counted, shown_name
-from didact.mdp import Task
+from didact.mdp import Demonstration, Task
+from didact.mdp.items import Item
 from didact.mdp.naming import action_words, episode_numbers, pair_words
+from didact.teaching.feedback.rows import item_words
+from didact.teaching.mixed_selection import MixedSelection
 from didact.teaching.segments import Segment
 from didact.teaching.select import Selection
 
@@ -37,6 +40,41 @@ def selection_lines(
     ]
     counting = [COUNTING] if named and called.get(0) == "1" else []
     return [_verdict(selection), *named, *_missing(task, selection), *counting]
+
+
+def mixed_lines(task: Task, selection: MixedSelection) -> list[str]:
+    """The same of items of several kinds."""
+    n = len(selection.chosen)
+    where = f"{shown_name(selection.task_name)}: {counted(selection.n_items, 'item')}"
+    of = counted(selection.n_elements, "constraint")
+    verdict = f"{n} of them {'is' if n == 1 else 'are'} enough, decided exactly."
+    if not selection.teaches:
+        shows = "shows" if n == 1 else "show"
+        verdict = f"NOT taught: the best {n} {shows} {selection.n_covered} of {of}."
+    told = zip(selection.chosen, selection.items, selection.gains, strict=True)
+    lines = [f"{where}: {verdict}"]
+    for number, item, gain in told:
+        what = counted(gain, "new constraint") if gain else "narrows what stays open"
+        lines.append(f"  item {number + 1}: {_item_words(task, item)}: {what}")
+    called = {number: str(number + 1) for number in range(selection.n_items)}
+    lines += _others("redundant", selection.redundant, called)
+    found = selection.verdict
+    lines += [
+        f"  item {wrong.demonstration + 1}, step {wrong.step + 1} is wrong: "
+        f"{pair_words(task, wrong.state, wrong.action)}"
+        for wrong in found.wrong[:MOST_LISTED]
+    ]
+    lines += [
+        f"  item {wrong.item + 1} is not true: {wrong.words}"
+        for wrong in found.wrong_items[:MOST_LISTED]
+    ]
+    return lines + [f"  still missing: {words}" for words in selection.missing[:MOST_LISTED]]
+
+
+def _item_words(task: Task, item: Item) -> str:
+    if isinstance(item, Demonstration):
+        return f"{pair_words(task, *item[0])}, {counted(len(item), 'step')}"
+    return item_words(task, item)
 
 
 def _verdict(selection: Selection) -> str:

@@ -1,0 +1,195 @@
+"""Which items of a recording teach a task: demonstrations, comparisons, preferences and the like.
+
+Items that state a row of an open facet come first, the most at a time; what the facets need then
+may still follow from rows outside of the class together, so items are added that say something new
+until all that the whole recording implies is implied. What the others imply is dropped again. All
+is decided exactly; few items are found so, and not proved to be the fewest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from didact.bec.classes import EquivalenceClass
+from didact.bec.linear import Row
+from didact.bec.parts import shown_pairs
+from didact.inputs import counted, shown_name
+from didact.mdp import Demonstration
+from didact.mdp.items import Item
+from didact.numerics.texts import number_texts
+from didact.teaching.check import Verdict, check
+from didact.teaching.covers.elements import Elements, cover_elements
+from didact.teaching.feedback.rows import direction, item_differences, margin
+from didact.teaching.segments import right_segments
+from didact.teaching.shown_cone import ExactlyShown
+
+
+@dataclass(frozen=True, eq=False)
+class MixedSelection:
+    """Which items of a recording teach a task; lists hold the items' numbers, from 0.
+
+    task_name: of the task.
+    n_items: how many there were to choose from.
+    chosen: in the order to show them.
+    gains: how many facets and equalities each newly settles, 0 where it only narrows the rest.
+    redundant: all that they rightly say follows from the chosen, or would with a larger budget.
+    n_covered: how many facets and equalities follow from the chosen.
+    n_elements: how many there are.
+    verdict: what `check` says of the whole recording, wrong steps and items named.
+    items: the chosen ones themselves.
+    missing: what the chosen leave open, in words.
+    """
+
+    task_name: str
+    n_items: int
+    chosen: tuple[int, ...]
+    gains: tuple[int, ...]
+    redundant: tuple[int, ...]
+    n_covered: int
+    n_elements: int
+    verdict: Verdict
+    items: tuple[Item, ...] = field(repr=False)
+    missing: tuple[str, ...] = field(repr=False)
+
+    @property
+    def teaches(self) -> bool:
+        """Whether the right part of the chosen items alone pins the behaviour down."""
+        return self.n_covered == self.n_elements
+
+    def __repr__(self) -> str:
+        chosen = f"{len(self.chosen)} of {counted(self.n_items, 'item')} chosen"
+        covered = f"{self.n_covered} of {counted(self.n_elements, 'constraint')} covered"
+        teaches = "teaches" if self.teaches else "does not teach"
+        return f"MixedSelection({shown_name(self.task_name)!r}, {teaches}: {chosen}, {covered})"
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "task": self.task_name,
+            "teaches": self.teaches,
+            "n_items": self.n_items,
+            "chosen": list(self.chosen),
+            "gains": list(self.gains),
+            "redundant": list(self.redundant),
+            "n_covered": self.n_covered,
+            "n_elements": self.n_elements,
+            "wrong": self.verdict.to_records(),
+            "wrong_items": [wrong.to_dict() for wrong in self.verdict.wrong_items],
+            "missing": list(self.missing),
+            "witness": number_texts(self.verdict.witness),
+            "items": [item.document() for item in self.items],
+        }
+
+    to_dict = document
+
+
+def select_items(
+    known: EquivalenceClass, items: Sequence[Item], budget: int | None
+) -> MixedSelection:
+    """Few of the items from which all follows that all of them imply; at most `budget`."""
+    search = _Search(known, items)
+    search.choose(budget)
+    search.drop()
+    return MixedSelection(
+        task_name=known.name,
+        n_items=len(items),
+        chosen=tuple(search.chosen),
+        gains=tuple(search.gains),
+        redundant=tuple(
+            number
+            for number in range(len(items))
+            if number not in search.chosen and search.rows[number]
+        ),
+        n_covered=search.covered.bit_count(),
+        n_elements=search.elements.n_elements,
+        verdict=check(known.task, list(items), known=known),
+        items=tuple(items[number] for number in search.chosen),
+        missing=tuple(
+            known.words_of(search.elements.row_of(e))
+            for e in search.elements.within(search.elements.everything & ~search.covered)
+        ),
+    )
+
+
+class _Search:
+    """The rows that each item rightly states, and what has been chosen."""
+
+    def __init__(self, known: EquivalenceClass, items: Sequence[Item]):
+        self.known, self.elements = known, cover_elements(known)
+        self.rows = [_rows_of(known, item) for item in items]
+        self.chosen: list[int] = []
+        self.gains: list[int] = []
+        self.covered = 0
+        self.reached = self._following(range(len(items)), 0)
+
+    def choose(self, budget: int | None) -> None:
+        """Add items until all that can be covered is, or the budget is spent."""
+        masks = [_stated(self.elements, rows) for rows in self.rows]
+        while self.covered != self.reached and (budget is None or len(self.chosen) < budget):
+            left = [n for n in range(len(masks)) if n not in self.chosen]
+            best = max(left, key=lambda n: ((masks[n] & ~self.covered).bit_count(), -n))
+            if not masks[best] & ~self.covered:
+                shown = ExactlyShown(self._said(self.chosen))
+                best = max(left, key=lambda n: (self._n_new(shown, n), -n))
+            self._take(best)
+
+    def _take(self, number: int) -> None:
+        self.chosen.append(number)
+        before, self.covered = self.covered, self._following(self.chosen, self.covered)
+        self.gains.append((self.covered & ~before).bit_count())
+
+    def drop(self) -> None:
+        """Leave out what the others imply; gains are then those of the order that is left."""
+        for number in reversed(self.chosen[:]):
+            others = [n for n in self.chosen if n != number]
+            if self._following(others, 0) == self.covered:
+                self.chosen = others
+        kept, self.chosen, self.gains, self.covered = self.chosen, [], [], 0
+        for number in kept:
+            self._take(number)
+
+    def _n_new(self, shown: ExactlyShown, number: int) -> int:
+        """How many rows of an item do not follow from what is shown."""
+        return sum(not shown.follows(row) for row in self.rows[number])
+
+    def _said(self, numbers: Sequence[int]) -> list[Row]:
+        return list(dict.fromkeys(row for number in numbers for row in self.rows[number]))
+
+    def _following(self, numbers: Sequence[int], known_to: int) -> int:
+        """The elements that follow from items, as bits; known_to: do so surely."""
+        shown = ExactlyShown(self._said(numbers))
+        found = known_to
+        for element in range(self.elements.n_elements):
+            if not found >> element & 1:
+                row = self.elements.row_of(element)
+                if shown.witness_against(self.known.rows, row) is None:
+                    found |= 1 << element
+        return found
+
+
+def _rows_of(known: EquivalenceClass, item: Item) -> list[Row]:
+    """The rows that an item rightly states; none where it is not true."""
+    exact = known.rows.exact
+    assert exact is not None
+    if isinstance(item, Demonstration):
+        right = [segment.shown for segment in right_segments(known, [item])]
+        stated = known.rows.stated_by(shown_pairs(known.parts, right)).tolist()
+        return [exact[row] for row in stated]
+    differences = item_differences(known, item)
+    if min(margin(known, difference) for difference in differences) < 0:
+        return []
+    return [row for row in map(direction, differences) if any(row)]
+
+
+def _stated(elements: Elements, rows: Sequence[Row]) -> int:
+    """The elements that rows state, as bits."""
+    exact = elements.known.rows.exact
+    assert exact is not None
+    number_of = {row: number for number, row in enumerate(exact)}
+    found = 0
+    for row in rows:
+        element = elements.element_of_row[number_of[row]] if row in number_of else -1
+        found |= 1 << int(element) if element >= 0 else 0
+    return found
