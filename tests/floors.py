@@ -38,8 +38,9 @@ REST = "the other modules"
 FLOORS = {
     "mdp": ({REST}, {"exchange"}),
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}, {"members"}),
-    "teaching": ({REST}, {"covers"}, {"clips"}, {"closure", "witness"}, {"evidence", "gaps"},
-                 {"methods"}, {"feedback"}, {"loss", "teachers"}, {"bounds", "check", "teach"},
+    "teaching": ({REST}, {"covers"}, {"clips", "wish"}, {"closure", "witness"},
+                 {"evidence", "gaps", "trimming"}, {"methods"}, {"feedback"},
+                 {"loss", "teachers"}, {"bounds", "check", "teach"},
                  {"contradictions", "mixed_selection", "way_out"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),

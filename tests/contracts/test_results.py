@@ -22,7 +22,7 @@ def results(world: str) -> dict[str, object]:
     task = WORLDS[world]()
     plan = didact.solve(task)
     known = didact.equivalence_class(task)
-    lesson = didact.teach(task, known=known)
+    lesson = didact.teach(task, known=known, trim=False)
     belief = didact.learn(task, lesson.demonstrations, n_steps=200, n_chains=2)
     run = didact.ask(task, n_queries=1, n_steps=200, n_chains=2)
     first = lesson.demonstrations[:1]

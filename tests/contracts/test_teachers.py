@@ -34,7 +34,7 @@ BUILT_IN = ("scot", "scot-redundant", "exact", "uvm", "random")
 OWN_OPTIONS = {"uvm": {"n_samples": 500}, "random": {"n": 4}}
 SETTINGS = {
     "teacher", "horizon", "cost", "scope", "arithmetic", "rollouts", "starts", "budget", "closed",
-    "seed",
+    "trim", "seed",
 }  # fmt: skip
 
 

@@ -33,8 +33,12 @@ def newest(name: str) -> str:
 
 def test_taxi_needs_one_demonstration(didact):
     taxi = newest("Taxi")
-    answer = didact("teach", taxi)
-    assert (answer.code, answer.err) == (0, "")
+    short = didact("teach", taxi)
+    assert (short.code, short.err) == (0, "")
+    assert short.verdict == (
+        f"{taxi}: 400 situations, 300 starts: ONE single step is enough. Proof verified."
+    )
+    answer = didact("teach", taxi, "--no-trim")
     assert answer.verdict == (
         f"{taxi}: 400 situations, 300 starts: ONE demonstration of 18 steps is enough. "
         "Proof verified."

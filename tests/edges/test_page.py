@@ -43,7 +43,7 @@ def written(folder, name: str, **options):
     if not path.exists():
         task = room() if name == "room" else WORLDS[name]()
         known = equivalence_class(task)
-        lesson = teach(task, known=known)
+        lesson = teach(task, known=known, trim=False)
         path.write_text(lesson_page(task, lesson, known=known, **options))
     return path
 

@@ -146,7 +146,8 @@ CALLS = {
     "prove": lambda: dict(known=known(), demonstrations=SHOWN),
     "teach": lambda: dict(
         task=didact.make("six-cell"), teacher="scot", horizon=2, cost="pairs", scope="all",
-        arithmetic="auto", rollouts=2, starts=[1, 4], budget=3, closed=False, seed=0, known=None,
+        arithmetic="auto", rollouts=2, starts=[1, 4], budget=3, closed=False, trim=True,
+        seed=0, known=None,
     ),
     "check": lambda: dict(
         task=didact.make("six-cell"), demonstrations=SHOWN, scope="all", arithmetic="auto",

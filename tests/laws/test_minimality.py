@@ -81,6 +81,14 @@ def cheapest(implied: Implied, candidates: list[Demonstration], costs) -> Fracti
     return best
 
 
+def beginnings(candidates: list[Demonstration]) -> list[Demonstration]:
+    """The candidates cut after each of their steps."""
+    cut = (
+        candidate.pairs[:end] for candidate in candidates for end in range(1, len(candidate) + 1)
+    )
+    return [Demonstration(pairs) for pairs in dict.fromkeys(cut)]
+
+
 def check_one(number: int) -> dict[str, bool]:
     """Four costs of one model."""
     while True:
@@ -99,7 +107,8 @@ def check_one(number: int) -> dict[str, bool]:
     for name, cost in given.items():
         each = [costs_of(shown, table)[name] for shown in candidates]
         wanted = cheapest(implied, candidates, each)
-        lesson = teach(task, teacher="exact", horizon=horizon, scope=drawn.scope, cost=cost)
+        how = {"teacher": "exact", "horizon": horizon, "scope": drawn.scope, "cost": cost}
+        lesson = teach(task, trim=False, **how)
         assert lesson.is_complete == (wanted is not None), (number, name)
         spent = sum((costs_of(d, table)[name] for d in lesson.demonstrations), Fraction(0))
         assert lesson.cost == spent, (number, name)
@@ -107,6 +116,18 @@ def check_one(number: int) -> dict[str, bool]:
             assert lesson.cost == lesson.lower_bound == wanted, (number, name)
             assert set(lesson.demonstrations) <= set(candidates)
         differ.add(lesson.demonstrations)
+        short = teach(task, **how)
+        assert short.status == lesson.status
+        spent = sum((costs_of(d, table)[name] for d in short.demonstrations), Fraction(0))
+        assert short.cost == spent, (number, name)
+        if name in ("pairs", "own"):
+            candidates_cut = beginnings(candidates)
+            each = [costs_of(shown, table)[name] for shown in candidates_cut]
+        else:
+            candidates_cut = candidates
+        if wanted is not None and len(candidates_cut) <= MOST_CANDIDATES:
+            fewest = cheapest(implied, candidates_cut, each)
+            assert short.cost == short.lower_bound == fewest, (number, name)
     return {
         "complete": wanted is not None and wanted > 0,
         "partial": wanted is None,

@@ -33,6 +33,7 @@ def _next(situation: Situation, teacher: str) -> Demonstration | None:
             horizon=situation.horizon,
             starts=situation.open_states.tolist(),
             known=situation.memory.get("known"),
+            trim=False,
         )
         situation.memory[teacher] = list(lesson.demonstrations)
     left: list[Demonstration] = situation.memory[teacher]

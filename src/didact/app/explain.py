@@ -82,8 +82,9 @@ def explain_source(
     """The page of a lesson for the task that `source` names, and for a policy where one is given.
 
     policy: 'optimal' for the task's own weights, else as `read_policy` takes it. settings go to
-    `teach`. arithmetic 'auto' is exact up to EXACT_UP_TO states times features. audience: for whom
-    the page is. out: write the page there; the place is tried before the work.
+    `teach`; demonstrations are whole, to be watched to their end. arithmetic 'auto' is exact up to
+    EXACT_UP_TO states times features. audience: for whom the page is. out: write the page
+    there; the place is tried before the work.
     """
     if out is not None:
         require_writable(out)
@@ -101,7 +102,7 @@ def explain_source(
         return Explained(task, None, None, reward.found, None, reward.story, None)
     task = reward.task
     known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    lesson = teach(task, known=known, **settings)
+    lesson = teach(task, known=known, **{"trim": False, **settings})
     verified = _verified(task, lesson)
     shown: dict[str, Any] = {"command": command, "story": reward.story, "pair": pair}
     page = lesson_page(task, lesson, known=known, verified=verified, audience=audience, **shown)
@@ -208,7 +209,7 @@ def explain_family(
     if out is not None:
         require_writable(out)
     known = class_of_family(family, scope, arithmetic)
-    lesson = teach(family, known=known, **settings)
+    lesson = teach(family, known=known, **{"trim": False, **settings})
     verified = None if lesson.proof is None else verify(family, lesson.document())
     page = family_page(family, lesson, known=known, verified=verified, command=command)
     if out is not None:

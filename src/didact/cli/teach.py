@@ -35,6 +35,17 @@ if TYPE_CHECKING:
 @options.scope()
 @options.arithmetic()
 @click.option("--closed", is_flag=True, help="Extend it for learners that plan for themselves.")
+@click.option(
+    "--trim/--no-trim",
+    default=True,
+    show_default=True,
+    help="Cut what follows the last step needed and precedes the first, or show whole ones.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(["teacher", "loss"]),
+    help="The teacher's order, or so that every beginning loses little; usual with --loss.",
+)
 @options.settings_of(
     "teacher", "An option of the teacher, as n_samples=100000 for uvm; may be given again."
 )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from didact.bec.parts import Part
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.planning import Plan, reachable_pairs
@@ -37,6 +38,11 @@ def is_closed(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> 
     offsets = mdp.transitions.offsets
     targets = mdp.transitions.successors[all_ranges(offsets[rows], offsets[rows + 1])]
     return states.issuperset(targets[~mdp.terminal[targets]].tolist())
+
+
+def all_closed(parts: Sequence[Part], demonstrations: Sequence[Demonstration]) -> bool:
+    """Whether what is shown of each part is closed."""
+    return all(is_closed(part.task.mdp, part.plan, part.own(demonstrations)) for part in parts)
 
 
 def close(

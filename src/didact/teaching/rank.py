@@ -267,6 +267,7 @@ class _Search:
         options: dict[str, Any] = {"time_limit": self.time_limit} if self.exact else {}
         teacher = "exact" if self.exact else "scot"
         options |= {**where, "teacher": teacher, "known": known, "seed": self.seed}
+        options["trim"] = False
         of = known.family if isinstance(known, FamilyClass) else known.task
         return teach(of, feedback=None, **options)
 

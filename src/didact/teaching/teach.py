@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
 
+from didact.bec.classes import EquivalenceClass
 from didact.bec.families import FamilyClass, Known, equivalence_class, require_class
 from didact.bec.observed import Observed
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.inputs import flag, is_whole, plain, seconds, whole_number
 from didact.mdp import Demonstration, Family, Task
-from didact.mdp.files import write_number
 from didact.numerics.exact import whole_if_whole
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
-from didact.teaching.closure import close, is_closed
+from didact.teaching.closure import all_closed, close
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.costs import Cost, candidate_costs, member_costs, members_of
 from didact.teaching.covers.coverage import Coverage
@@ -43,7 +43,10 @@ from didact.teaching.feedback.mix import as_kinds, kind_costs, mixed_lesson
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.goal import Goal, as_goal, once_closed, teach_within
+from didact.teaching.loss.ordering import order_by_loss
 from didact.teaching.teachers import find_teacher, picked_by
+from didact.teaching.trimming import needs_of, trimmed, with_beginnings
+from didact.teaching.wish import Showing, Wish, family_settings, is_by_loss, settings_of
 from didact.teaching.within import Within
 from didact.teaching.witness import judge, proof_of
 
@@ -73,6 +76,8 @@ def teach(
     starts: Starts = None,
     budget: int | None = None,
     closed: bool = False,
+    trim: bool = True,
+    order: str | None = None,
     seed: Seed = 0,
     known: Known | None = None,
     feedback: Sequence[str] | None = None,
@@ -100,6 +105,11 @@ def teach(
         task. For a family {member: states}; members that are left out show nothing.
     budget: at most so many demonstrations.
     closed: extend the lesson so that learners who plan for themselves learn it too.
+    trim: cut what follows the last step that is needed of a demonstration, and what precedes the
+        first where it may begin there; a closed lesson stays closed. False shows whole ones, as
+        'uvm', 'random' and teachers of your own always do.
+    order: 'teacher', the teacher's own, or 'loss': those last without which least is lost, so that
+        every beginning of the lesson is good; that is usual where `loss` is given.
     seed: of sampling and of teachers that draw: None, a whole number, or a generator.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions and
@@ -137,22 +147,28 @@ def teach(
     if demonstrations is not None:
         raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
     flag(closed, "closed")
+    flag(trim, "trim")
     require_class(task, known)
     kinds = None if feedback is None else as_kinds(feedback)
     if kinds is not None:
-        teacher = _require_mixable(task, teacher, {"closed": closed, "loss": loss is not None})
+        asked = {"closed": closed, "loss": loss is not None, "order": order is not None}
+        teacher = _require_mixable(task, teacher, asked)
     prices = None if kinds is None else kind_costs(cost, kinds)
     find_teacher(teacher, options)
     goal = None if loss is None else as_goal(loss, learner, task, teacher, budget)
     limit = None if loss_time is None else seconds(loss_time, "loss_time")
-    wish = _Wish(teacher, horizon, cost, rollouts, budget, closed, seed, options)
+    learners = () if goal is None else goal.learners
+    by_loss = is_by_loss(order, task, teacher, usual=goal is not None)
+    how = Showing(trim and kinds is None, learners, by_loss)
+    wish = Wish(teacher, horizon, cost, rollouts, budget, closed, how, seed, options)
     begin, visits = starts_of(task, starts), _visits(task, member_cost)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     offers = offers_of(known, all_starts(known) if begin is None else begin, horizon)
     given = None if starts is None else require_in_scope(known, offers)
     problem = _problem(wish, known, offers, visits, "demonstrations" if kinds else cost)
-    settings = _settings(wish, problem, given) | _of_family(task, visits)
+    settings = settings_of(wish, problem, given) | family_settings(task, visits)
+    settings |= {} if order is None else {"order": order}
     if kinds is not None and prices is not None:
         return mixed_lesson(problem, kinds, prices, {**settings, "feedback": list(kinds)})
     if goal is None:
@@ -176,28 +192,8 @@ def _require_for_clips(given: Mapping[str, Any]) -> None:
                                "taught with demonstrations= alone")  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """What `teach` was asked for besides the task; numbers are checked."""
-
-    teacher: str
-    horizon: int | None
-    cost: Cost
-    rollouts: int | None
-    budget: int | None
-    closed: bool
-    seed: Seed
-    options: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        if self.budget is not None:
-            whole_number(self.budget, "budget", 1)
-        if self.horizon is not None:
-            whole_number(self.horizon, "horizon", 1)
-
-
 def _problem(
-    wish: _Wish,
+    wish: Wish,
     known: Known,
     offers: Sequence[Offer],
     visits: Mapping[int, Fraction],
@@ -206,6 +202,9 @@ def _problem(
     """The covering problem of a class, with what can be shown and what that costs."""
     elements = cover_elements(known, redundant=wish.teacher == "scot-redundant")
     candidates = offered_candidates(elements, offers, rollouts=wish.rollouts, seed=wish.seed)
+    if wish.takes_beginnings:
+        told = cover_elements(known, redundant=True) if wish.showing.learners else elements
+        candidates = with_beginnings(told, candidates, all_pairs="planner" in wish.showing.learners)
     charges = Charges(members_of(candidates), visits) if visits else None
     costs = candidate_costs(candidates, cost)
     most = None if wish.budget is None else whole_number(wish.budget, "budget", 1)
@@ -242,39 +241,6 @@ def _visits(task: Task | Family, given: Any) -> dict[int, Fraction]:
     return member_costs(task, given)
 
 
-def _settings(wish: _Wish, problem: Problem, offers: Sequence[Offer] | None) -> dict[str, Any]:
-    """What a lesson was asked for, as its file says it. offers: where starts were given."""
-    known = problem.known
-    return {
-        "teacher": wish.teacher,
-        "horizon": wish.horizon,
-        "cost": wish.cost if isinstance(wish.cost, str) else "given",
-        "scope": known.scope,
-        "arithmetic": known.arithmetic,
-        "rollouts": wish.rollouts,
-        "starts": None if offers is None else _listed_starts(known, offers),
-        "budget": problem.budget,
-        "closed": wish.closed,
-        "seed": int(wish.seed) if is_whole(wish.seed) else None,
-        **{name: plain(value) for name, value in problem.options.items()},
-    }
-
-
-def _listed_starts(known: Known, offers: Sequence[Offer]) -> Any:
-    """Starts as a file holds them: states, or for each member that shows anything its states."""
-    if isinstance(known, FamilyClass):
-        return [[offer.part.member, offer.starts.tolist()] for offer in offers]
-    return offers[0].starts.tolist()
-
-
-def _of_family(task: Task | Family, visits: Mapping[int, Fraction]) -> dict[str, Any]:
-    """What the settings of a family's lesson say besides."""
-    if not isinstance(task, Family):
-        return {}
-    charged = [[member, write_number(cost)] for member, cost in visits.items()]
-    return {"members": list(task.names), "member_cost": charged or None}
-
-
 def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[Demonstration]:
     """Demonstrations that extend the picks to closure, within the budget."""
     picked = [problem.candidates[number] for number in picks.numbers]
@@ -293,7 +259,7 @@ def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[De
 
 
 def _lesson(
-    wish: _Wish,
+    wish: Wish,
     problem: Problem,
     picks: Picks,
     offers: Sequence[Offer],
@@ -303,9 +269,14 @@ def _lesson(
     extra = _closing(problem, picks, offers) if wish.closed else []
     added = candidate_costs(as_candidates(problem.known, extra), wish.cost)
     known = problem.known
+    demonstrations = _shown(wish, problem, picks, extra, offers)
+    if wish.showing.by_loss:
+        rng = as_generator(wish.seed if is_whole(wish.seed) else 0, "order")
+        assert isinstance(known, EquivalenceClass)
+        numbers = order_by_loss(known, demonstrations, rng)
+        demonstrations = tuple(demonstrations[number] for number in numbers)
     problem = _of_facets(problem)
-    demonstrations = (*(problem.candidates[number] for number in picks.numbers), *extra)
-    coverage = _coverage(problem, picks, extra)
+    coverage = _coverage(problem, demonstrations)
     found = judge(problem.elements, demonstrations, coverage.covered)
     is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
     return Lesson(
@@ -314,9 +285,7 @@ def _lesson(
         demonstrations=demonstrations,
         gains=coverage.gains,
         cost=_total_cost(problem, picks, extra) + sum(added, 0),
-        closed=all(
-            is_closed(part.task.mdp, part.plan, part.own(demonstrations)) for part in known.parts
-        ),
+        closed=all_closed(known.parts, demonstrations),
         n_facets=known.cone.n_facets,
         n_equalities=len(known.cone.equalities),
         uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
@@ -355,8 +324,25 @@ def _of_facets(problem: Problem) -> Problem:
     return replace(problem, elements=elements)
 
 
-def _coverage(problem: Problem, picks: Picks, extra: Sequence[Demonstration]) -> Coverage:
-    """What the picks cover one after the other, and then what closure added."""
-    picked = [problem.masks.get(number, 0) for number in picks.numbers]
-    added = [problem.stated_elements([demonstration]) for demonstration in extra]
-    return Coverage.of(problem.elements, [*picked, *added])
+def _shown(
+    wish: Wish,
+    problem: Problem,
+    picks: Picks,
+    extra: Sequence[Demonstration],
+    offers: Sequence[Offer],
+) -> tuple[Demonstration, ...]:
+    """The picked candidates, and what closure added to them: trimmed, or as they are."""
+    if not wish.cuts:
+        return (*(problem.candidates[number] for number in picks.numbers), *extra)
+    return trimmed(
+        *(problem, picks.numbers, extra, offers),
+        cuts_beginnings=isinstance(wish.cost, str),
+        planners_lose="planner" in wish.showing.learners,
+    )
+
+
+def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Coverage:
+    """What demonstrations cover one after the other."""
+    needs = needs_of(problem.elements)
+    lines = as_candidates(problem.known, demonstrations).pairs.tolist()
+    return Coverage.of(problem.elements, [needs.said_by(line) for line in lines])

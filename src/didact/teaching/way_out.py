@@ -104,6 +104,7 @@ def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
         "horizon": settings.get("horizon"),
         "cost": "pairs" if settings.get("cost") == "pairs" else "demonstrations",
         "closed": bool(settings.get("closed")),
+        "trim": bool(settings.get("trim", True)),
         "seed": settings.get("seed") or 0,
         "starts": list(starts),
     }

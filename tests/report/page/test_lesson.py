@@ -129,7 +129,7 @@ def dot(left, right) -> Fraction:
 )
 def test_the_verdict_stands_in_one_line(name, verdict):
     task = world(name)
-    lesson = teach(task, horizon=1 if name == "two-choices" else None)
+    lesson = teach(task, horizon=1 if name == "two-choices" else None, trim=False)
     assert verdict_words(gather(task, lesson)) == verdict
     assert f'<p class="verdict">{verdict}</p>' in lesson_page(task, lesson)
 

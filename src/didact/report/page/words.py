@@ -23,6 +23,7 @@ USUAL = {
     "starts": None,
     "budget": None,
     "closed": False,
+    "trim": True,
     "seed": 0,
 }
 """Settings of a lesson that need not be said."""

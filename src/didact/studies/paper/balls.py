@@ -52,7 +52,7 @@ def trial(settings: BallSettings, number: int) -> Record:
     task = make("ball-sorting", seed=world, **shape)
     known = equivalence_class(task)
     seed = drawn_seed(settings.seed, NAME, number, "learners")
-    lesson = teach(task, horizon=settings.horizon, known=known, seed=seed)
+    lesson = teach(task, horizon=settings.horizon, known=known, seed=seed, trim=False)
     chain = chain_of(settings, task.mdp.n_features)
     trusting = {"learner": "bio-irl", "trust": settings.trust, "matching": settings.matching}
     return {

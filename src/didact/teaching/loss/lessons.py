@@ -8,6 +8,7 @@ cuts, so that few of the cheapest have to be looked for.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,12 +60,18 @@ def good_enough(
     learners: Sequence[str] = LEARNERS,
     greedy: bool = False,
     time_limit: float = 60.0,
+    most_cells: float = math.inf,
+    witnesses: Sequence[Witness] = (),
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> GoodEnough:
-    """The cheapest candidates after which no learner of these kinds loses more than the bound."""
+    """The cheapest candidates after which no learner of these kinds loses more than the bound.
+
+    most_cells: of a lesson's cone at most about so many are visited, whatever the time. witnesses:
+    rewards that are known to lose more, as those of a larger bound.
+    """
     deadline = time.monotonic() + time_limit
-    cuts = Cuts(problem, fan, bound)
+    cuts = Cuts(problem, fan, bound, list(witnesses))
     is_last = greedy
     while True:
         chosen = _hitting(cuts, greedy=greedy or not is_last)
@@ -75,7 +82,8 @@ def good_enough(
             continue
         statuses, outcome = dict.fromkeys(learners, EXCEEDED if found else TESTED), None
         if not found and "half-spaces" in learners:
-            outcome = worst_cell(region, cuts.limit, deadline=deadline, progress=progress)
+            limits: dict[str, float] = {"deadline": deadline, "most_cells": most_cells}
+            outcome = worst_cell(region, cuts.limit, progress=progress, **limits)
             if outcome.worst is not None and outcome.worst.loss > cuts.limit:
                 statuses["half-spaces"] = EXCEEDED
                 found = push(cuts, "half-spaces", outcome.worst.weights, chosen)

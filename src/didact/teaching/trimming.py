@@ -1,0 +1,285 @@
+"""Trimmed lessons: demonstrations without what follows their last need and precedes their first.
+
+Demonstrations are gone through in the order to show them. What one is needed for is what it says
+that those before it did not; what follows the last such step is cut, and what precedes the first
+one where the demonstration may begin there. So every demonstration gains what it gained whole, and
+whoever takes half-spaces is left with the same cone:
+
+- A lesson that covers everything needs the elements that its teacher was to cover.
+- Another one needs the facets of its own cone.
+- A closed one also needs what follows from what it keeps, so that it stays closed.
+- Where the loss of learners that plan is bounded every pair counts: only repetitions are cut.
+
+Where costs count steps, cutting changes them. Then the beginnings of demonstrations are candidates
+themselves (`with_beginnings`), so that what is picked is the cheapest of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from didact.bec.clarkson import find_facets
+from didact.bec.facet_scan import IS_EQUALITY
+from didact.bec.families import Known
+from didact.bec.rows import demonstrated_pairs
+from didact.mdp import Demonstration
+from didact.planning import reachable_pairs
+from didact.teaching.closure import all_closed
+from didact.teaching.covers.candidates import Candidates, Indices
+from didact.teaching.covers.elements import Elements, cover_elements
+from didact.teaching.covers.offers import Offer, as_candidates
+from didact.teaching.covers.problem import Problem
+
+Line = list[int]
+"""A demonstration as pairs s*A + a of the common numbering."""
+Says = Mapping[int, int]
+"""For each pair that says anything, what it says: the bits of an integer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Needs:
+    """What a lesson is needed for: who says what, and what follows from what is said."""
+
+    says: Says
+    closure: Callable[[int], int]
+
+    def said_by(self, line: Sequence[int]) -> int:
+        """All that a demonstration says."""
+        said = 0
+        for pair in line:
+            said |= self.says.get(pair, 0)
+        return said
+
+
+def needs_of(elements: Elements) -> Needs:
+    """That elements are covered."""
+    says: dict[int, int] = {}
+    for pair, bit in zip(*(part.tolist() for part in elements.stating_pairs), strict=True):
+        says[pair] = says.get(pair, 0) | 1 << bit
+    return Needs(says, elements.closure)
+
+
+def needs_of_pairs(lines: Sequence[Sequence[int]]) -> Needs:
+    """That every pair is shown."""
+    pairs = dict.fromkeys(pair for line in lines for pair in line)
+    return Needs({pair: 1 << bit for bit, pair in enumerate(pairs)}, lambda said: said)
+
+
+def needs_of_cone(known: Known, lines: Sequence[Sequence[int]]) -> Needs:
+    """That the half-spaces of the demonstrations stay: their facets, and every equality."""
+    rows = known.rows
+    every = cover_elements(known, redundant=True)
+    shown = {pair for line in lines for pair in line}
+    pairs, stated = every.stating_pairs
+    numbers = np.unique(stated[np.isin(pairs, sorted(shown))])
+    weights = rows.balanced_weights(known.parts[0].task.weights)
+    if not len(numbers) or not np.any(weights):
+        return needs_of(every)
+    found = find_facets(rows.balanced[numbers], weights)
+    element = np.full(rows.n_rows, -1, dtype=np.int64)
+    element[numbers] = np.where(found.facet_of >= 0, found.facet_of, -1)
+    equalities = numbers[found.facet_of == IS_EQUALITY]
+    element[equalities] = len(found.facets) + np.arange(len(equalities))
+    kept = Elements(known, element, len(found.facets) + len(equalities))
+    return replace(needs_of(kept), closure=lambda said: said)
+
+
+def window(line: Sequence[int], says: Says, wanted: int, begins: Collection[int]) -> slice:
+    """The shortest part of a line that says what is wanted; the first of them.
+
+    It begins where the line does, or at one of the places `begins`.
+    """
+    useful = [(at, says.get(pair, 0) & wanted) for at, pair in enumerate(line)]
+    useful = [(at, said) for at, said in useful if said]
+    places = sorted({0, *begins})
+    best = slice(0, len(line))
+    for i, (at, _) in enumerate(useful):
+        begin = max(place for place in places if place <= at)
+        said = 0
+        for end, more in useful[i:]:
+            said |= more
+            if said == wanted:
+                if end + 1 - begin < best.stop - best.start:
+                    best = slice(begin, end + 1)
+                break
+        else:
+            break
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class Trimmer:
+    """Cuts the demonstrations of one problem.
+
+    needs: what they are needed for. starts: the states, in the common numbering, where they may
+    begin; none where cutting the beginning would change a cost. swaps: whether another candidate
+    of the same cost that says the same sooner may stand in.
+    """
+
+    problem: Problem
+    needs: Needs
+    starts: frozenset[int]
+    swaps: bool
+
+    def trim(self, numbers: Sequence[int], extra: Sequence[Line]) -> list[Line]:
+        """The demonstrations of candidates, and further ones after them, cut."""
+        lines: list[Line] = []
+        taken, before = set(numbers), 0
+        for number in numbers:
+            wanted = self.needs.said_by(self._line(number)) & ~before
+            if self.swaps and wanted:
+                number = self._soonest(number, wanted, before, taken)
+                taken.add(number)
+            lines.append(self._cut(self._line(number), wanted))
+            before = self.needs.closure(before | self.needs.said_by(lines[-1]))
+        for line in extra:
+            lines.append(self._cut(line, self.needs.said_by(line) & ~before))
+            before = self.needs.closure(before | self.needs.said_by(lines[-1]))
+        return lines
+
+    def _line(self, number: int) -> Line:
+        row = self.problem.candidates.pairs[number]
+        line: Line = row[row >= 0].tolist()
+        return line
+
+    def _cut(self, line: Line, wanted: int) -> Line:
+        """What is needed of a line; a line that says nothing new stays whole."""
+        if not wanted:
+            return line
+        width = self.problem.candidates.n_actions
+        begins = [at for at, pair in enumerate(line) if pair // width in self.starts]
+        return line[window(line, self.needs.says, wanted, begins)]
+
+    def _soonest(self, number: int, wanted: int, before: int, taken: Collection[int]) -> int:
+        """The candidate, of those that cost and newly say the same, which has said it first."""
+        problem, masks = self.problem, self.problem.masks
+        ends = self._entries.ends(wanted)
+        sooner = np.flatnonzero(ends < ends[number])
+        for other in sooner[np.argsort(ends[sooner], kind="stable")].tolist():
+            if (
+                other not in taken
+                and problem.costs[other] == problem.costs[number]
+                and masks.get(other, 0) & ~before == wanted
+                and self._is_of_same_group(other, number)
+            ):
+                return int(other)
+        return number
+
+    def _is_of_same_group(self, one: int, other: int) -> bool:
+        groups = None if self.problem.charges is None else self.problem.charges.group_of
+        return groups is None or groups[one] == groups[other]
+
+    @cached_property
+    def _entries(self) -> _Entries:
+        return _Entries.of(self.problem)
+
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """Where candidates say elements: candidate, step and pair, in the order of candidates."""
+
+    elements: Elements
+    n_candidates: int
+    candidates: Indices
+    steps: Indices
+    pairs: Indices
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Entries:
+        pairs, stating = problem.candidates.pairs, problem.stating_pairs[0]
+        candidates, steps = np.nonzero(np.isin(pairs, stating))
+        return cls(problem.elements, len(pairs), candidates, steps, pairs[candidates, steps])
+
+    def ends(self, wanted: int) -> Indices:
+        """(n,) how many steps each candidate takes to say all that is wanted."""
+        never = np.iinfo(np.int64).max
+        ends = np.zeros(self.n_candidates, dtype=np.int64)
+        for element in self.elements.within(wanted):
+            hit = np.flatnonzero(np.isin(self.pairs, self.elements.pairs_for(1 << element)))[::-1]
+            first = np.full(self.n_candidates, never)
+            first[self.candidates[hit]] = self.steps[hit] + 1
+            np.maximum(ends, first, out=ends)
+        return ends
+
+
+def trimmed(
+    problem: Problem,
+    numbers: Sequence[int],
+    extra: Sequence[Demonstration],
+    offers: Sequence[Offer],
+    *,
+    cuts_beginnings: bool,
+    planners_lose: bool,
+) -> tuple[Demonstration, ...]:
+    """The demonstrations of candidates and further ones after them, without what none needs.
+
+    cuts_beginnings: whether a demonstration may begin later, at an allowed start. planners_lose:
+    whether losses of learners that plan are bounded, so that all that is shown must stay.
+    """
+    begin = {offer.part.first + s for offer in offers for s in offer.starts.tolist()}
+    starts = frozenset(begin if cuts_beginnings else ())
+    added = _lines(as_candidates(problem.known, extra)) if extra else []
+    whole = [*_lines(problem.candidates, numbers), *added]
+
+    def cut(needs: Needs, *, swaps: bool = False) -> tuple[Demonstration, ...]:
+        lines = Trimmer(problem, needs, starts, swaps).trim(numbers, added)
+        return _shown(problem.candidates, lines)
+
+    if planners_lose:
+        return cut(needs_of_pairs(whole))
+    is_complete = problem.covered_by(numbers) == problem.everything
+    needs = needs_of(problem.elements) if is_complete else needs_of_cone(problem.known, whole)
+    parts = problem.known.parts
+    if not all_closed(parts, _shown(problem.candidates, whole)):
+        return cut(needs, swaps=is_complete)
+    kept = _followed(problem, cut(needs))
+    found = cut(needs_of_pairs([[pair for pair in line if pair in kept] for line in whole]))
+    return found if all_closed(parts, found) else cut(needs_of_pairs(whole))
+
+
+def _lines(candidates: Candidates, numbers: Sequence[int] | None = None) -> list[Line]:
+    rows = candidates.pairs if numbers is None else [candidates.pairs[n] for n in numbers]
+    return [row[row >= 0].tolist() for row in rows]
+
+
+def _shown(candidates: Candidates, lines: Sequence[Line]) -> tuple[Demonstration, ...]:
+    found = Candidates.of(lines, candidates.n_actions, candidates.horizon, candidates.firsts)
+    return tuple(found[number] for number in range(len(found)))
+
+
+def _followed(problem: Problem, kept: Sequence[Demonstration]) -> set[int]:
+    """The pairs that closure asks for once these demonstrations are shown."""
+    width = problem.candidates.n_actions
+    followed: set[int] = set()
+    for part in problem.known.parts:
+        mdp = part.task.mdp
+        shown = demonstrated_pairs(mdp, part.own(kept))
+        asked = reachable_pairs(mdp, part.plan.optimal, starts=np.asarray(shown.any(axis=1)))
+        followed.update((part.first + s) * width + a for s, a in np.argwhere(asked).tolist())
+    return followed
+
+
+def with_beginnings(elements: Elements, candidates: Candidates, *, all_pairs: bool) -> Candidates:
+    """The candidates, each also cut after every step that says something new.
+
+    all_pairs: whether every pair is something new, else what states an element.
+    """
+    says: Says = {} if all_pairs else needs_of(elements).says
+    lines: dict[tuple[int, ...], None] = {}
+    for row in candidates.pairs:
+        line = row[row >= 0].tolist()
+        own = needs_of_pairs([line]).says if all_pairs else says
+        said, ends = 0, []
+        for at, pair in enumerate(line):
+            if own.get(pair, 0) & ~said:
+                said |= own[pair]
+                ends.append(at + 1)
+        lines.update(dict.fromkeys(tuple(line[:end]) for end in ends or [len(line)]))
+    found = Candidates.of(
+        [list(line) for line in lines], candidates.n_actions, candidates.horizon, candidates.firsts
+    )
+    return replace(found, sampled=candidates.sampled)

@@ -1,0 +1,120 @@
+"""What `teach` was asked for besides the task, checked, and how a lesson's file says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from didact.bec.families import FamilyClass, Known
+from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import choice, is_whole, plain, whole_number
+from didact.mdp import Family, Task
+from didact.mdp.files import write_number
+from didact.random import Seed
+from didact.teaching.covers.costs import Cost
+from didact.teaching.covers.offers import Offer
+from didact.teaching.covers.problem import Problem
+
+COVERING = ("scot", "scot-redundant", "exact")
+"""Teachers whose demonstrations are trimmed."""
+
+
+class Showing(NamedTuple):
+    """How demonstrations are shown.
+
+    trim: whether they are to be trimmed. learners: whose losses are bounded. by_loss: whether they
+    come in the order of what is lost without them.
+    """
+
+    trim: bool
+    learners: tuple[str, ...]
+    by_loss: bool
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What `teach` was asked for besides the task; numbers are checked."""
+
+    teacher: str
+    horizon: int | None
+    cost: Cost
+    rollouts: int | None
+    budget: int | None
+    closed: bool
+    showing: Showing
+    seed: Seed
+    options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.budget is not None:
+            whole_number(self.budget, "budget", 1)
+        if self.horizon is not None:
+            whole_number(self.horizon, "horizon", 1)
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether demonstrations may cost less once they are cut."""
+        return callable(self.cost) or (isinstance(self.cost, str) and self.cost == "pairs")
+
+    @property
+    def takes_beginnings(self) -> bool:
+        """Whether the beginnings of demonstrations are candidates too."""
+        return self._trims and self.counts_steps and not self.closed
+
+    @property
+    def cuts(self) -> bool:
+        """Whether what was picked is cut."""
+        return self._trims and not self.counts_steps
+
+    @property
+    def _trims(self) -> bool:
+        return self.showing.trim and self.teacher in COVERING
+
+
+def is_by_loss(order: Any, task: Task | Family, teacher: str, *, usual: bool) -> bool:
+    """Whether demonstrations come in the order of what is lost without them."""
+    if order is None:
+        return usual
+    if choice(order, "order", ("teacher", "loss")) == "teacher":
+        return False
+    if isinstance(task, Family):
+        raise Unsupported("the order of losses is for one task; leave order out for a family")
+    if teacher == "uvm":
+        raise InvalidParameter("what uvm thinks is left goes with its own order; leave order out")
+    return True
+
+
+def settings_of(wish: Wish, problem: Problem, offers: Sequence[Offer] | None) -> dict[str, Any]:
+    """What a lesson was asked for, as its file says it. offers: where starts were given."""
+    known = problem.known
+    return {
+        "teacher": wish.teacher,
+        "horizon": wish.horizon,
+        "cost": wish.cost if isinstance(wish.cost, str) else "given",
+        "scope": known.scope,
+        "arithmetic": known.arithmetic,
+        "rollouts": wish.rollouts,
+        "starts": None if offers is None else _listed_starts(known, offers),
+        "budget": problem.budget,
+        "closed": wish.closed,
+        "trim": wish.showing.trim,
+        "seed": int(wish.seed) if is_whole(wish.seed) else None,
+        **{name: plain(value) for name, value in problem.options.items()},
+    }
+
+
+def _listed_starts(known: Known, offers: Sequence[Offer]) -> Any:
+    """Starts as a file holds them: states, or for each member that shows anything its states."""
+    if isinstance(known, FamilyClass):
+        return [[offer.part.member, offer.starts.tolist()] for offer in offers]
+    return offers[0].starts.tolist()
+
+
+def family_settings(task: Task | Family, visits: Mapping[int, Fraction]) -> dict[str, Any]:
+    """What the settings of a family's lesson say besides."""
+    if not isinstance(task, Family):
+        return {}
+    charged = [[member, write_number(cost)] for member, cost in visits.items()]
+    return {"members": list(task.names), "member_cost": charged or None}

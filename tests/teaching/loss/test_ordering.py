@@ -1,0 +1,79 @@
+"""The order by loss against all policies: no other demonstration could better be the last."""
+
+import numpy as np
+import pytest
+
+import didact
+from didact.bec.parts import shown_pairs
+from didact.errors import InvalidInput, Unsupported
+from didact.teaching.loss.remaining import remaining_loss
+from tests.all_policies import counts_and_losses, largest_loss
+
+
+def loss_of(known, shown):
+    rows = known.rows.normals[known.rows.stated_by(shown_pairs(known.parts, list(shown)))]
+    return largest_loss(*counts_and_losses(known.task), rows)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_prefix_loses_least_of_all_that_leave_one_out(seed):
+    task = didact.make("garnet", n_states=5, n_actions=2, n_features=3, branching=2, seed=seed)
+    lesson = didact.teach(task, starts="all", horizon=1, teacher="random", n=30, order="loss")
+    known, shown = lesson.known, list(lesson.demonstrations)
+    assert len(shown) >= 3
+    while len(shown) > 1:
+        losses = [loss_of(known, shown[:i] + shown[i + 1 :]) for i in range(len(shown))]
+        assert losses[-1] == pytest.approx(min(losses), abs=1e-8)
+        shown.pop()
+
+
+def test_a_lesson_in_another_order_is_the_same_lesson():
+    task = didact.make("random-grid", size=5, n_features=4, seed=6)
+    lesson = didact.teach(task, horizon=1)
+    ordered = didact.teach(task, horizon=1, order="loss")
+    assert sorted(d.pairs for d in ordered.demonstrations) == sorted(
+        d.pairs for d in lesson.demonstrations
+    )
+    assert (ordered.status, ordered.cost) == (lesson.status, lesson.cost)
+    assert sum(ordered.gains) == sum(lesson.gains)
+    assert didact.check(task, ordered.demonstrations).teaches
+    assert ordered.settings["order"] == "loss"
+    again = didact.teach(task, horizon=1, order="loss")
+    assert again.demonstrations == ordered.demonstrations
+
+
+def test_prefixes_in_the_order_of_loss_lose_far_less_than_in_the_teachers():
+    task = didact.make("random-grid", size=6, n_features=5, seed=3)
+    known = didact.equivalence_class(task)
+    worst = {}
+    for order in ("teacher", "loss"):
+        lesson = didact.teach(task, known=known, teacher="exact", horizon=1, order=order)
+        halves = lesson.demonstrations[: len(lesson.demonstrations) - 2]
+        found = didact.check(task, halves, known=known)
+        assert not found.teaches
+        worst[order] = remaining_loss(known, halves)[0].loss
+    assert worst["loss"] <= worst["teacher"]
+
+
+def test_lessons_within_a_bound_come_in_the_order_of_loss():
+    task = didact.make("random-grid", size=5, n_features=4, seed=2)
+    settings = {"horizon": 1, "loss": "0.1%", "learner": "half-spaces", "teacher": "exact"}
+    lesson = didact.teach(task, **settings)
+    assert lesson.demonstrations == didact.teach(task, order="loss", **settings).demonstrations
+    numbers = np.argsort([d.pairs[0] for d in lesson.demonstrations], axis=0)
+    assert len(numbers) == len(lesson.demonstrations)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"order": "size"}, "order"), ({"order": "loss", "teacher": "uvm"}, "uvm")],
+)
+def test_orders_that_are_none_are_refused(given, words):
+    with pytest.raises(InvalidInput, match=words):
+        didact.teach(didact.make("six-cell"), **given)
+
+
+def test_families_have_no_such_order():
+    tasks = [didact.make("random-grid", size=3, n_features=3, seed=seed) for seed in (1, 1)]
+    with pytest.raises(Unsupported, match="one task"):
+        didact.teach(didact.Family(tasks), order="loss")
