@@ -35,8 +35,12 @@ def branched_rows(
     *,
     discount: float,
     horizon: int,
+    seeds: Any = None,
 ) -> Floats:
-    """Rows (n, B - 1, k): the policy's action, firsts[:, 0], minus each of the others."""
+    """Rows (n, B - 1, k): the policy's action, firsts[:, 0], minus each of the others.
+
+    seeds: one for each situation where steps depend on chance; branches of one share it.
+    """
     n, n_branches = len(situations), len(firsts[0])
     most = MOST_OBJECTS if _is_pool(simulator) else MOST_COPIES
     step = max(1, most // n_branches)
@@ -44,7 +48,8 @@ def branched_rows(
     for low in range(0, n, step):
         some = [s for s in situations[low : low + step] for _ in range(n_branches)]
         actions = np.asarray(firsts[low : low + step])
-        branch = _Branches(simulator.resume(some), n_branches, discount)
+        drawn = None if seeds is None else np.repeat(seeds[low : low + step], n_branches)
+        branch = _Branches(simulator.resume(some, drawn), n_branches, discount)
         parts.append(branch.run(actions.reshape(-1, *actions.shape[2:]), policy, features, horizon))
     return np.concatenate(parts)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.chance import slack_of
 from didact.bec.observed import Alternatives, Observed, Setting
 from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import as_float, as_text, entries, is_number, shown, whole_number
@@ -34,6 +35,8 @@ JITTER = 1e-9
 """Relative size of the nudges that tell how much rows can be trusted."""
 RANDOM_ACTIONS = 4
 """Of a continuous space, tried beside the steps around the policy's own."""
+REPEATS = 100
+"""Default number of branches of each action where steps depend on chance."""
 WIDTH = 0.1
 """Default step around a continuous action, as a share of its range."""
 
@@ -52,6 +55,7 @@ def observe(
     tolerance: float | None = None,
     horizon: int | None = None,
     restore: str = "auto",
+    repeats: int | None = None,
     seed: Seed = 0,
 ) -> Observed:
     """What a policy does in a simulator, beside everything else it could do.
@@ -76,6 +80,7 @@ def observe(
         tolerance.
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
+    repeats: where steps depend on chance, branches of each action; 100 by default.
     seed: None, a whole number, or a generator.
     """
     if not is_number(discount) or not 0 < discount < 1:
@@ -103,6 +108,7 @@ def observe(
         tolerance=1.0,
         scale=np.ones(len(own_weights)),
         alternatives=_alternatives(simulator.action_space, actions, seed),
+        repeats=_repeats(simulator, repeats),
     )
     setting, tail = _calibrated(first_look, walked, tolerance, steps, rng)
     return _require_floor(_seen(setting, walked, residual, tail, rng))
@@ -135,12 +141,13 @@ def _seen(
     setting: Setting, walked: _Walked, residual: float, tail: float, rng: np.random.Generator
 ) -> Observed:
     """Rows of every situation along the rollouts."""
-    rows, others = setting.rows_of(walked.situations, walked.observations)
+    rows, others, covariances = setting.rows_of(walked.situations, walked.observations, rng)
     return Observed(
         *(setting, tuple(walked.situations), walked.observations, walked.actions, others, rows),
         *(walked.rollout, walked.step, residual, tail),
         jitter=_jitter(setting, walked, rng),
         n_steps=setting.simulator.n_steps,
+        covariances=covariances,
     )
 
 
@@ -206,6 +213,16 @@ def _weights(given: Any, walked: _Walked) -> tuple[Floats, float]:
     return weights, float(missed[worst])
 
 
+def _repeats(simulator: Simulator, given: Any) -> int:
+    if simulator.is_random:
+        return REPEATS if given is None else whole_number(given, "repeats", 2)
+    if given is not None:
+        raise InvalidParameter(
+            f"repeats is for simulators with chance; {simulator.name} has none, leave it out"
+        )
+    return 1
+
+
 def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
     if given is None:
         return tuple(f"feature {j}" for j in range(k))
@@ -236,7 +253,9 @@ def _calibrated(
     """The setting with scale, tolerance and horizon fixed by a first look at a few situations."""
     n = len(walked.situations)
     some = np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
-    rows, _ = setting.rows_of([walked.situations[i] for i in some], walked.observations[some])
+    rows = setting.rows_of(
+        [walked.situations[i] for i in some], walked.observations[some], rng
+    ).rows
     flat = rows.reshape(-1, rows.shape[-1])
     scale = np.sqrt((flat**2).mean(axis=0))
     scale = np.where(scale > 1e-9 * max(float(scale.max()), 1e-300), scale, 1.0)
@@ -268,14 +287,14 @@ def _largest_return(setting: Setting, walked: _Walked) -> float:
 
 def _jitter(setting: Setting, walked: _Walked, rng: np.random.Generator) -> float | None:
     """The median move of rows, in return, when states move in their last digits."""
-    if not isinstance(setting.simulator, ArraySimulator):
+    if not isinstance(setting.simulator, ArraySimulator) or setting.simulator.is_random:
         return None
     n = len(walked.situations)
     some = np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
     states = [walked.situations[i] for i in some]
     moved = [s * (1 + JITTER * rng.standard_normal(s.shape)) for s in states]
-    here, _ = setting.rows_of(states, walked.observations[some])
-    there, _ = setting.rows_of(moved, setting.simulator.observe(np.array(moved)))
+    here = setting.rows_of(states, walked.observations[some], rng).rows
+    there = setting.rows_of(moved, setting.simulator.observe(np.array(moved)), rng).rows
     return float(np.median(np.abs((there - here) @ setting.weights)))
 
 
@@ -288,4 +307,13 @@ def _require_floor(seen: Observed) -> Observed:
                 f"tolerance must be above what {what} changes, {size:.3g} of return; it is "
                 f"{seen.setting.tolerance:.3g}"
             )
+    if seen.covariances is None:
+        return seen
+    slack = slack_of(seen.covariances, seen.setting.weights, seen.setting.repeats)
+    size = float(np.median(np.max(slack, axis=1)))
+    if size > seen.setting.tolerance:
+        raise InvalidParameter(
+            f"tolerance must be above what chance leaves undecided, {size:.3g} of return with "
+            f"{seen.setting.repeats} repeats; it is {seen.setting.tolerance:.3g}. Give more repeats"
+        )
     return seen

@@ -10,12 +10,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.branching import branched_rows
+from didact.bec.chance import repeated_rows, slack_of
 from didact.inputs import counted
 from didact.random import stream
 from didact.worlds.simulators.agents import Features, Policy
@@ -24,12 +25,22 @@ from didact.worlds.simulators.batches import Batch, Simulator
 Floats = NDArray[np.float64]
 
 
+class Measured(NamedTuple):
+    """Rows (n, B, k), the actions they are measured against, and the rows' covariances
+    (n, B, k, k) where steps depend on chance."""
+
+    rows: Floats
+    others: Any
+    covariances: Floats | None
+
+
 @dataclass(frozen=True)
 class Setting:
     """Whom we look at, where, and by which measure; the same for every situation.
 
     tolerance: return below which a difference counts as none. scale: typical size of each feature
     in a row, fixed before anything is judged. alternatives: what else is tried in a situation.
+    repeats: branches of each action, more than one where steps depend on chance.
     """
 
     simulator: Simulator
@@ -42,6 +53,7 @@ class Setting:
     tolerance: float
     scale: Floats
     alternatives: Alternatives
+    repeats: int = 1
 
     @property
     def unit(self) -> float:
@@ -61,17 +73,29 @@ class Setting:
         """The policy's action in every copy."""
         return self.policy(batch.observations)
 
-    def rows_of(self, situations: Sequence[Any], observations: Any) -> tuple[Floats, Any]:
-        """Rows (n, B, k) of situations, and the actions they are measured against."""
+    def rows_of(
+        self, situations: Sequence[Any], observations: Any, rng: np.random.Generator
+    ) -> Measured:
+        """Rows of situations; the generator is for chance."""
         own = self.policy(observations)
         others = self.alternatives.beside(own, observations)
         firsts = np.concatenate([own[:, None], others], axis=1)
-        rows = branched_rows(
-            *(self.simulator, self.policy, self.features, situations, firsts),
-            discount=self.discount,
-            horizon=self.horizon,
-        )
-        return rows, others
+        rows, covariances = self.rows_against(situations, firsts, rng)
+        return Measured(rows, others, covariances)
+
+    def rows_against(
+        self, situations: Sequence[Any], firsts: Any, rng: np.random.Generator
+    ) -> tuple[Floats, Floats | None]:
+        """Rows of firsts[:, 0] against the other firsts, and their covariances."""
+        given = (self.simulator, self.policy, self.features, situations, firsts)
+        length: Any = {"discount": self.discount, "horizon": self.horizon}
+        if self.repeats == 1:
+            return branched_rows(*given, **length), None
+        return repeated_rows(*given, **length, repeats=self.repeats, rng=rng)
+
+    def shortfall(self, rows: Floats, covariances: Floats | None, weights: Floats) -> Floats:
+        """For rows (n, B, k) the least that rows . weights may be, by Student's t, (n, B)."""
+        return np.asarray(rows @ weights - slack_of(covariances, weights, self.repeats))
 
 
 @dataclass(frozen=True)
@@ -121,6 +145,7 @@ class Observed:
     jitter: how much rows move when states move in their last digits, in return; None where states
         cannot be moved.
     n_steps: simulator steps spent.
+    covariances: of the rows, (n, B, k, k), where steps depend on chance.
     """
 
     setting: Setting
@@ -135,6 +160,7 @@ class Observed:
     tail: float
     jitter: float | None
     n_steps: int
+    covariances: Floats | None = None
 
     @property
     def n_rollouts(self) -> int:
@@ -148,13 +174,25 @@ class Observed:
 
     @cached_property
     def mistaken(self) -> NDArray[np.bool_]:
-        """The situations where an alternative is better by more than the tolerance."""
-        return np.asarray((self.margins < -self.setting.tolerance).any(axis=1))
+        """The situations where an alternative is better by more than the tolerance, or where that
+        is undecided."""
+        return np.asarray((self._least < -self.setting.tolerance).any(axis=1))
+
+    @cached_property
+    def _least(self) -> Floats:
+        return self.setting.shortfall(self.rows, self.covariances, self.setting.weights)
 
     @cached_property
     def scaled_rows(self) -> Floats:
         """Rows in units in which their columns are alike and distances are in return."""
         return self.setting.scaled(self.rows)
+
+    @cached_property
+    def certain_rows(self) -> Floats:
+        """Scaled rows that may be shown: with chance, 0 where a row's sign is not certain."""
+        if self.covariances is None:
+            return self.scaled_rows
+        return np.where(self._least[:, :, None] > 0, self.scaled_rows, 0.0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.observed/1` file, which `load_observed` reads; it holds no environment.

@@ -23,11 +23,21 @@ from didact.worlds.simulators.batches import Batch
 from didact.worlds.simulators.opening import named_environment, open_simulator
 
 OBSERVED_FORMAT = "didact.observed/1"
-NUMBERS = ("observations", "own", "others", "rows", "weights", "scale", "states", "bounds")
+NUMBERS = (
+    "observations",
+    "own",
+    "others",
+    "rows",
+    "weights",
+    "scale",
+    "states",
+    "bounds",
+    "covariances",
+)
 PLACES = ("rollout", "step")
 KINDS = {**dict.fromkeys(NUMBERS, "f"), **dict.fromkeys(PLACES, "i")}
 SCALARS = ("discount", "tolerance", "residual", "tail")
-COUNTS = ("horizon", "n_steps", "n_actions", "first_action", "n_random", "seed")
+COUNTS = ("horizon", "repeats", "n_steps", "n_actions", "first_action", "n_random", "seed")
 
 
 class Absent:
@@ -35,6 +45,7 @@ class Absent:
 
     action_space = None
     n_steps = 0
+    is_random = False
 
     def __init__(self, name: str, restoring: str):
         self.name, self.restoring = name, restoring
@@ -43,7 +54,7 @@ class Absent:
         """Refused."""
         raise self._refusal()
 
-    def resume(self, situations: Sequence[Any]) -> Batch:
+    def resume(self, situations: Sequence[Any], seeds: Any = None) -> Batch:
         """Refused."""
         raise self._refusal()
 
@@ -72,6 +83,7 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
         "tail": seen.tail,
         "jitter": seen.jitter,
         "horizon": setting.horizon,
+        "repeats": setting.repeats,
         "n_steps": seen.n_steps,
         "n_actions": others.n_actions,
         "first_action": others.first,
@@ -87,6 +99,7 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
         "weights": setting.weights,
         "scale": setting.scale,
         "states": states,
+        "covariances": np.empty(0) if seen.covariances is None else seen.covariances,
         "bounds": np.array([np.broadcast_to(part, shape) for part in given]),
     }
     arrays = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
@@ -150,6 +163,7 @@ def _read(file: Any) -> Observed:
         *(float(header["discount"]), int(header["horizon"]), float(header["tolerance"])),
         scale=arrays["scale"],
         alternatives=_alternatives(header, arrays["bounds"]),
+        repeats=int(header["repeats"]),
     )
     n, jitter = len(arrays["rows"]), header["jitter"]
     return Observed(
@@ -160,6 +174,7 @@ def _read(file: Any) -> Observed:
         *(float(header["residual"]), float(header["tail"])),
         jitter=None if jitter is None else float(jitter),
         n_steps=int(header["n_steps"]),
+        covariances=arrays["covariances"] if header["repeats"] > 1 else None,
     )
 
 
@@ -202,9 +217,11 @@ def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     discrete = header["n_actions"] > 0
     shape = () if discrete else arrays["own"].shape[1:]
     bounds = (0,) if discrete else (3, *shape)
+    spread = (n, n_others, k, k) if header["repeats"] > 1 else (0,)
     expected: dict[str, tuple[int, ...]] = {
         "weights": (k,), "scale": (k,), "rollout": (n,), "step": (n,),
         "own": (n, *shape), "others": (n, n_others, *shape), "bounds": bounds,
+        "covariances": spread,
     }  # fmt: skip
     for name, wanted in expected.items():
         if arrays[name].shape != wanted:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.branching import branched_rows
 from didact.bec.observed import Observed, Setting
 from didact.bec.situations import Choose, Situations, walk_to_times
 from didact.errors import InvalidParameter
@@ -93,7 +92,7 @@ def evaluate_observed(
     else:
         weights = as_weights(asked, len(setting.weights))
         if planner is None:
-            return _compared(setting, _by_branching(setting, weights), n, rng, rolled=False)
+            return _compared(setting, _by_branching(setting, weights, rng), n, rng, rolled=False)
         other = _planned(seen, weights, planner)
     return _compared(setting, lambda batch: other(batch.observations), n, rng, rolled=True)
 
@@ -108,12 +107,12 @@ def _planned(seen: Observed, weights: Floats, planner: Any) -> Policy:
     return batch_policy(given, seen.setting.simulator.action_space, seen.observations[:2])
 
 
-def _by_branching(setting: Setting, weights: Floats) -> Choose:
+def _by_branching(setting: Setting, weights: Floats, rng: np.random.Generator) -> Choose:
     """The action that is best for weights when the observed policy goes on after it."""
 
     def choose(batch: Batch) -> Any:
         own = setting.policy(batch.observations)
-        rows, others = setting.rows_of(batch.situations(), batch.observations)
+        rows, others, _ = setting.rows_of(batch.situations(), batch.observations, rng)
         gains = -(rows @ weights)
         best = gains.argmax(axis=1)
         better = gains[np.arange(len(own)), best] > 0
@@ -132,7 +131,7 @@ def _compared(
     walk_to_times(setting, choose, n, rng, found)
     gaps, differs = np.zeros(n), np.zeros(n)
     if len(found):
-        changed, rows = _rows_of_changes(setting, choose, found)
+        changed, rows = _rows_of_changes(setting, choose, found, rng)
         gaps[changed], differs[changed] = rows @ setting.weights, 1.0
     seeds = rng.integers(2**31, size=n).tolist()
     own = returns_of(setting, setting.chosen_in, seeds)
@@ -147,7 +146,7 @@ def _compared(
 
 
 def _rows_of_changes(
-    setting: Setting, choose: Choose, found: Situations
+    setting: Setting, choose: Choose, found: Situations, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Floats]:
     """The situations where it acts differently, and the row of its action in each, (m, k)."""
     batch = setting.simulator.resume(found.situations)
@@ -156,13 +155,9 @@ def _rows_of_changes(
     changed = np.flatnonzero((own != its).reshape(len(own), -1).any(axis=1))
     if not len(changed):
         return changed, np.empty((0, len(setting.weights)))
-    rows = branched_rows(
-        *(setting.simulator, setting.policy, setting.features),
-        [found.situations[i] for i in changed],
-        np.stack([own[changed], its[changed]], axis=1),
-        discount=setting.discount,
-        horizon=setting.horizon,
-    )
+    situations = [found.situations[i] for i in changed]
+    firsts = np.stack([own[changed], its[changed]], axis=1)
+    rows, _ = setting.rows_against(situations, firsts, rng)
     return changed, rows[:, 0]
 
 

@@ -28,6 +28,7 @@ from didact.cli.settings import read_settings, with_seed
               help="Their most steps.")  # fmt: skip
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=click.IntRange(1), help="Steps of a branch.")
+@click.option("--repeats", type=click.IntRange(2), help="Branches of each action, with chance.")
 @options.choice("--restore", ("auto", "own", "mujoco", "copy", "replay"),
                 "How states are put back.")  # fmt: skip
 @options.choice("--demonstrations", ("clips", "rollouts"),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from didact.errors import InvalidParameter, Unsupported
+from didact.errors import InvalidParameter
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.objects import ObjectSimulator
 from didact.worlds.simulators.opening import open_simulator
@@ -78,9 +78,14 @@ class Windy(gymnasium.Env):
         return np.array([self.place]), 0.0, False, False, {}
 
 
-def test_steps_that_depend_on_chance_are_refused():
-    with pytest.raises(Unsupported, match="the steps of Windy depend on chance"):
-        open_simulator(Windy)
+def test_steps_that_depend_on_chance_are_noticed():
+    simulator = open_simulator(Windy)
+    assert simulator.is_random
+    assert not open_simulator("MountainCar-v0").is_random
+    (saved,) = simulator.begin([3]).situations()
+    batch = simulator.resume([saved] * 3, [1, 1, 2])
+    places = batch.step(np.zeros(3, dtype=int)).observations[:, 0]
+    assert places[0] == places[1] != places[2]
 
 
 @pytest.mark.parametrize("env", [5, None, "NoSuch-v9", lambda: 3])

@@ -5,6 +5,11 @@ distribution, drawn again if the episode had ended by then. Counting all states 
 independent would promise too much. With v open ones among N, the share is at most
 BetaInv(1 - delta; v + 1, N - v) (Clopper and Pearson). Where counterexamples become clips, the next
 round draws afresh and spends 6 delta / (pi i)^2 in round i, so all rounds together spend delta.
+
+Where steps depend on chance, a situation is closed when a test of each row says that the weights in
+the middle of those that fit do not prefer another action by more than the tolerance. A test is
+wrong in at most WRONG of cases, so an open situation is counted with at least 1 - WRONG; a certain
+mistake is left out with as much certainty. The bounds are divided by these.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.chance import WRONG
 from didact.bec.observed import Observed, Setting
 from didact.bec.openness import distances_to_cone
 from didact.bec.situations import fresh_situations
@@ -80,24 +86,46 @@ class Fresh:
         self.situations = found.situations
         self.observations, self.times = np.stack(found.observations), np.array(found.times)
         self.own = setting.policy(self.observations)
-        rows, self.others = setting.rows_of(found.situations, self.observations)
-        self.mistaken = ((rows @ setting.weights) < -setting.tolerance).any(axis=1)
-        self.rows = setting.scaled(rows)
+        measured = setting.rows_of(found.situations, self.observations, rng)
+        self.others, self.measured = measured.others, measured
+        least = setting.shortfall(measured.rows, measured.covariances, setting.weights)
+        most = -setting.shortfall(-measured.rows, measured.covariances, setting.weights)
+        self.mistaken = (least < -setting.tolerance).any(axis=1)
+        self.surely_mistaken = (most < -setting.tolerance).any(axis=1)
+        self.rows = setting.scaled(measured.rows)
+        random = measured.covariances is not None
+        self.certain = np.where((least > 0)[:, :, None], self.rows, 0.0) if random else self.rows
+
+    def away(self, lesson: ClipLesson) -> Floats:
+        """How much return a situation leaves open, (n,)."""
+        if self.measured.covariances is None:
+            return lesson.openness(self.rows)
+        setting = lesson.seen.setting
+        least = setting.shortfall(self.measured.rows, self.measured.covariances, as_large(lesson))
+        return np.asarray(-least.min(axis=1))
+
+
+def as_large(lesson: ClipLesson) -> Floats:
+    """The lesson's weights, as large as the true ones in scaled features."""
+    setting = lesson.seen.setting
+    size = float(np.linalg.norm(lesson.weights * setting.scale))
+    return np.asarray(lesson.weights * setting.unit / (size or 1.0))
 
 
 def _judged(
     lesson: ClipLesson, fresh: Fresh, delta: float, confidence: float, target: float, number: int
 ) -> tuple[ClipLesson, NDArray[np.int64]]:
     """The lesson with its certificate, and which of the fresh situations are open."""
-    away = lesson.openness(fresh.rows)
-    is_open = (away > lesson.seen.setting.tolerance) & ~fresh.mistaken
+    away = fresh.away(lesson)
+    is_open = (away > lesson.seen.setting.tolerance) & ~fresh.surely_mistaken
+    wrong = 0.0 if fresh.measured.covariances is None else WRONG
     n, n_open, n_mistaken = len(away), int(is_open.sum()), int(fresh.mistaken.sum())
     told = Certificate(
         n,
         n_open,
         n_mistaken,
-        open_share=upper_bound(n_open, n, delta / 2),
-        mistaken_share=upper_bound(n_mistaken, n, delta / 2),
+        open_share=min(1.0, upper_bound(n_open, n, delta / 2) / (1 - 2 * wrong)),
+        mistaken_share=min(1.0, upper_bound(n_mistaken, n, delta / 2) / (1 - wrong)),
         confidence=confidence,
         target=target,
         rounds=number,
@@ -111,15 +139,20 @@ def _judged(
 def _witnessed(lesson: ClipLesson, fresh: Fresh, number: int) -> LeftOpen:
     """An open situation with the reward that fits the clips and prefers another action most."""
     setting = lesson.seen.setting
-    lengths, residuals = distances_to_cone(lesson.cone, fresh.rows[number])
-    worst = int(lengths.argmax())
-    weights = -residuals[worst] / setting.scale
+    if fresh.measured.covariances is None:
+        lengths, residuals = distances_to_cone(lesson.cone, fresh.rows[number])
+        worst = int(lengths.argmax())
+        weights = -residuals[worst] / setting.scale
+    else:
+        weights = as_large(lesson)
+        lengths = -(fresh.measured.rows[number] @ weights)
+        worst = int(lengths.argmax())
     return LeftOpen(
         fresh.observations[number],
         fresh.own[number],
         fresh.others[number][worst],
         float(lengths[worst]),
-        weights / np.linalg.norm(weights),
+        weights / (np.linalg.norm(weights) or 1.0),
     )
 
 
@@ -134,11 +167,11 @@ def _extended(lesson: ClipLesson, fresh: Fresh, found: NDArray[np.int64]) -> Cli
     """The lesson with clips of one step for open situations, the furthest first, until none is."""
     left = found
     while len(left):
-        away = lesson.openness(fresh.rows[left])
-        left, away = left[away > lesson.seen.setting.tolerance], away
+        away = _contradicted(lesson, fresh, left)
+        left, away = left[away > 0], away[away > 0]
         if not len(left):
             break
-        worst = int(left[np.argmax(lesson.openness(fresh.rows[left]))])
+        worst = int(left[np.argmax(away)])
         time = int(fresh.times[worst])
         clip = Clip(
             "a fresh episode",
@@ -146,9 +179,21 @@ def _extended(lesson: ClipLesson, fresh: Fresh, found: NDArray[np.int64]) -> Cli
             time,
             fresh.observations[[worst]],
             fresh.own[[worst]],
-            fresh.rows[[worst]],
+            fresh.certain[[worst]],
             (fresh.situations[worst],),
         )
         lesson = lesson.with_clips([clip])
         left = left[left != worst]
     return lesson
+
+
+def _contradicted(lesson: ClipLesson, fresh: Fresh, numbers: NDArray[np.int64]) -> Floats:
+    """How much showing each of these situations would teach; 0 where nothing."""
+    setting = lesson.seen.setting
+    if fresh.measured.covariances is None:
+        away = lesson.openness(fresh.rows[numbers])
+        return np.where(away > setting.tolerance, away, 0.0)
+    middle = as_large(lesson) * setting.scale / setting.unit
+    said = fresh.certain[numbers]
+    told = said @ middle if middle.any() else -np.linalg.norm(said, axis=2)
+    return np.asarray(np.maximum(-told.min(axis=1), 0.0))

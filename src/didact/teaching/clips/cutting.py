@@ -62,6 +62,6 @@ def _cut(seen: Observed, rollout: int, run: NDArray[np.int64]) -> Clip:
         int(seen.step[run[-1]]),
         seen.observations[run],
         seen.own[run],
-        seen.scaled_rows[run],
+        seen.certain_rows[run],
         tuple(seen.situations[i] for i in run),
     )

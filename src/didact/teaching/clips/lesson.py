@@ -94,7 +94,7 @@ class ClipLesson:
     def open_seen(self) -> int:
         """Of the observed situations without a mistake, those that are open."""
         seen = self.seen
-        right = seen.scaled_rows[~seen.mistaken]
+        right = seen.certain_rows[~seen.mistaken]
         return int((self.openness(right) > seen.setting.tolerance).sum()) if len(right) else 0
 
     @cached_property
@@ -120,10 +120,13 @@ class ClipLesson:
                 f"{counted(self.open_seen, 'situation')} of {len(self.seen.rows)} that were seen "
                 "stay open; nothing is said of others before didact.certify."
             )
+        leave = "leave open an action worth more than"
+        if setting.repeats > 1:
+            leave = "let the weights that are taught prefer another action by more than"
         return (
             f"With {told.confidence:.0%} confidence at most {told.open_share:.2%} of situations "
-            f"(these starts, this policy, discount {setting.discount:g}) leave open an action "
-            f"worth more than {setting.tolerance:.3g} return; in at most {told.mistaken_share:.2%} "
+            f"(these starts, this policy, discount {setting.discount:g}) {leave} "
+            f"{setting.tolerance:.3g} return; in at most {told.mistaken_share:.2%} "
             "the policy itself errs by more. This is a statistical statement, not a proof."
         )
 

@@ -7,11 +7,13 @@ An environment is one when it has
     action_space
 
 and, where observations are not the states themselves, observe(states). `step` must be a function of
-its arguments alone: then a state is its row of numbers, and restoring it costs nothing.
+its arguments alone: then a state is its row of numbers, and restoring it costs nothing. Where steps
+depend on chance, `step` takes a third argument `rng`, a generator, and nothing else is random.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,16 +43,18 @@ class ArraySimulator:
         self.name = name
         self.action_space = env.action_space
         self.n_steps = 0
+        self.is_random = "rng" in inspect.signature(env.step).parameters
 
     def begin(self, seeds: Sequence[int]) -> ArrayBatch:
         """A fresh episode for each seed."""
         with own_code(f"start of {self.name}"):
             rows = [self.env.start(1, stream(seed, "episode")) for seed in seeds]
-        return ArrayBatch(self, np.concatenate([np.asarray(row, dtype=np.float64) for row in rows]))
+        states = np.concatenate([np.asarray(row, dtype=np.float64) for row in rows])
+        return ArrayBatch(self, states, seeds)
 
-    def resume(self, situations: Sequence[Any]) -> ArrayBatch:
-        """Copies that stand where these situations were."""
-        return ArrayBatch(self, np.array(situations, dtype=np.float64))
+    def resume(self, situations: Sequence[Any], seeds: Any = None) -> ArrayBatch:
+        """Copies that stand where these situations were; seeds of the chance that follows."""
+        return ArrayBatch(self, np.array(situations, dtype=np.float64), seeds)
 
     def drawn(self) -> Any:
         """What draws situations, where the environment has it; see `pictures`."""
@@ -69,9 +73,11 @@ class ArraySimulator:
 class ArrayBatch:
     """Copies as the rows of an array."""
 
-    def __init__(self, simulator: ArraySimulator, states: NDArray[np.float64]):
+    def __init__(self, simulator: ArraySimulator, states: NDArray[np.float64], seeds: Any = None):
         self._simulator = simulator
         self.states = states
+        given = [0] if seeds is None or not len(seeds) else [int(seed) for seed in seeds]
+        self._chance = (np.random.default_rng(given),) if simulator.is_random else ()
 
     @property
     def observations(self) -> Any:
@@ -82,7 +88,7 @@ class ArrayBatch:
         """One step of every copy."""
         n = len(self.states)
         with own_code(f"step of {self._simulator.name}"):
-            states, rewards, ended = self._simulator.env.step(self.states, actions)
+            states, rewards, ended = self._simulator.env.step(self.states, actions, *self._chance)
         self.states = _of_shape(states, self.states.shape, "states", np.float64)
         self._simulator.n_steps += n
         return Stepped(

@@ -49,16 +49,18 @@ class Batch(Protocol):
 class Simulator(Protocol):
     """An environment that can be started and resumed in batches.
 
-    restoring: in words, how a state is restored. n_steps: steps that it has made so far.
+    restoring: in words, how a state is restored. n_steps: steps that it has made so far. is_random:
+    whether steps depend on chance.
     """
 
     name: str
     action_space: Any
     restoring: str
     n_steps: int
+    is_random: bool
 
     def begin(self, seeds: Sequence[int]) -> Batch:
         """A fresh episode for each seed."""
 
-    def resume(self, situations: Sequence[Any]) -> Batch:
-        """Copies that stand where these situations were."""
+    def resume(self, situations: Sequence[Any], seeds: Any = None) -> Batch:
+        """Copies that stand where these situations were; seeds of the chance that follows."""

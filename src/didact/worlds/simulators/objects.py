@@ -23,6 +23,8 @@ class ObjectSimulator:
         name: str,
         way: Way,
         make_drawn: Callable[[], Any] | None = None,
+        *,
+        is_random: bool = False,
     ):
         self._make, self._way, self._make_drawn = make, way, make_drawn
         self._pool: list[Any] = []
@@ -30,6 +32,7 @@ class ObjectSimulator:
         self.action_space = make().action_space
         self.restoring = way.words
         self.n_steps = 0
+        self.is_random = is_random
 
     def begin(self, seeds: Sequence[int]) -> ObjectBatch:
         """A fresh episode for each seed."""
@@ -38,14 +41,16 @@ class ObjectSimulator:
             shown = [env.reset(seed=int(seed))[0] for env, seed in zip(envs, seeds, strict=True)]
         return ObjectBatch(self, envs, [History(int(seed), ()) for seed in seeds], shown)
 
-    def resume(self, situations: Sequence[Any]) -> ObjectBatch:
-        """Copies that stand where these situations were."""
+    def resume(self, situations: Sequence[Any], seeds: Any = None) -> ObjectBatch:
+        """Copies that stand where these situations were; seeds of the chance that follows."""
         envs = self._taken(len(situations))
         with own_code(f"restoring {self.name}"):
             envs = [
                 self._way.restore(env, saved)
                 for env, (saved, _, _) in zip(envs, situations, strict=True)
             ]
+        for env, seed in zip(envs, () if seeds is None else seeds, strict=False):
+            env.unwrapped.np_random = np.random.default_rng(int(seed))
         self.n_steps += sum(
             len(saved.actions) for saved, _, _ in situations if isinstance(saved, History)
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidParameter, Unsupported
+from didact.errors import InvalidParameter
 from didact.inputs import nearest_spelling, shown
 from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
 from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
@@ -71,8 +71,8 @@ def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
         )
     name = name_of(getattr(first, "unwrapped", first))
     way = find_way(make, name, restore)
-    _refuse_chance(way, make, name)
-    return ObjectSimulator(make, name, way, drawing_maker(env, _without_limit))
+    drawing = drawing_maker(env, _without_limit)
+    return ObjectSimulator(make, name, way, drawing, is_random=_depends_on_chance(way, make))
 
 
 def _title(env: Any) -> str:
@@ -106,8 +106,8 @@ def _without_limit(env: Any) -> Any:
     return env
 
 
-def _refuse_chance(way: Way, make: Callable[[], Any], name: str) -> None:
-    """Refuse an environment whose steps depend on more than state and action."""
+def _depends_on_chance(way: Way, make: Callable[[], Any]) -> bool:
+    """Whether an environment's steps depend on more than state and action."""
     original = make()
     original.reset(seed=5)
     saved = way.save(original, History(5, ()))
@@ -124,8 +124,4 @@ def _refuse_chance(way: Way, make: Callable[[], Any], name: str) -> None:
             lines[-1].append((np.asarray(observation).tobytes(), float(reward), bool(ended)))
             if ended:
                 break
-    if lines[0] != lines[1]:
-        raise Unsupported(
-            f"the steps of {name} depend on chance; only simulators whose step follows from state "
-            "and action can be observed"
-        )
+    return lines[0] != lines[1]

@@ -1,0 +1,127 @@
+"""Simulators with chance: rows are means with errors, and tests err as often as is told."""
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import didact
+from didact.bec.chance import WRONG, repeated_rows, slack_of
+from didact.errors import InvalidParameter
+from didact.worlds.simulators.arrays import ArraySimulator
+from tests.bec.test_observe import watch
+
+
+class Dice:
+    """Three actions; in state x, uniform on (0, 1), action a pays 1 of feature a, with noise, and
+    the state is drawn anew. The policy takes 0, which the true reward holds best."""
+
+    action_space = spaces.Discrete(3)
+    weights = np.array([1.0, 0.6, 0.3])
+    feature_names = ("a", "b", "c")
+
+    def __init__(self, noise=0.5):
+        self.noise = noise
+
+    def start(self, n, rng):
+        return np.stack([rng.random(n), np.zeros(n)], axis=1)
+
+    def step(self, states, actions, rng):
+        after = np.stack([rng.random(len(states)), rng.normal(size=len(states))], axis=1)
+        return after, self._paid(actions, after) @ self.weights, np.zeros(len(states), dtype=bool)
+
+    def _paid(self, actions, after):
+        paid = np.eye(3)[np.asarray(actions)]
+        return paid * (1 + self.noise * after[:, 1:])
+
+    def features(self, observation, action, after, ended):
+        return self._paid(action, after)
+
+    def best_policy(self, discount):
+        return lambda o: np.zeros(len(np.atleast_2d(o)), dtype=int)
+
+
+def test_rows_are_unbiased_and_their_covariances_are_those_of_means():
+    env, n, repeats = Dice(), 300, 40
+    found = repeated_rows(
+        *(ArraySimulator(env, "dice"), env.best_policy(0.5), env.features),
+        *([np.array([0.5, 0.0])] * n, np.array([[0, 1, 2]] * n)),
+        repeats=repeats,
+        rng=np.random.default_rng(0),
+        discount=0.5,
+        horizon=1,
+    )
+    np.testing.assert_allclose(found.rows[:, 0].mean(axis=0), [1, -1, 0], atol=0.03)
+    # the mean of 40 draws of 1 + z/2 has the variance 1/4 / 40, in either branch
+    np.testing.assert_allclose(
+        found.covariances[:, 0].mean(axis=0), np.diag([1, 1, 0]) * 0.25 / repeats, atol=3e-4
+    )
+    np.testing.assert_allclose(
+        np.cov(found.rows[:, 0].T), np.diag([1, 1, 0]) * 0.25 / repeats, atol=2e-3
+    )
+
+
+def test_certain_signs_are_wrong_no_more_often_than_told():
+    rng, n, repeats = np.random.default_rng(1), 20_000, 25
+    each = rng.normal(size=(n, repeats, 1))  # truly 0: every claim of a sign is wrong
+    rows, spread = each.mean(axis=1)[:, None], each.var(axis=1, ddof=1)[:, None, None] / repeats
+    slack = slack_of(spread.reshape(n, 1, 1, 1), np.ones(1), repeats)
+    wrong = float((rows[:, :, 0] - slack > 0).mean())
+    assert abs(wrong - WRONG) < 4 * np.sqrt(WRONG / n)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return watch(Dice(noise=0.1), None, tolerance=0.2, repeats=150, n_rollouts=10, length=5)
+
+
+def test_what_is_shown_is_certain_and_the_truth_fits_it(seen):
+    lesson = didact.teach(seen)
+    assert lesson.clips
+    assert not seen.mistaken.any()
+    for clip in lesson.clips:
+        margins = clip.rows @ seen.setting.truth
+        shown = np.abs(clip.rows).sum(axis=2) > 0
+        assert (margins[shown] > 0).all()
+        np.testing.assert_allclose(clip.rows[shown][0] / seen.setting.unit * seen.setting.scale,
+                                   [1, -1, 0], atol=0.5)  # fmt: skip
+
+
+def test_the_weights_that_are_taught_are_certified(seen):
+    certified = didact.certify(seen, didact.teach(seen), n_situations=200, target=0.05)
+    told = certified.certificate
+    assert told.holds
+    assert "let the weights that are taught prefer" in certified.statement()
+    values = certified.weights
+    assert values[0] > max(values[1], values[2])
+
+
+def test_weights_that_are_wrong_are_not_certified(seen):
+    lesson = didact.teach(seen)
+    backwards = type(lesson)(seen, lesson.clips, 1)
+    backwards.__dict__["weights"] = -lesson.weights
+    told = didact.certify(seen, backwards, n_situations=100, extend=False).certificate
+    assert told.n_open == 100
+    assert told.open_share == 1.0
+
+
+def test_learning_and_files_work_the_same(seen, tmp_path):
+    lesson = didact.teach(seen)
+    weights = didact.learn(seen, lesson).weights
+    assert weights[0] > max(weights[1], weights[2])
+    seen.save(tmp_path / "seen.npz")
+    read = didact.load_observed(tmp_path / "seen.npz")
+    np.testing.assert_array_equal(read.covariances, seen.covariances)
+    np.testing.assert_array_equal(read.certain_rows, seen.certain_rows)
+
+
+def test_the_same_seed_sees_the_same():
+    given = dict(tolerance=0.4, repeats=30, n_rollouts=2, length=3)
+    one, other = (watch(Dice(noise=0.1), None, **given, seed=4) for _ in range(2))
+    assert one.rows.tobytes() == other.rows.tobytes()
+
+
+def test_undecided_is_refused_with_the_repeats_to_think_of():
+    with pytest.raises(InvalidParameter, match=r"chance leaves undecided.*Give more repeats"):
+        watch(Dice(noise=3.0), None, tolerance=0.01, repeats=10)
+    with pytest.raises(InvalidParameter, match="repeats is for simulators with chance"):
+        watch(repeats=5)
