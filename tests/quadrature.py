@@ -8,6 +8,11 @@ from scipy.special import ndtri
 from didact.learners.diagnostics import indicator_ess
 from didact.planning.many_rewards import action_values_of
 
+FINE = 2_000
+"""So many equal nodes at least are what the posterior rests on."""
+MOST_SPLIT = 20_000
+"""Cells that are split at once, the likeliest."""
+
 
 def midpoints(n: int) -> np.ndarray:
     return (np.arange(n) + 0.5) / n
@@ -17,27 +22,46 @@ def _grid(*sides) -> np.ndarray:
     return np.stack([part.ravel() for part in np.meshgrid(*sides, indexing="ij")], axis=1)
 
 
-def nodes(prior: str, k: int, n: int) -> np.ndarray:
-    """About n**(k - 1) nodes on a sphere, n**k in space, each of the same prior weight."""
+def cells(prior: str, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Middles of equal cells of a unit cube (m, d) that stands for the prior, and their sides (d,).
+
+    About n**(k - 1) cells for a sphere, n**k for space; a sphere of l1 has a last column without
+    a side, the number of the signs.
+    """
     u = midpoints(n)
-    if prior == "box":
-        return _grid(*[2.0 * u - 1.0] * k)
-    if prior == "gaussian":
-        return _grid(*[ndtri(u)] * k)
-    if prior == "l2-sphere" and k == 2:
-        return np.stack([np.cos(2 * np.pi * u), np.sin(2 * np.pi * u)], axis=1)
+    if prior in ("box", "gaussian"):
+        return _grid(*[u] * k), np.full(k, 1 / n)
     if prior == "l2-sphere":
-        height, angle = _grid(2.0 * u - 1.0, 2 * np.pi * midpoints(2 * n)).T
+        sides = [u] if k == 2 else [u, midpoints(2 * n)]
+        return _grid(*sides), np.array([1 / len(side) for side in sides])
+    return _grid(*[u] * (k - 1), np.arange(2.0**k)), np.array([*[1 / n] * (k - 1), 0.0])
+
+
+def placed(prior: str, k: int, cube: np.ndarray) -> np.ndarray:
+    """Weights (m, k) of points of the unit cube; equal volumes have equal prior weight."""
+    if prior == "box":
+        return 2.0 * cube - 1.0
+    if prior == "gaussian":
+        return ndtri(cube)
+    if prior == "l2-sphere" and k == 2:
+        angle = 2 * np.pi * cube[:, 0]
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    if prior == "l2-sphere":
+        height, angle = 2.0 * cube[:, 0] - 1.0, 2 * np.pi * cube[:, 1]
         across = np.sqrt(1.0 - height**2)
         return np.stack([across * np.cos(angle), across * np.sin(angle), height], axis=1)
     if k == 2:
-        sides = np.stack([u, 1.0 - u], axis=1)
-    else:
-        first, second = _grid(u, u).T  # the square onto a triangle, areas kept
-        sides = np.stack([1 - np.sqrt(first), np.sqrt(first) * (1 - second)], axis=1)
-        sides = np.concatenate([sides, 1.0 - sides.sum(axis=1, keepdims=True)], axis=1)
+        sides = np.stack([cube[:, 0], 1.0 - cube[:, 0]], axis=1)
+    else:  # the square onto a triangle, areas kept
+        root = np.sqrt(cube[:, 0])
+        sides = np.stack([1.0 - root, root * (1.0 - cube[:, 1]), root * cube[:, 1]], axis=1)
     signs = _grid(*[np.array([-1.0, 1.0])] * k)
-    return (signs[:, None, :] * sides[None]).reshape(-1, k)
+    return signs[cube[:, -1].astype(int)] * sides
+
+
+def nodes(prior: str, k: int, n: int) -> np.ndarray:
+    """About n**(k - 1) nodes on a sphere, n**k in space, each of the same prior weight."""
+    return placed(prior, k, cells(prior, k, n)[0])
 
 
 def log_likelihoods(evidence, weights: np.ndarray, confidence: float) -> np.ndarray:
@@ -61,10 +85,32 @@ class Quadrature:
 
     @classmethod
     def of(cls, evidence, prior: str, confidence: float, n: int) -> "Quadrature":
-        points = nodes(prior, evidence.mdp.n_features, n)
-        logs = log_likelihoods(evidence, points, confidence)
-        shares = np.exp(logs - logs.max())
-        return cls(points, shares / shares.sum(), logs)
+        """Cells of a grid; where few of them hold everything, the likeliest are split in three.
+
+        A posterior may be much narrower than the grid, and two humps of it lie differently to it.
+        """
+        k = evidence.mdp.n_features
+        cube, sides = cells(prior, k, n)
+        volume, sides = np.ones(len(cube)), np.tile(sides, (len(cube), 1))
+        logs = log_likelihoods(evidence, placed(prior, k, cube), confidence)
+        while True:
+            shares = volume * np.exp(logs - logs.max())
+            shares /= shares.sum()
+            if 1.0 / (shares**2).sum() > FINE:
+                return cls(placed(prior, k, cube), shares, logs)
+            split = np.zeros(len(cube), dtype=bool)
+            split[np.argsort(-logs, kind="stable")[:MOST_SPLIT]] = True
+            shifts = _grid(
+                *[np.array([-1.0, 0.0, 1.0]) / 3 if side else np.zeros(1) for side in sides[0]]
+            )
+            fresh = (cube[split, None] + shifts * sides[split, None]).reshape(-1, cube.shape[1])
+            smaller = np.repeat(sides[split] / 3, len(shifts), axis=0)
+            found = log_likelihoods(evidence, placed(prior, k, fresh), confidence)
+            parts = np.repeat(volume[split] / len(shifts), len(shifts))
+            cube = np.concatenate([cube[~split], fresh])
+            sides = np.concatenate([sides[~split], smaller])
+            volume = np.concatenate([volume[~split], parts])
+            logs = np.concatenate([logs[~split], found])
 
 
 def moments(weights: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ def test_three_weights_have_the_moments_of_quadrature(prior):
 @pytest.mark.parametrize("prior", PRIORS)
 def test_all_confidences_have_the_moments_of_quadrature(prior, k, slip):
     in_space = prior in ("box", "gaussian")
-    n = {2: 1500 if in_space else 100_000, 3: 110 if in_space else 700}[k]
+    n = {2: 500 if in_space else 20_000, 3: 70 if in_space else 300}[k]
     found = [
         worst_z(k, prior, confidence, seed, n, slip)
         for confidence in (0.0, 1.0, 10.0, 100.0, 1000.0)
