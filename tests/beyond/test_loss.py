@@ -7,7 +7,7 @@ import pytest
 
 import didact
 from didact.bec.parts import shown_pairs
-from didact.planning import solve
+from didact.planning import evaluate, solve
 from didact.planning.many_losses import Losses
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
@@ -89,6 +89,81 @@ def test_losses_never_rise_towards_the_truth_and_fall_with_more_shown(seed):
     losses = [0.0 if cell is None else cell.loss for cell in worst]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] == pytest.approx(0.0, abs=1e-9)
+
+
+def outcomes(choices, terminal_features, weights, start):
+    """A task of one decision: choices[s] names, for each action, the outcome that it leads to."""
+    n, n_actions = len(choices), max(map(len, choices))
+    moves = np.zeros((n + len(terminal_features), n_actions, n + len(terminal_features)))
+    for state, leads in enumerate(choices):
+        for action in range(n_actions):
+            moves[state, action, n + leads[min(action, len(leads) - 1)]] = 1.0
+    features = np.concatenate([np.zeros((n, len(weights))), terminal_features])
+    ends = list(range(n, len(moves)))
+    begin = [*start, *[0] * len(ends)]
+    return didact.Task(didact.MDP(moves, features, 0.9, start=begin, terminal=ends), weights)
+
+
+def test_what_learners_that_plan_may_take_is_not_star_shaped():
+    """Going on is worth the better of two rewards: less in the middle than at either end."""
+    moves = np.zeros((5, 2, 5))
+    moves[0, 0, 1] = moves[0, 1, 4] = moves[1, 0, 2] = moves[1, 1, 3] = 1.0
+    features = [[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    mdp = didact.MDP(moves, features, 0.9, start=[1, 0, 0, 0, 0], terminal=[2, 3, 4])
+    task = didact.Task(mdp, [0, 1, "0.8"])
+    ends = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.8]])
+    lost = Losses(task, solve(task)).of(np.concatenate([ends, ends.mean(axis=0)[None]]))
+    assert lost.optimal[:, 0, 0].tolist() == [True, True, False]
+
+
+def around(degrees):
+    return np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
+
+
+def fan_of_outcomes():
+    """One state leads all around a circle; three show one comparison each: wide, left and right."""
+    circle = [around(turn) for turn in (0, 40, -40, 80, -80, 120, -120, 180)]
+    others = [around(0), -around(0), -around(110), -around(-110), np.zeros(2)]
+    choices = [list(range(8)), [8, 9], [10, 12], [11, 12]]
+    return outcomes(choices, np.array(circle + others), [1, 0], [0.97, 0.01, 0.01, 0.01])
+
+
+def test_optimal_lessons_are_not_nested():
+    task = fan_of_outcomes()
+    losses = {}
+    for size in range(4):
+        for chosen in combinations([(1, 0), (2, 0), (3, 0)], size):
+            found = worst_cell(region_of_pairs(task, chosen))
+            assert found.is_proved
+            losses[chosen] = 0.0 if found.worst is None else found.worst.loss
+    single = {chosen: loss for chosen, loss in losses.items() if len(chosen) == 1}
+    wide = min(single, key=single.get)
+    assert wide == ((1, 0),)
+    exact = [chosen for chosen, loss in losses.items() if len(chosen) == 2 and loss < 1e-9]
+    assert exact == [((2, 0), (3, 0))]
+    rough = 0.5 * (single[wide] + sorted(single.values())[1])
+    settings = {"teacher": "exact", "horizon": 1, "starts": [1, 2, 3], "learner": "half-spaces"}
+    for bound, best in ((rough, wide), (1e-3, exact[0])):
+        lesson = didact.teach(task, loss=bound, **settings)
+        assert {d.pairs[0] for d in lesson.demonstrations} == set(best)
+        assert lesson.loss_status == "enumerated"
+
+
+def test_four_steps_that_a_weak_search_accepts_are_rejected():
+    """Random rewards on the boundary of these steps lose less than 5%."""
+    task = didact.make("random-grid", size=9, seed=4)
+    region = region_of_pairs(task, [(5, 3), (14, 2), (23, 1), (29, 1)])
+    bound = 0.05 * region.fan.spread
+    draws = np.random.default_rng(4).standard_normal((1000, len(region.inside)))
+    drawn = region.fan.losses.of(region.onto_boundary(draws) @ region.basis).losses
+    assert drawn.max() < bound
+    found = worst_cell(region, 0.8 * region.fan.spread, most_cells=4000)
+    assert found.worst.loss > 0.8 * region.fan.spread
+    weights = found.worst.weights
+    assert (region.facets @ (region.basis @ weights)).min() > -1e-9
+    known = region.fan.known
+    plan = solve(task.mdp, weights + 1e-7 * region.fan.truth)
+    assert evaluate(task, plan, plan=known.plan).policy_loss > 0.8 * region.fan.spread
 
 
 GOLDEN = {"0.1%": (8, 10, 8, 11, 9, 13), "1%": (6, 6, 6, 7)}

@@ -413,3 +413,22 @@ def test_the_way_out_is_told_to_machines_too_and_by_check(didact, tmp_path):
     assert said == (
         "way out: with 1 more demonstration that begins in row 1, column 4, they teach it, checked"
     )
+
+
+def test_what_is_only_tested_is_never_called_proved_and_is_code_3(didact):
+    world = ("teach", "random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "1")
+    tested = didact(*world, "--horizon", "1", "--loss", "1%", "--learner", "planner")
+    assert tested.code == 3
+    assert "ONLY TESTED for" in tested.verdict
+    told = tested.out.lower()
+    assert "proved" not in told
+    assert "proof" not in told
+    assert "every class" not in told
+    visited = didact(*world, "--horizon", "1", "--loss", "1%", "--learner", "half-spaces")
+    assert visited.code == 0
+    assert "Every class of policies that fits was visited." in visited.verdict
+    listed = json.loads(didact(*world, "--horizon", "1", "--loss", "1%", "--json").out)
+    assert listed["within"]["status"] == "tested"
+    frontier = didact(*world, "--horizon", "1", "--frontier", "--learner", "planner")
+    assert frontier.code == 3
+    assert "tested is not proved" in frontier.out

@@ -24,6 +24,11 @@ from didact.teaching.loss.fan import Fan
 TIED = 1e-10
 """Unit rows with a smaller product with the true weights vanish there."""
 
+SHORT = 1e-6
+"""What is left of a point is not used where rounding would turn it: shorter than this share."""
+ROUNDING = 1e-14
+"""Points of length one so far outside of a facet lie on it."""
+
 Progress = Callable[[int, int], None]
 """Told the numbers of cells visited and of cells still open."""
 
@@ -49,16 +54,20 @@ class Region:
 
         None are there when such rays never end.
         """
-        truth = self.fan.truth @ self.basis.T
         if not self.lower:
-            return np.zeros((0, len(truth)))
-        heights, slopes = points @ self.facets.T, self.facets @ truth
-        lower = list(self.lower)
-        steps = (heights[:, lower] / slopes[lower]).min(axis=1)
-        moved = points - steps[:, None] * truth
-        fits = (moved @ self.facets.T).min(axis=1) >= -1e-9
+            return np.zeros((0, len(self.inside)))
+        moved = self._moved(points)
         lengths = np.linalg.norm(moved, axis=1)
-        return np.asarray((moved / np.maximum(lengths, 1e-300)[:, None])[fits & (lengths > 1e-9)])
+        moved = moved[lengths > SHORT * np.linalg.norm(points, axis=1)]
+        moved = self._moved(moved / np.linalg.norm(moved, axis=1)[:, None])
+        return np.asarray(moved[(moved @ self.facets.T).min(axis=1, initial=1.0) >= -ROUNDING])
+
+    def _moved(self, points: Floats) -> Floats:
+        """Points moved along -w* until they meet a facet; rounding is as large as they are."""
+        truth, lower = self.fan.truth @ self.basis.T, list(self.lower)
+        heights, slopes = points @ self.facets[lower].T, self.facets[lower] @ truth
+        steps = (heights / slopes).min(axis=1)
+        return np.asarray(points - steps[:, None] * truth)
 
 
 def region_of(fan: Fan, rows: Floats) -> Region:
