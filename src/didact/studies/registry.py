@@ -25,6 +25,7 @@ BUILT_IN = {
 OWN = {
     "families": "didact.studies.own.families:STUDY",
     "exams": "didact.studies.own.exams:STUDY",
+    "frontier": "didact.studies.own.frontier:STUDY",
 }
 """Studies of what goes beyond the paper."""
 

@@ -1,0 +1,183 @@
+"""How few demonstrations are good enough? Sizes of lessons against what may still be lost.
+
+Every trial is one random grid. For each bound on the loss, as a share of V* less V of the uniformly
+random policy: the fewest demonstrations that keep learners who take half-spaces within it, with a
+lower bound; how many of SCOT's, in its own order, do; and how many that are drawn at random. Both
+single pairs and whole trajectories are counted. What is lost is searched, and then every class of
+policies that fits is visited, up to a number of them: a trial is the same on every computer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.random import stream
+from didact.studies.estimates import Estimate, estimate
+from didact.studies.figure import Figure, Lines, Series
+from didact.studies.settings import setting
+from didact.studies.study import Record, Study
+from didact.studies.summary import Cell, Column, Summary, Table
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.offers import offered_candidates, offers_of, starts_of
+from didact.teaching.covers.problem import Problem
+from didact.teaching.loss.cuts import Cuts
+from didact.teaching.loss.fan import Fan, fan_of
+from didact.teaching.loss.lessons import good_enough
+from didact.teaching.loss.region import region_of, worst_cell
+from didact.teaching.loss.search import boundary_rounds
+from didact.teaching.methods.scot import greedy_picks
+from didact.teaching.within import ENUMERATED
+from didact.worlds import make
+
+NAME = "frontier"
+KINDS = {"pairs": 1, "trajectories": None}
+"""What is shown, and the horizon of it."""
+COLUMNS = {
+    "fewest": "fewest",
+    "bound": "at least",
+    "scot": "SCOT's first",
+    "random": "random ones",
+    "proved": "share proved",
+}
+
+
+@dataclass(frozen=True)
+class FrontierSettings:
+    """Random grids of the paper's size and features, and bounds from nothing to a tenth."""
+
+    trials: int = setting(20, source="our choice", paper=None)
+    losses: tuple[float, ...] = setting((0.0, 0.001, 0.01, 0.05, 0.1), source="our choice")
+    size: int = setting(9, source="the paper's random grids")
+    n_features: int = setting(8, source="the paper's random grids")
+    cells: int = setting(5000, source="our choice: classes of policies visited for one lesson")
+    seed: int = setting(0, source="our choice", paper=None)
+
+
+def trial(settings: FrontierSettings, number: int) -> Record:
+    """One world: for pairs and trajectories, and each bound, the numbers that keep to it."""
+    world = int(stream(settings.seed, NAME, number, "world").integers(2**31))
+    task = make("random-grid", size=settings.size, n_features=settings.n_features, seed=world)
+    known = equivalence_class(task)
+    fan = fan_of(known)
+    record: dict[str, Any] = {"world": world}
+    for kind, horizon in KINDS.items():
+        rng = stream(settings.seed, NAME, number, kind)
+        record[kind] = _sizes(settings, _problem(known, horizon), fan, rng)
+    return record
+
+
+def _problem(known: EquivalenceClass, horizon: int | None) -> Problem:
+    """What could be shown, each at the same cost."""
+    elements = cover_elements(known)
+    starts = starts_of(known.task, None)
+    assert starts is not None
+    offers = offers_of(known, starts, horizon)
+    candidates = offered_candidates(elements, offers, rollouts=None, seed=0)
+    return Problem(elements, candidates, [1] * len(candidates))
+
+
+def _sizes(
+    settings: FrontierSettings, problem: Problem, fan: Fan, rng: np.random.Generator
+) -> dict[str, Any]:
+    """For each bound, from the largest on: how many are needed, chosen best, by SCOT, by chance."""
+    scot = list(greedy_picks(problem))
+    chance = rng.permutation(len(problem.candidates)).tolist()
+    sizes: dict[str, Any] = {}
+    witnesses: Any = ()
+    for loss in sorted(settings.losses, reverse=True):
+        found = good_enough(
+            *(problem, fan, loss * fan.spread),
+            learners=("half-spaces",),
+            time_limit=math.inf,
+            most_cells=settings.cells,
+            witnesses=witnesses,
+            rng=rng,
+        )
+        witnesses = found.witnesses
+        cuts = Cuts(problem, fan, loss * fan.spread)
+        sizes[str(loss)] = {
+            "fewest": len(found.numbers),
+            "bound": int(found.lower_bound),
+            "proved": found.statuses["half-spaces"] == ENUMERATED
+            and found.lower_bound == len(found.numbers),
+            "scot": _needed(cuts, scot, settings.cells, rng),
+            "random": _needed(cuts, chance, settings.cells, rng),
+        }
+    return sizes
+
+
+def _needed(cuts: Cuts, order: Sequence[int], cells: int, rng: np.random.Generator) -> int:
+    """How many of the first candidates keep to the bound; losses never rise with more shown."""
+    low, high = 0, len(order)
+    while low < high:
+        middle = (low + high) // 2
+        if _exceeds(cuts, order[:middle], cells, rng):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _exceeds(cuts: Cuts, chosen: Sequence[int], cells: int, rng: np.random.Generator) -> bool:
+    """Whether some reward that fits is found to lose more than the bound."""
+    region = region_of(cuts.fan, cuts.rows_of(chosen))
+    if any(lost.losses.max() > cuts.limit for _, lost in boundary_rounds(region, rng)):
+        return True
+    worst = worst_cell(region, cuts.limit, most_cells=cells).worst
+    return worst is not None and worst.loss > cuts.limit
+
+
+def summarise(settings: FrontierSettings, records: Sequence[Record]) -> Summary:
+    """Sizes by bound, in a table and a figure for each kind of demonstration."""
+    tables, lines = [], []
+    for kind in KINDS:
+        found = {
+            measure: [
+                estimate(float(record[kind][str(loss)][measure]) for record in records)
+                for loss in settings.losses
+            ]
+            for measure in COLUMNS
+        }
+        cells = tuple(
+            Cell(f"{100 * loss:g}%", COLUMNS[measure], values[place])
+            for place, loss in enumerate(settings.losses)
+            for measure, values in found.items()
+        )
+        columns = tuple(Column(title, decimals=2) for title in COLUMNS.values())
+        tables.append(Table(f"Good-enough lessons: {kind}", "loss", columns, cells))
+        lines.append(_lines(settings, kind, found))
+    every = [r[kind][str(loss)] for r in records for kind in KINDS for loss in settings.losses]
+    n_proved = sum(bool(size["proved"]) for size in every)
+    remark = f"{n_proved} of {len(every)} lessons are the fewest, with every class visited."
+    figure = Figure(NAME, "How few are good enough?", tuple(lines))
+    return Summary(tuple(tables), (figure,), (), (remark,))
+
+
+def _lines(settings: FrontierSettings, kind: str, found: dict[str, list[Estimate]]) -> Lines:
+    series = tuple(
+        Series(
+            COLUMNS[measure],
+            tuple(100 * loss for loss in settings.losses),
+            tuple(value.mean for value in found[measure]),
+            tuple(max(value.low, 0.0) for value in found[measure]),
+            tuple(value.high for value in found[measure]),
+        )
+        for measure in ("fewest", "scot", "random")
+    )
+    return Lines(kind, "loss allowed, % of best less random", kind, series, log_y=True)
+
+
+STUDY = Study(
+    NAME,
+    FrontierSettings(),
+    trial,
+    summarise,
+    title="Good-enough lessons: how few keep within how much of the best",
+    quick=FrontierSettings(trials=3, losses=(0.0, 0.01, 0.1), size=4, n_features=3, cells=1000),
+)

@@ -1,0 +1,71 @@
+"""The study of good-enough lessons: its records against lessons made one by one, and its report."""
+
+from dataclasses import replace
+
+import pytest
+
+import didact
+from didact.report.studies.reports import StudyReport, report_csv, report_markdown
+from didact.studies import find_study, studies
+from didact.studies.own.frontier import COLUMNS, KINDS, FrontierSettings
+from didact.studies.registry import BUILT_IN
+from didact.teaching.loss.remaining import remaining_loss
+
+SMALL = FrontierSettings(trials=2, losses=(0.0, 0.02, 0.1), size=3, n_features=3, cells=2000)
+
+
+@pytest.fixture(scope="module")
+def records():
+    study = find_study("frontier")
+    return [study.trial(SMALL, number) for number in range(SMALL.trials)]
+
+
+def test_records_are_repeatable_and_sizes_fit(records):
+    assert find_study("frontier").trial(SMALL, 1) == records[1]
+    for record in records:
+        for kind in KINDS:
+            sizes = [record[kind][str(loss)] for loss in SMALL.losses]
+            assert all(s["bound"] <= s["fewest"] <= min(s["scot"], s["random"]) for s in sizes)
+            for measure in ("fewest", "scot", "random"):
+                counts = [size[measure] for size in sizes]
+                assert counts == sorted(counts, reverse=True)
+
+
+def test_the_fewest_are_those_of_teach(records):
+    for record in records:
+        task = didact.make("random-grid", size=3, n_features=3, seed=record["world"])
+        for kind, horizon in KINDS.items():
+            for loss in SMALL.losses:
+                lesson = didact.teach(
+                    *(task,), teacher="exact", horizon=horizon, loss=f"{100 * loss}%",
+                    learner="half-spaces",
+                )  # fmt: skip
+                assert record[kind][str(loss)]["fewest"] == len(lesson.demonstrations)
+
+
+def test_scots_first_demonstrations_keep_to_the_bound_and_one_less_does_not(records):
+    for record in records:
+        task = didact.make("random-grid", size=3, n_features=3, seed=record["world"])
+        known = didact.equivalence_class(task)
+        shown = didact.teach(task, known=known, horizon=1, trim=False).demonstrations
+        for loss in SMALL.losses:
+            n = record["pairs"][str(loss)]["scot"]
+            left = [remaining_loss(known, shown[:m])[0].share for m in (n, max(n - 1, 0))]
+            assert left[0] <= loss + 1e-8
+            assert n == 0 or left[1] > loss
+
+
+def test_the_report_has_a_table_for_each_kind(records):
+    study = find_study("frontier")
+    summary = study.summarise(SMALL, records)
+    assert [table.title.split(": ")[1] for table in summary.tables] == list(KINDS)
+    numbered = dict(enumerate(records))
+    report = StudyReport(study, SMALL, summary, numbered, {}, [], {}, len(records))
+    assert all(title in report_markdown(report) for title in COLUMNS.values())
+    assert report_csv(report)
+    assert find_study("frontier").settings == replace(study.settings)
+
+
+def test_it_is_a_study_of_our_own():
+    assert "frontier" not in BUILT_IN
+    assert "frontier" in studies()
