@@ -61,7 +61,7 @@ def observe(
     """What a policy does in a simulator, beside everything else it could do.
 
     env: an environment of Gymnasium, its id, a function that makes one, an object that steps arrays
-        of states, or 'point-robot' or 'lqr', which are built in.
+        of states, or 'point-robot', 'pendulum', 'mountain-car' or 'lqr', which are built in.
     policy: an object with `predict`, as Stable-Baselines3 has it, or a function of observations;
         by default `env.best_policy(discount)`, which built-in simulators have.
     features: a function (observation, action, next_observation, terminated) -> k numbers, of one

@@ -54,9 +54,9 @@ def command(
 ) -> int:
     """Find the fewest clips of a policy in the simulator ENV that teach its reward, certified.
 
-    ENV is point-robot or lqr, which bring a policy and features, a Gymnasium id such as
-    CartPole-v1, or module:name. Exit code 0: the open share is certified to be within the target;
-    3: it is not.
+    ENV is point-robot, pendulum, mountain-car or lqr, which bring a policy and features, a
+    Gymnasium id such as CartPole-v1, or module:name. Exit code 0: the open share is certified to
+    be within the target; 3: it is not.
     """
     from didact.app.observe import as_share, observe_source
     from didact.cli.progress import waiting

@@ -26,6 +26,7 @@ OWN = {
     "families": "didact.studies.own.families:STUDY",
     "exams": "didact.studies.own.exams:STUDY",
     "frontier": "didact.studies.own.frontier:STUDY",
+    "simulators": "didact.studies.own.simulators:STUDY",
 }
 """Studies of what goes beyond the paper."""
 

@@ -7,6 +7,8 @@ import didact
 from didact.bec.openness import distances_to_cone
 from didact.errors import InvalidParameter
 from didact.teaching.clips.cutting import clips_of
+from didact.teaching.clips.lesson import ClipLesson
+from didact.worlds.simulators.classics import MountainCar
 from tests.bec.test_observe import Coin, watch
 from tests.teaching.clips.robots import mean_return, planned
 
@@ -63,3 +65,12 @@ def test_other_options_are_refused():
 def test_options_that_a_lesson_of_clips_does_not_look_at_are_refused(change):
     with pytest.raises(InvalidParameter, match=next(iter(change))):
         didact.teach(watch(), **change)
+
+
+def test_clips_that_contradict_each_other_within_the_tolerance_still_teach_the_truth():
+    """All clips of a car: near ties lie on both sides, and no weights have a margin from all."""
+    car = MountainCar()
+    seen = didact.observe(car, discount=0.99, n_rollouts=8, length=60, seed=2)
+    clips = tuple(clips_of(seen))
+    weights = ClipLesson(seen, clips, len(clips)).weights
+    assert weights @ (car.weights / np.linalg.norm(car.weights)) > 0.9

@@ -17,6 +17,11 @@ from didact.teaching.clips.cutting import Clip, clips_of
 
 Floats = NDArray[np.float64]
 
+THIN = 0.02
+"""A margin, as a sine, below which the rewards that fit have no middle worth the name."""
+SURE = 30.0
+"""Over the tolerance, how sure soft choices are then."""
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -104,6 +109,8 @@ class ClipLesson:
         lengths = np.linalg.norm(self.cone, axis=1)
         units = self.cone[lengths > 0] / lengths[lengths > 0, None]
         middle = _nearest_of_hull(units) if len(units) else np.zeros(len(scale))
+        if len(units) and np.linalg.norm(middle) < THIN:
+            middle = _most_likely(self.cone, SURE / self.seen.setting.tolerance)
         own = middle / scale
         size = float(np.linalg.norm(own))
         return own / size if size > 0 else own
@@ -147,7 +154,7 @@ def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:
 def _nearest_of_hull(units: Floats) -> Floats:
     """The point nearest to 0 of the convex hull of unit rows: its direction has the widest margin.
 
-    It is 0 where rows and their negatives are among them; then the sum of all is taken.
+    It is 0 where rows and their negatives are among them.
     """
     from scipy.optimize import nnls
 
@@ -155,4 +162,22 @@ def _nearest_of_hull(units: Floats) -> Floats:
     system = np.vstack([units.T, np.ones(len(units))])
     shares, _ = nnls(system, np.append(np.zeros(k), 1.0))
     point = units.T @ shares / max(float(shares.sum()), 1e-300)
-    return np.asarray(point if np.linalg.norm(point) > 1e-9 else units.sum(axis=0))
+    return np.asarray(point)
+
+
+def _most_likely(rows: Floats, confidence: float) -> Floats:
+    """The unit weights for which soft choices of the rows' winners are most likely.
+
+    Where the steps of clips contradict each other within the tolerance, no weights have a margin
+    from all rows; these give way a little to each.
+    """
+    from scipy.optimize import minimize
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        margins = confidence * (rows @ weights)
+        total = np.logaddexp(0.0, -margins).sum() + 0.5 * weights @ weights
+        slopes = -0.5 * (1.0 - np.tanh(0.5 * margins))
+        return float(total), confidence * (slopes @ rows) + weights
+
+    found = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
+    return np.asarray(found / max(float(np.linalg.norm(found)), 1e-300))

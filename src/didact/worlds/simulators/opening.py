@@ -14,6 +14,7 @@ from didact.inputs import nearest_spelling, shown
 from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
 from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
 from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.classics import MountainCar, Pendulum
 from didact.worlds.simulators.lqr import LQR
 from didact.worlds.simulators.objects import ObjectSimulator
 from didact.worlds.simulators.pictures import drawing_maker
@@ -21,7 +22,12 @@ from didact.worlds.simulators.point_robot import PointRobot
 from didact.worlds.simulators.restoring import LOOKAHEAD, History, Way, find_way
 from didact.worlds.simulators.vector_entries import vector_entry
 
-BUILT_IN = {"lqr": LQR, "point-robot": PointRobot}
+BUILT_IN = {
+    "lqr": LQR,
+    "mountain-car": MountainCar,
+    "pendulum": Pendulum,
+    "point-robot": PointRobot,
+}
 """Simulators by name; they bring features, weights and a policy of their own."""
 
 

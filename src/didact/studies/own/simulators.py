@@ -1,0 +1,193 @@
+"""What clips of a policy in a simulator teach, beside other ways to choose them.
+
+Every trial is one world and its nearly best policy, seen through the simulator only. The certified
+lesson is compared with as many clips by chance, with as many clips around the most important
+situations (where most return is at stake between the best and the worst action, as the HIGHLIGHTS
+summaries choose them), and with all clips. A learner takes the middle of the rewards that fit,
+plans for it, and is judged by its return: 100% is the return of planning for the true reward, 0%
+that of acting by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from didact.bec import Observed, observe
+from didact.bec.returns import returns_of
+from didact.numerics.exact import Floats
+from didact.random import stream
+from didact.studies.estimates import differences, estimate
+from didact.studies.settings import setting
+from didact.studies.study import Record, Study
+from didact.studies.summary import Cell, Claim, Column, Finding, Summary, Table
+from didact.teaching.clips.certify import certify
+from didact.teaching.clips.cutting import Clip, clips_of
+from didact.teaching.clips.lesson import ClipLesson, teach_observed
+from didact.worlds.simulators.classics import MountainCar, Pendulum
+from didact.worlds.simulators.point_robot import PointRobot
+
+NAME = "simulators"
+LESSON, RANDOM, IMPORTANT, ALL = "lesson", "random clips", "important clips", "all clips"
+WAYS = (LESSON, RANDOM, IMPORTANT, ALL)
+OURS = "our statement"
+CLAIMS = {
+    "small": Claim(NAME, "small", "lessons have at most 8 clips", OURS),
+    "open": Claim(NAME, "open", "at most 5% of situations are left open, certified", OURS),
+    "return": Claim(NAME, "return", "learners of a lesson attain 99.5% of the return", OURS),
+    "random": Claim(NAME, "random", "as many clips by chance teach less", OURS),
+    "important": Claim(NAME, "important", "as many important clips teach less", OURS),
+}
+
+
+@dataclass(frozen=True)
+class SimulatorSettings:
+    """Point worlds with some numbers of features, a pendulum and a car in a valley."""
+
+    trials: int = setting(10, source="our choice")
+    features: tuple[int, ...] = setting((3, 4, 5, 6), source="our choice")
+    classics: tuple[str, ...] = setting(("pendulum", "mountain-car"), source="our choice")
+    n_rollouts: int = setting(40, source="our choice")
+    length: int = setting(30, source="our choice")
+    situations: int = setting(300, source="our choice")
+    target: float = setting(0.05, source="our choice")
+    episodes: int = setting(200, source="our choice")
+    seed: int = setting(0, source="our choice")
+
+
+def cases(settings: SimulatorSettings) -> list[str]:
+    """Every world, in words."""
+    return [*(f"point robot, {k} features" for k in settings.features), *settings.classics]
+
+
+def n_trials(settings: SimulatorSettings) -> int:
+    """One for each case and run."""
+    return settings.trials * len(cases(settings))
+
+
+def trial(settings: SimulatorSettings, number: int) -> Record:
+    """One world: its certified lesson, and what learners make of it and of other choices."""
+    every = cases(settings)
+    case = every[number % len(every)]
+    rng = stream(settings.seed, NAME, number)
+    env, discount, length = _world(case, int(rng.integers(2**31)), settings.length)
+    seen = observe(env, discount=discount, n_rollouts=settings.n_rollouts, length=length,
+                   seed=int(rng.integers(2**31)))  # fmt: skip
+    lesson = certify(seen, teach_observed(seen), n_situations=settings.situations,
+                     target=settings.target, seed=int(rng.integers(2**31)))  # fmt: skip
+    told = lesson.certificate
+    assert told is not None
+    judge = _Judge(seen, env, rng.integers(2**31, size=settings.episodes).tolist(), rng)
+    return {
+        "case": case,
+        "clips": len(lesson.clips),
+        "shown steps": lesson.n_steps,
+        "open": told.open_share,
+        "mistaken": told.mistaken_share,
+        **{way: judge.share(chosen.weights) for way, chosen in _choices(lesson, rng).items()},
+    }
+
+
+def _world(case: str, seed: int, length: int) -> tuple[Any, float, int]:
+    """The world of a case, its discount, and how long rollouts are."""
+    if case == "pendulum":
+        return Pendulum(), 0.95, length
+    if case == "mountain-car":
+        return MountainCar(), 0.99, 5 * length
+    return PointRobot(int(case.split()[2]), seed=seed), 0.95, length
+
+
+def _choices(lesson: ClipLesson, rng: np.random.Generator) -> dict[str, ClipLesson]:
+    """The lesson, and as many clips by other rules."""
+    clips = clips_of(lesson.seen)
+    n = min(len(lesson.clips), len(clips))
+    by_chance = rng.choice(len(clips), size=n, replace=False)
+    by_stakes = np.argsort([-stake_of(lesson.seen, clip) for clip in clips], kind="stable")[:n]
+    chosen = {RANDOM: by_chance, IMPORTANT: by_stakes, ALL: np.arange(len(clips))}
+    return {LESSON: lesson} | {
+        way: replace(lesson, clips=tuple(clips[i] for i in numbers), certificate=None)
+        for way, numbers in chosen.items()
+    }
+
+
+def stake_of(seen: Observed, clip: Clip) -> float:
+    """The most return that a step of the clip decides: between its best and its worst action."""
+    margins = clip.rows @ seen.setting.truth
+    return float((np.maximum(margins.max(axis=1), 0) - np.minimum(margins.min(axis=1), 0)).max())
+
+
+class _Judge:
+    """Returns of planning for weights, between acting by chance and planning for the truth."""
+
+    def __init__(self, seen: Observed, env: Any, seeds: list[int], rng: np.random.Generator):
+        self._seen, self._env, self._seeds = seen, env, seeds
+        n_actions, setting_ = int(env.action_space.n), seen.setting
+        self._best = self._mean(setting_.policy)
+        self._chance = self._mean(lambda seen_there: rng.integers(n_actions, size=len(seen_there)))
+
+    def _mean(self, policy: Any) -> float:
+        found = returns_of(
+            self._seen.setting, lambda batch: policy(batch.observations), self._seeds
+        )
+        return float(found.mean())
+
+    def share(self, weights: Floats) -> float:
+        """Per cent of what can be attained."""
+        if not np.any(weights):
+            return 0.0
+        planned = self._mean(self._env.best_policy(self._seen.setting.discount, weights))
+        return 100.0 * (planned - self._chance) / (self._best - self._chance)
+
+
+def summarise(settings: SimulatorSettings, records: Sequence[Record]) -> Summary:
+    """Clips, what stays open, and what learners attain, for each world."""
+    by_case: dict[str, list[Record]] = {}
+    for record in records:
+        by_case.setdefault(record["case"], []).append(record)
+    return Summary((_table(by_case),), (), _findings(records))
+
+
+COLUMNS = (
+    ("clips", "number", 1.0), ("shown steps", "number", 1.0), ("open", "percent", 100.0),
+    ("mistaken", "percent", 100.0), *((way, "percent", 1.0) for way in WAYS),
+)  # fmt: skip
+
+
+def _table(by_case: Mapping[str, Sequence[Record]]) -> Table:
+    cells = [
+        Cell(case, name, estimate(scale * float(record[name]) for record in found))
+        for case, found in by_case.items()
+        for name, _, scale in COLUMNS
+    ]
+    columns: Any = tuple(Column(name, kind) for name, kind, _ in COLUMNS)  # type: ignore[arg-type]
+    return Table("Lessons in simulators", "world", columns, tuple(cells))
+
+
+def _findings(records: Sequence[Record]) -> tuple[Finding, ...]:
+    n, small = len(records), sum(record["clips"] <= 8 for record in records)
+    closed = sum(record["open"] <= 0.05 for record in records)
+    attained = estimate(float(record[LESSON]) for record in records)
+    told = [
+        Finding(CLAIMS["small"], small == n, f"{small} of {n}"),
+        Finding(CLAIMS["open"], closed == n, f"{closed} of {n}"),
+        Finding(CLAIMS["return"], attained.mean >= 99.5, f"{attained.told()}% in mean, at worst "
+                f"{min(float(record[LESSON]) for record in records):.1f}%"),
+    ]  # fmt: skip
+    for key, way in (("random", RANDOM), ("important", IMPORTANT)):
+        lost = differences(records, lambda r: r[LESSON], lambda r, way=way: r[way])
+        told.append(Finding(CLAIMS[key], lost.is_positive, f"{lost.told()}% less return"))
+    return tuple(told)
+
+
+STUDY = Study(
+    NAME,
+    SimulatorSettings(),
+    trial,
+    summarise,
+    title="Simulators: what clips of a policy teach, beside other choices",
+    quick=SimulatorSettings(trials=2, features=(3, 4), n_rollouts=20, length=20, episodes=80),
+    n_trials=n_trials,
+)
