@@ -129,6 +129,14 @@ def test_a_belief_passes_in_a_share_of_its_draws():
     assert 0.2 < found.share["share"] < 0.9
 
 
+def test_draws_of_chains_that_disagree_are_said_to_be_such():
+    task = didact.make("six-cell")
+    draws = np.random.default_rng(0).normal([-1, -3], [0.2, 1.0], size=(4, 400, 2))
+    assert "not mixed" not in didact.audit(task, _belief(task, draws)).reason
+    apart = draws + np.arange(4.0)[:, None, None]
+    assert didact.audit(task, _belief(task, apart)).reason.endswith("of chains that have not mixed")
+
+
 def test_draws_on_the_boundary_are_planned_exactly():
     known = didact.equivalence_class(didact.make("six-cell"))
     edge = np.array([[-1.0, -2.539], [-1.0, -2.5390000001], [-1.0, -2.538]])

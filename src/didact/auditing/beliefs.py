@@ -45,6 +45,7 @@ def audit_belief(known: EquivalenceClass, belief: Belief) -> Audit:
     told = (
         f"{int(right.sum())} of {right.size} draws act rightly: {100 * share:.3g}%, 95% interval "
         f"{100 * low:.3g}% to {100 * high:.3g}%"
+        f"{'' if belief.is_mixed else ', of chains that have not mixed'}"
     )
     found = {"share": share, "low": low, "high": high, "n_effective": worth}
     return Audit("undecided", RIGHT[known.scope], told, "belief", share=found)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.bec.clarkson import find_facets
 from didact.bec.facet_scan import IS_EQUALITY
@@ -191,19 +192,28 @@ class _Entries:
     @classmethod
     def of(cls, problem: Problem) -> _Entries:
         pairs, stating = problem.candidates.pairs, problem.stating_pairs[0]
-        candidates, steps = np.nonzero(np.isin(pairs, stating))
+        candidates, steps = np.nonzero(_marked(pairs, stating)[pairs])
         return cls(problem.elements, len(pairs), candidates, steps, pairs[candidates, steps])
 
     def ends(self, wanted: int) -> Indices:
         """(n,) how many steps each candidate takes to say all that is wanted."""
         never = np.iinfo(np.int64).max
         ends = np.zeros(self.n_candidates, dtype=np.int64)
+        stating, said = self.elements.stating_pairs
         for element in self.elements.within(wanted):
-            hit = np.flatnonzero(np.isin(self.pairs, self.elements.pairs_for(1 << element)))[::-1]
+            stated = _marked(self.pairs, stating[said == element])
+            hit = np.flatnonzero(stated[self.pairs])[::-1]
             first = np.full(self.n_candidates, never)
             first[self.candidates[hit]] = self.steps[hit] + 1
             np.maximum(ends, first, out=ends)
         return ends
+
+
+def _marked(numbers: Indices, chosen: Indices) -> NDArray[np.bool_]:
+    """Which numbers are chosen, to be looked up by number; -1 never is."""
+    marked = np.zeros(2 + max(numbers.max(initial=0), chosen.max(initial=0)), dtype=np.bool_)
+    marked[chosen] = True
+    return marked
 
 
 def trimmed(
