@@ -26,19 +26,19 @@ class Tabular:
         return rng.choice(np.flatnonzero(~self.task.mdp.terminal), size=(n, 1)).astype(float)
 
     def step(self, states, actions):
-        here = states[:, 0].astype(int)
+        here = states[:, 0].round().astype(int)
         after = self.following[here, actions]
         rewards = self.table[here] @ self.task.weights
         return after[:, None].astype(float), rewards, self.task.mdp.terminal[after]
 
     def features(self, observation, action, after, ended):
         """phi of the state, and of a terminal one when it is entered."""
-        here, there = observation[:, 0].astype(int), after[:, 0].astype(int)
+        here, there = observation[:, 0].round().astype(int), after[:, 0].astype(int)
         last = np.where(ended[:, None], self.table[there], 0.0)
         return self.table[here] + float(self.task.mdp.discount) * last
 
     def policy(self, observations):
-        return self.plan.optimal.argmax(axis=1)[np.asarray(observations)[:, 0].astype(int)]
+        return self.plan.optimal.argmax(axis=1)[np.asarray(observations)[:, 0].round().astype(int)]
 
 
 @pytest.mark.parametrize("terminal", ["", "d"])
