@@ -56,6 +56,12 @@ if TYPE_CHECKING:
     help="Kinds of feedback that may be mixed, the cheapest mix proved; may be given again.",
 )
 @click.option(
+    "--over-teach",
+    is_flag=True,
+    help="With --feedback preferences: fewer, between trajectories that are worth nearly the same.",
+)
+@click.option("--margin", help="With --over-teach: the least difference that must be seen.")
+@click.option(
     "--loss", metavar="LOSS|PERCENT", help="Good enough: at most this is lost, as 0.5 or 1%."
 )
 @options.choice("--learner", ("both", "half-spaces", "planner"), "With --loss: whose loss.")
@@ -152,6 +158,8 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
 
     if choices.pop("loss") is not None or choices.pop("budget") is not None:
         raise click.UsageError("--frontier has its own losses; leave --loss and --budget out")
+    if choices.pop("over_teach") or choices.pop("margin") is not None:
+        raise click.UsageError("--over-teach and --margin are for --feedback; leave them out")
     limit = choices.pop("loss_time")
     choices |= {} if limit is None else {"time_limit": limit}
     if choices["teacher"] == "scot":

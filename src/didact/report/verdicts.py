@@ -176,6 +176,11 @@ def closed_words(closed: bool) -> str:
     return "not closed: it speaks to learners that go on as the teacher"
 
 
+def hardest_words(hardest: Any) -> str:
+    """The smallest difference in return that one must see to answer."""
+    return f"the hardest question is a difference of {float(hardest):.4g}"
+
+
 def mixed_lesson_lines(lesson: MixedLesson) -> Iterator[str]:
     """The cheapest mix of feedback: what to show and say, what it costs, what stays open."""
     items = counted(len(lesson.items), "item")
@@ -188,7 +193,7 @@ def mixed_lesson_lines(lesson: MixedLesson) -> Iterator[str]:
     least = "no mix of these candidates costs less, proved" if lesson.is_minimal else "not proved"
     yield f"  cost {float(lesson.cost):g}; {least}"
     if lesson.hardest is not None:
-        yield f"  the hardest question is a difference of {float(lesson.hardest):.4g}"
+        yield f"  {hardest_words(lesson.hardest)}"
     for words in lesson.open:
         yield f"  open: {words}"
 
@@ -207,7 +212,7 @@ def item_verdict_lines(task: Task, verdict: Verdict, n: int) -> Iterator[str]:
     for pair in verdict.wrong[:MOST_WRONG]:
         yield from _wrong_lines(task, pair)
     if verdict.hardest is not None:
-        yield f"the hardest question is a difference of {float(verdict.hardest):.4g}"
+        yield hardest_words(verdict.hardest)
     if verdict.missing is not None and verdict.witness is not None:
         yield f"open: {verdict.missing_words}"
         yield witness_line(task, verdict.witness, verdict.loss, bool(n_wrong))

@@ -39,7 +39,7 @@ from didact.teaching.covers.offers import (
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.evidence import Evidence
 from didact.teaching.feedback.lesson import MixedLesson
-from didact.teaching.feedback.mix import as_kinds, kind_costs, mixed_lesson
+from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.goal import Goal, as_goal, once_closed, teach_within
@@ -81,6 +81,8 @@ def teach(
     seed: Seed = 0,
     known: Known | None = None,
     feedback: Sequence[str] | None = None,
+    over_teach: bool = False,
+    margin: Any = None,
     loss: Any = None,
     learner: str = "both",
     loss_time: float | None = None,
@@ -115,6 +117,9 @@ def teach(
     feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions and
         'preferences' between two trajectories; the cheapest mix, proved, as a MixedLesson. `cost`
         may then be a table {kind: cost}.
+    over_teach: with preferences, try also those between trajectories that are worth nearly the
+        same: they say more than the behaviour, so fewer are enough, and are harder to give.
+    margin: of over_teach, the least difference in return that an item may ask to be seen.
     loss: good enough: the cheapest lesson after which no learner loses more. A number of return, or
         a text such as '1%', of V* less V of the uniformly random policy. `scot` picks greedily.
     learner: whose loss: 'half-spaces', 'planner' (who makes demonstrations optimal under its own
@@ -154,6 +159,7 @@ def teach(
         asked = {"closed": closed, "loss": loss is not None, "order": order is not None}
         teacher = _require_mixable(task, teacher, asked)
     prices = None if kinds is None else kind_costs(cost, kinds)
+    least = as_margin(over_teach, margin, kinds)
     find_teacher(teacher, options)
     goal = None if loss is None else as_goal(loss, learner, task, teacher, budget)
     limit = None if loss_time is None else seconds(loss_time, "loss_time")
@@ -170,7 +176,10 @@ def teach(
     settings = settings_of(wish, problem, given) | family_settings(task, visits)
     settings |= {} if order is None else {"order": order}
     if kinds is not None and prices is not None:
-        return mixed_lesson(problem, kinds, prices, {**settings, "feedback": list(kinds)})
+        told = {**settings, "feedback": list(kinds)}
+        if least is not None:
+            told |= {"over_teach": True, "margin": None if margin is None else str(least)}
+        return mixed_lesson(problem, kinds, prices, told, least)
     if goal is None:
         picks = picked_by(teacher, problem, as_generator(seed, teacher))
         return _lesson(wish, problem, picks, offers, settings)

@@ -86,6 +86,8 @@ class MixedLesson:
                 f"the items of this lesson are 0 to {len(self.items) - 1}; there is no "
                 f"{shown(number)}"
             )
+        if not self.why[number]:
+            return "It narrows what the others leave open."
         return "It says that " + "; that ".join(self.why[number]) + "."
 
     def document(self) -> dict[str, Any]:

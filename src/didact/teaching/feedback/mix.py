@@ -3,11 +3,15 @@
 Every candidate's rows lie in the class, so a complete lesson states a row of each facet and rows
 that span the equalities, as lessons of demonstrations do: the same implicit hitting set finds it.
 More kinds are more candidates, so adding one never makes a lesson dearer.
+
+Over-teaching also tries preferences that say more than the class (see `over_teaching`), and takes
+them where they cost less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
@@ -15,7 +19,7 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import choice, entries, shown
+from didact.inputs import choice, entries, flag, shown
 from didact.mdp import Comparison, Demonstration, Preference, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
@@ -25,6 +29,7 @@ from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.feedback.judging import judge_items
 from didact.teaching.feedback.lesson import MixedLesson
+from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
 from didact.teaching.feedback.rows import direction, item_words
 from didact.teaching.feedback.trajectories import pair_of, shortest_pair, statements_of
 from didact.teaching.methods.exact import exact_minimum
@@ -68,13 +73,31 @@ def kind_costs(given: Any, kinds: Sequence[str]) -> dict[str, int | Fraction]:
     return costs
 
 
+def as_margin(over_teach: Any, margin: Any, kinds: Sequence[str] | None) -> Fraction | None:
+    """The least difference that over-teaching may ask to be seen; None where it is not wanted."""
+    if not flag(over_teach, "over_teach"):
+        if margin is not None:
+            raise InvalidParameter("margin is for over_teach=True; leave it out, or say that")
+        return None
+    if kinds is None or "preferences" not in kinds:
+        raise InvalidParameter("over_teach needs 'preferences' among feedback; add it")
+    least = Fraction(0) if margin is None else read_number(margin, "margin")
+    if least < 0:
+        raise InvalidParameter(f"margin must not be negative; it is {shown(margin)}")
+    return least
+
+
 def mixed_lesson(
     problem: Problem,
     kinds: Sequence[str],
     costs: Mapping[str, int | Fraction],
     settings: Mapping[str, Any],
+    least: Fraction | None = None,
 ) -> MixedLesson:
-    """The cheapest lesson of these kinds; problem: that of the demonstrations alone."""
+    """The cheapest lesson of these kinds; problem: that of the demonstrations alone.
+
+    least: try preferences that say more than the class, with at least this difference in return.
+    """
     known = problem.known
     if not isinstance(known, EquivalenceClass) or known.counts is None:
         raise Unsupported(
@@ -90,7 +113,41 @@ def mixed_lesson(
         given_masks={i: offer.mask for i, offer in enumerate(offered) if offer.mask},
     )
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
-    return _told(known, mixed, picks, [offered[number] for number in picks.numbers], settings)
+    found = _told(known, mixed, picks, [offered[number] for number in picks.numbers], settings)
+    if least is None:
+        return found
+    bound = None if "demonstrations" in kinds else fewest_halfspaces(known) * min(costs.values())
+    return _over_taught(known, replace(found, lower_bound=bound), costs["preferences"], least)
+
+
+def _over_taught(
+    known: EquivalenceClass, usual: MixedLesson, price: int | Fraction, least: Fraction
+) -> MixedLesson:
+    """Near-tie preferences, where they teach for less than the usual lesson, or at all."""
+    items = near_ties(known, least, np.random.default_rng(0))
+    if items is None or (usual.is_complete and len(items) * price >= usual.cost):
+        return usual
+    shown: list[Demonstration | Preference] = []
+    why: list[tuple[str, ...]] = []
+    left = set(judge_items(known, [], []).open_rows)
+    for item in items:
+        shown.append(item)
+        still = set(judge_items(known, shown, []).open_rows)
+        why.append(tuple(known.words_of(row) for row in sorted(left - still)))
+        left = still
+    return replace(
+        usual,
+        status="complete",
+        items=items,
+        words=tuple(item_words(known.task, item) for item in items),
+        gains=tuple(map(len, why)),
+        why=tuple(why),
+        cost=whole_if_whole(Fraction(len(items) * price)),
+        hardest=judge_items(known, items, []).hardest,
+        open=(),
+        witness=None,
+        loss=None,
+    )
 
 
 def _offered(

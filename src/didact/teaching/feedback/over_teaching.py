@@ -1,0 +1,253 @@
+"""Over-teaching: few preferences that say more than the behaviour and so need fewer items.
+
+Half-spaces that hold at the true weights w and imply the class number at least its rank, and one
+more where there are ties. Items whose rows lie in the class need one for each facet. Preferences
+between two trajectories that are worth nearly the same lie outside of it: their half-spaces end
+close to w. As many of them as the rank, whose parts across w point apart like the corners of a
+simplex, leave a thin cone around w: a facet follows as soon as the small margins weigh less than
+its own. So the hardest question is harder: some margin is below the smallest facet's.
+
+Pricing: all short trajectories of a start, sorted by what they are worth; neighbours differ least.
+For each corner of a random simplex the pair is taken that points there most nearly, among those
+below a margin; the largest margin at which that works is taken. What is found is judged exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.classes import EquivalenceClass
+from didact.bec.rows import scope_states
+from didact.mdp import MDP, Demonstration, Preference
+from didact.numerics.exact import Floats
+from didact.teaching.feedback.judging import judge_items
+from didact.teaching.feedback.rows import item_differences, margin
+from didact.teaching.feedback.trajectories import pair_of, statements_of
+
+MOST_WAYS, MOST_PAIRS, MOST_STEPS = 1_100, 100_000, 60
+"""Trajectories from a start, pairs of neighbours in all, and steps of a trajectory."""
+
+MOST_LOOKED_AT = 20_000
+"""Pairs, drawn at random, among which corners are sought."""
+
+NEIGHBOURS = 4
+"""Each trajectory is compared with so many that are worth little less."""
+
+SIMPLICES = 30
+"""Random simplices that are tried for each size of margins."""
+
+NOTHING = 1e-9
+"""Parts of a row, against the largest count, that are none."""
+
+SIZES = 10.0 ** -np.arange(1.0, 10.5, 0.5)
+"""Largest margins that are tried, against the part across w; the largest that works is taken."""
+
+
+class Pairs(NamedTuple):
+    """Two trajectories each, the better first: rows (n, k), margins (n,), and who they are."""
+
+    rows: Floats
+    margins: Floats
+    starts: NDArray[np.int64]
+    better: NDArray[np.int64]
+    other: NDArray[np.int64]
+
+
+def fewest_halfspaces(known: EquivalenceClass) -> int:
+    """No fewer half-spaces that hold at the true weights imply the class."""
+    return known.cone.rank + (1 if known.cone.equalities else 0)
+
+
+def near_ties(
+    known: EquivalenceClass, least: Fraction, rng: np.random.Generator
+) -> tuple[Preference, ...] | None:
+    """Preferences with margins of at least `least` that imply the class; None where none are found.
+
+    As many as the rank; with ties one of the usual kind for each tie besides.
+    """
+    ties = _ties(known)
+    if ties is None:
+        return None
+    span, across = _space(known)
+    ways = {start: _ways(known.task.mdp, start) for start in _starts(known)}
+    pairs = _pairs(known, ways, float(least))
+    wanted = known.rows.normals[known.cone.facet_rows()] @ span.T
+    for chosen in _simplices(pairs, span, across, wanted, rng):
+        items = (*(_preference(pairs, ways, i) for i in chosen), *ties)
+        if _holds(known, items, least):
+            return items
+    return None
+
+
+def _starts(known: EquivalenceClass) -> list[int]:
+    mdp = known.task.mdp
+    return np.flatnonzero(scope_states(mdp, known.scope) & ~mdp.terminal).tolist()
+
+
+def _ties(known: EquivalenceClass) -> tuple[Preference, ...] | None:
+    """Preferences that state every tie; None where one cannot be shown by trajectories."""
+    found = []
+    for _, *statement in statements_of(known, known.cone.equalities):
+        pair = pair_of(known, *statement)
+        if pair is None:
+            return None
+        found.append(Preference(pair.better, pair.other))
+    return tuple(dict.fromkeys(found))
+
+
+def _space(known: EquivalenceClass) -> tuple[Floats, Floats]:
+    """Orthonormal bases of what rows span less the ties (d, k), and of that across w (d - 1, d)."""
+    normals = known.rows.normals
+    ties = normals[list(known.cone.equalities)]
+    free = _complement(ties, np.eye(normals.shape[1]))
+    _, sizes, basis = np.linalg.svd(normals @ free.T, full_matrices=False)
+    span = basis[sizes > NOTHING] @ free
+    toward = span @ known.task.weights
+    return span, _complement(toward[None] / np.linalg.norm(toward), np.eye(len(span)))
+
+
+def _complement(rows: Floats, space: Floats) -> Floats:
+    """An orthonormal basis of what is in a space and orthogonal to the rows."""
+    if not len(rows):
+        return space
+    _, sizes, basis = np.linalg.svd(rows @ space.T, full_matrices=True)
+    rank = int((sizes > NOTHING).sum())
+    return np.asarray(basis[rank:] @ space)
+
+
+class _Way(NamedTuple):
+    """A trajectory that is being walked: its pairs, where it is, what it counts; -1: ended."""
+
+    pairs: tuple[tuple[int, int], ...]
+    at: int
+    counts: Floats
+    weight: float
+
+
+def _ways(mdp: MDP, start: int) -> list[_Way]:
+    """All trajectories of as many steps as there is room for; those that end are shorter."""
+    growing = [_Way((), start, np.zeros(mdp.n_features), 1.0)]
+    ended: list[_Way] = []
+    for _ in range(MOST_STEPS):
+        grown = [longer for way in growing for longer in _longer(mdp, way)]
+        if not growing or len(ended) + len(grown) > MOST_WAYS:
+            break
+        ended += [way for way in grown if way.at < 0]
+        growing = [way for way in grown if way.at >= 0]
+    return [way for way in (*ended, *growing) if way.pairs]
+
+
+def _longer(mdp: MDP, way: _Way) -> Iterator[_Way]:
+    features, moves, terminal = mdp.features.floats, mdp.transitions, mdp.terminal
+    for action in range(mdp.n_actions):
+        paid = features[way.at, action] if features.ndim == 3 else features[way.at]
+        counts, weight = way.counts + way.weight * paid, way.weight * mdp.discount
+        row = way.at * mdp.n_actions + action
+        targets = moves.successors[moves.offsets[row] : moves.offsets[row + 1]]
+        pairs = (*way.pairs, (way.at, action))
+        if terminal[targets].all():
+            shares = moves.probabilities.floats[moves.offsets[row] : moves.offsets[row + 1]]
+            last = features[targets, 0] if features.ndim == 3 else features[targets]
+            yield _Way(pairs, -1, counts + weight * (shares @ last), 0.0)
+        else:
+            for target in targets[~terminal[targets]].tolist():
+                yield _Way(pairs, target, counts, weight)
+
+
+def _pairs(known: EquivalenceClass, ways: dict[int, list[_Way]], least: float) -> Pairs:
+    """Neighbours in the order of worth, of each start those that end and those that do not."""
+    w = known.task.weights
+    found: list[tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], int]] = []
+    for start, walked in ways.items():
+        for has_ended in (False, True):
+            numbers = np.array(
+                [i for i, way in enumerate(walked) if (way.at < 0) == has_ended], dtype=np.int64
+            )
+            if numbers.size < 2:
+                continue
+            counts = np.array([walked[i].counts for i in numbers.tolist()])
+            worths = counts @ w
+            order = np.argsort(worths, kind="stable")
+            for step in range(1, NEIGHBOURS + 1):
+                low, high = order[:-step], order[step:]
+                margins = worths[high] - worths[low]
+                rows = counts[high] - counts[low]
+                kept = (margins >= least) & (margins > NOTHING**1.5)
+                if kept.any():
+                    found.append(
+                        (rows[kept], margins[kept], numbers[high[kept]], numbers[low[kept]], start)
+                    )
+    if not found:
+        nothing = np.zeros(0, np.int64)
+        return Pairs(np.zeros((0, w.size)), np.zeros(0), nothing, nothing, nothing)
+    rows, margins, better, other = (np.concatenate([part[i] for part in found]) for i in range(4))
+    starts = np.concatenate([np.full(len(part[1]), part[4]) for part in found])
+    few = np.argsort(margins, kind="stable")[:MOST_PAIRS]
+    return Pairs(rows[few], margins[few], starts[few], better[few], other[few])
+
+
+def _simplices(
+    pairs: Pairs, span: Floats, across: Floats, wanted: Floats, rng: np.random.Generator
+) -> Iterator[list[int]]:
+    """Pairs as many as the rank, that imply all facets by floats; the largest margins first."""
+    inside = pairs.rows @ span.T
+    sideways = inside @ across.T
+    lengths = np.linalg.norm(sideways, axis=1)
+    outside = np.linalg.norm(pairs.rows - inside @ span, axis=1)
+    useful = (lengths > NOTHING) & (outside <= NOTHING * np.maximum(lengths, 1.0))
+    numbers = np.flatnonzero(useful)
+    directions = sideways[numbers] / lengths[numbers, None]
+    slopes = pairs.margins[numbers] / lengths[numbers]
+    d = len(span)
+    for size in SIZES.tolist() if numbers.size else ():
+        small = np.flatnonzero(slopes <= size)
+        if small.size < d:
+            return
+        if small.size > MOST_LOOKED_AT:
+            small = rng.choice(small, MOST_LOOKED_AT, replace=False)
+        for _ in range(SIMPLICES):
+            corners = _corners(d, rng)
+            cosines = directions[small] @ corners.T
+            best = cosines.argmax(axis=0)
+            if len(set(best.tolist())) == d and _implies(inside[numbers[small[best]]], wanted):
+                yield numbers[small[best]].tolist()
+
+
+def _corners(d: int, rng: np.random.Generator) -> Floats:
+    """The corners (d, d - 1) of a regular simplex around 0, turned at random."""
+    if d == 1:
+        return np.zeros((1, 0))
+    centred = np.eye(d) - 1.0 / d
+    _, _, basis = np.linalg.svd(centred)
+    flat = centred @ basis[: d - 1].T
+    turned, _ = np.linalg.qr(rng.standard_normal((d - 1, d - 1)))
+    return np.asarray(flat @ turned / np.linalg.norm(flat[0]))
+
+
+def _implies(rows: Floats, wanted: Floats) -> bool:
+    """Whether d rows (d, d) combine to every wanted one with no negative multiplier, by floats."""
+    scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    try:
+        return bool((np.linalg.solve(scaled.T, wanted.T) >= 0.0).all())
+    except np.linalg.LinAlgError:
+        return False
+
+
+def _preference(pairs: Pairs, ways: dict[int, list[_Way]], number: int) -> Preference:
+    walked = ways[int(pairs.starts[number])]
+    better, other = (walked[int(side[number])] for side in (pairs.better, pairs.other))
+    return Preference(Demonstration(better.pairs), Demonstration(other.pairs))
+
+
+def _holds(known: EquivalenceClass, items: Sequence[Preference], least: Fraction) -> bool:
+    """Whether items are true, their strict margins large enough, and all rows follow; exactly."""
+    for item in items:
+        worth = margin(known, item_differences(known, item)[0])
+        if worth < 0 or 0 < worth < least:
+            return False
+    return not judge_items(known, items, []).open_rows

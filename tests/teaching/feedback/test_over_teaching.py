@@ -1,0 +1,111 @@
+"""Near-tie preferences: as few as the rank, true, complete, and harder than any facet."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import didact
+from didact.errors import InvalidParameter
+from didact.mdp import Preference
+from didact.teaching.feedback.over_teaching import _corners, fewest_halfspaces
+from didact.teaching.feedback.rows import item_differences, margin
+
+
+def smallest_facet_margin(known) -> Fraction:
+    """The least that some action of a facet's rows costs under the true weights, of all facets."""
+    plan = known.plan
+    found = []
+    for facet in known.cone.facets:
+        hit = np.isin(known.rows.number, list(facet))
+        worths = [
+            plan.action_values[s, a] - plan.action_values[s, b]
+            for s, a, b in known.rows.statements[hit].tolist()
+        ]
+        found.append(max(worths))
+    return min(found)
+
+
+def require_few_and_true(task, known, lesson) -> None:
+    assert lesson.is_complete
+    assert all(isinstance(item, Preference) for item in lesson.items)
+    verdict = didact.check(task, list(lesson.items), known=known)
+    assert verdict.teaches
+    margins = [margin(known, item_differences(known, item)[0]) for item in lesson.items]
+    assert min(margins) > 0
+    assert lesson.hardest == verdict.hardest == min(margins)
+    assert float(lesson.hardest) <= smallest_facet_margin(known) + 1e-12
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_as_many_near_ties_as_the_rank_are_enough(seed):
+    task = didact.make("random-grid", size=5, n_features=4, seed=seed)
+    known = didact.equivalence_class(task)
+    usual = didact.teach(task, feedback=["comparisons", "preferences"], known=known)
+    lesson = didact.teach(
+        task, feedback=["comparisons", "preferences"], over_teach=True, known=known
+    )
+    require_few_and_true(task, known, lesson)
+    assert len(lesson) == known.cone.rank == lesson.lower_bound < len(usual)
+    assert lesson.is_minimal
+    assert lesson.hardest < usual.hardest
+    assert "narrows" in " ".join(map(lesson.reason, range(len(lesson))))
+    assert sum(lesson.gains) == known.cone.n_facets
+
+
+def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays():
+    task = didact.make("random-grid", size=4, n_features=4, seed=0)
+    known = didact.equivalence_class(task)
+    lessons = [
+        didact.teach(task, feedback=["preferences"], over_teach=True, margin=least, known=known)
+        for least in ("1e-6", 5)
+    ]
+    assert lessons[0].hardest >= Fraction("1e-6")
+    usual = didact.teach(task, feedback=["preferences"], known=known)
+    assert lessons[1].items == usual.items
+    assert not lessons[1].is_minimal  # the bound is on any half-spaces, and is not reached
+
+
+def test_what_cannot_be_over_taught_is_refused():
+    task = didact.make("six-cell")
+    with pytest.raises(InvalidParameter, match="needs 'preferences'"):
+        didact.teach(task, feedback=["comparisons"], over_teach=True)
+    with pytest.raises(InvalidParameter, match="needs 'preferences'"):
+        didact.teach(task, over_teach=True)
+    with pytest.raises(InvalidParameter, match="margin is for over_teach"):
+        didact.teach(task, feedback=["preferences"], margin="0.1")
+    with pytest.raises(InvalidParameter, match="must not be negative"):
+        didact.teach(task, feedback=["preferences"], over_teach=True, margin=-1)
+
+
+@pytest.mark.parametrize("name", ["six-cell", "uvm-failure"])
+def test_over_teaching_never_costs_more(name):
+    """Also with ties, which need their own items, and where trajectories end."""
+    task = didact.make(name)
+    known = didact.equivalence_class(task)
+    usual = didact.teach(task, feedback=["comparisons", "preferences"], known=known)
+    lesson = didact.teach(
+        task, feedback=["comparisons", "preferences"], over_teach=True, known=known
+    )
+    assert lesson.cost <= usual.cost
+    assert lesson.cost >= lesson.lower_bound == fewest_halfspaces(known)
+    assert didact.check(task, list(lesson.items), known=known).teaches
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_corners_sum_to_nothing_and_are_equally_far(d):
+    corners = _corners(d, np.random.default_rng(0))
+    assert corners.shape == (d, d - 1)
+    assert np.allclose(corners.sum(axis=0), 0.0)
+    assert np.allclose(corners @ corners.T, (d * np.eye(d) - 1.0) / max(d - 1, 1), atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_seven_near_ties_teach_grids_of_eight_features(seed):
+    """9x9, k = 8: as many as the rank in 8 of 8 worlds."""
+    task = didact.make("random-grid", size=9, n_features=8, seed=seed)
+    known = didact.equivalence_class(task)
+    lesson = didact.teach(task, feedback=["preferences"], over_teach=True, known=known)
+    require_few_and_true(task, known, lesson)
+    assert len(lesson) == 7 == known.cone.rank
