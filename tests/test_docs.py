@@ -29,6 +29,7 @@ UNTESTED = (
     "$ pip ",
     "$ python docs/",
     "$ didact studio",
+    "$ didact study serve",
 )
 """What takes minutes, changes the machine, or prints other numbers on another one."""
 

@@ -19,7 +19,7 @@ def test_a_lesson_teaches_and_is_as_small_as_that_of_teach():
 
 def test_a_horizon_is_kept_and_what_stays_open_is_told():
     task = make("FrozenLake-v1", discount=0.9)
-    told = taught(task, {"horizon": 3, "cost": "pairs"})
+    told = taught(task, {"settings": {"horizon": 3, "cost": "pairs"}})
     assert all(len(shown) <= 3 for shown in told["demonstrations"])
     assert not told["is_complete"]
     assert "What stays open" in told["html"]

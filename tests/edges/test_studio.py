@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from didact import make, save_task, solve, teach
+from didact import exam, load_task, make, save_task, solve, teach
 from didact.app.painting import read_painting
 from didact.app.studio import MEADOW
 from tests.browser import CHROMIUM, CUT_OFF, DESK, PHONE, broken_rules
@@ -230,3 +230,118 @@ def test_an_interrupt_ends_it():
         assert link.startswith("http://127.0.0.1:")
         process.send_signal(signal.SIGINT)
         assert process.wait() in (0, 130)
+
+
+def test_the_cone_follows_the_slider(page):
+    page.click("#tab-cone")
+    page.wait_for_selector("#panel-cone[data-answered='3']")
+    assert "0 of 4 constraints are open" in page.locator("#panel-cone .verdict").inner_text()
+    page.locator("#panel-cone .slide input").focus()
+    page.keyboard.press("Home")
+    page.wait_for_selector("#panel-cone[data-answered='0']")
+    assert "4 of 4 constraints are open" in page.locator("#panel-cone .verdict").inner_text()
+    assert page.locator("#panel-cone .believer svg").is_visible()
+    page.select_option("[aria-label='Weight that is the unit']", "0")
+    page.wait_for_selector("#panel-cone .weight-bars .told:text-is('-1 to -1')")
+
+
+def test_three_weights_are_a_sphere_that_turns(page):
+    page.click("#open")
+    page.fill("#open-name", "random-grid")
+    page.fill("#open-parameters", "size=4 n_features=3 seed=3")
+    page.click("#open-go")
+    page.wait_for_selector("#open-dialog:not([open])", state="attached")
+    settled(page)
+    page.click("#tab-cone")
+    ball = page.locator("#panel-cone canvas.sphere")
+    page.wait_for_selector("#panel-cone canvas.sphere[aria-label*='directions fit']")
+    before = ball.evaluate("(canvas) => canvas.toDataURL()")
+    ball.focus()
+    page.keyboard.press("ArrowRight")
+    assert ball.evaluate("(canvas) => canvas.toDataURL()") != before
+
+
+def test_a_person_teaches_until_nothing_is_open(page):
+    best = teach(read_painting(dict(MEADOW)).task(), teacher="exact")
+    page.click("#tab-teacher")
+    page.wait_for_selector("#panel-teacher[data-answered='0']")
+    free = [i for i, sign in enumerate("".join(MEADOW["rows"])) if sign != "#"]
+    for n, shown in enumerate(best.demonstrations):
+        page.fill("[aria-label='Steps of a demonstration']", str(len(shown)))
+        page.locator(f".cell[data-cell='{free[shown[0][0]]}']").click()
+        page.wait_for_selector(f"#panel-teacher[data-answered='{n + 1}']")
+    assert page.locator(".cell.marked").count() > 3
+    assert page.locator("#panel-teacher .chosen li").count() == len(best.demonstrations)
+    assert "constraints" in page.locator("#panel-teacher .verdict").inner_text() or (
+        "The fewest: 3 demonstrations" in page.locator("#panel-teacher").inner_text()
+    )
+
+
+def test_a_person_learns_and_is_compared(page):
+    page.click("#tab-learner")
+    assert not page.locator("#board .policy").is_visible()
+    page.click("#panel-learner .main")
+    page.wait_for_selector("#panel-learner[data-lessons='1']")
+    for _ in range(8):
+        page.locator("#panel-learner .asking button").first.click()
+    page.wait_for_selector("#panel-learner[data-scored='1']")
+    told = page.locator("#panel-learner").inner_text()
+    assert re.search(r"You: \d of 8", told)
+    assert "A Bayesian learner after the same lesson: 8 of 8." in told
+    page.click("#tab-lesson")
+    assert page.locator("#board .policy").is_visible()
+
+
+def test_a_person_is_asked(page):
+    page.click("#tab-asked")
+    page.click("#panel-asked .main")
+    for n in range(2):
+        page.wait_for_selector(f"#panel-asked[data-answered='{n}']")
+        assert page.locator(".cell.marked").count() == 1
+        page.locator("#panel-asked .asking button").first.click()
+    page.wait_for_selector("#panel-asked[data-answered='2']")
+    assert "After 2 answers" in page.locator("#panel-asked").inner_text()
+
+
+def test_a_person_is_examined(page, tmp_path):
+    page.click("#tab-exam")
+    page.click("#panel-exam .main")
+    page.wait_for_selector("#panel-exam[data-asked]")
+    key = exam(read_painting(dict(MEADOW)).task()).questions
+    for i, question in enumerate(key):
+        side = ("first", "second", "equal").index(question.key)
+        page.check(f"#panel-exam [name=q{i}][value='{side}']")
+    page.click("#panel-exam form .main")
+    page.wait_for_selector("#panel-exam[data-graded]")
+    assert page.locator("#panel-exam .verdict").inner_text() == "Passed."
+    (tmp_path / "policy.json").write_text(str([0] * 76))
+    page.set_input_files("#panel-exam input[type=file]", tmp_path / "policy.json")
+    page.wait_for_selector("#panel-exam[data-audited]")
+    assert page.locator("#panel-exam .verdict").inner_text() == "Failed."
+
+
+def test_everything_can_be_taken_home(page, tmp_path):
+    page.click("#tab-export")
+    page.wait_for_selector("#panel-export[data-ready]")
+    assert "didact.gridworld(" in page.locator("#panel-export pre").first.inner_text()
+    for kind, name in (("task", "task.json"), ("page", "lesson.html"), ("png", "world.png")):
+        with page.expect_download() as saved:
+            page.click(f"#export-{kind}")
+        assert saved.value.suggested_filename == name
+        saved.value.save_as(tmp_path / name)
+    assert (tmp_path / "world.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert load_task(tmp_path / "task.json").name == "meadow"
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport):
+    with visit(browser, link, viewport, bypass_csp=True) as page:
+        for name in ("cone", "teacher", "exam", "export"):
+            page.click(f"#tab-{name}")
+            if name == "exam":
+                page.click("#panel-exam .main")
+            ready = {"exam": "asked", "export": "ready"}.get(name, "answered")
+            page.wait_for_selector(f"#panel-{name}[data-{ready}]")
+            assert page.evaluate(CUT_OFF) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+            assert broken_rules(page) == []

@@ -133,3 +133,26 @@ def gone(number: int) -> None:
                     return
         except FileNotFoundError:
             return
+
+
+@pytest.mark.slow
+def test_a_thousand_kills_of_workers_leave_the_server_answering():
+    """Whatever dies, what is asked afterwards is answered, and answered the same."""
+
+    async def work(crew):
+        right = (await crew.ask("page", "look", LOOK)).body
+        wrong = 0
+        for number in range(1000):
+            asked = asyncio.create_task(crew.ask("page", "look", LOOK))
+            for _ in range(number % 7):
+                await asyncio.sleep(0.001)
+            for worker in crew.process_ids:
+                os.kill(worker, signal.SIGKILL)
+            reply = await asked
+            wrong += reply.outcome not in ("answered", "died")
+            wrong += reply.outcome == "answered" and reply.body != right
+        return wrong, right, (await crew.ask("page", "look", LOOK)).body
+
+    wrong, right, last = with_crew(work, n_workers=1)
+    assert wrong == 0
+    assert last == right

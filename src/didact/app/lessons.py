@@ -9,6 +9,7 @@ from didact.app.explain import EXACT_UP_TO
 from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.families import class_of_family
+from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, shown, whole_number
 from didact.mdp import Family, Task
@@ -40,19 +41,22 @@ def read_settings(given: Any) -> dict[str, Any]:
     }
 
 
-def lesson_for(task: Task, settings: Mapping[str, Any]) -> tuple[EquivalenceClass, Lesson]:
-    """The class of a task and a lesson for it; exact while that does not take long."""
+def class_for(task: Task, scope: Scope) -> EquivalenceClass:
+    """The class of a task; exact while that does not take long."""
     exact = task.mdp.n_states * task.mdp.n_features <= EXACT_UP_TO
+    return equivalence_class(task, scope=scope, arithmetic="exact" if exact else "float")
+
+
+def lesson_for(task: Task, settings: Mapping[str, Any]) -> tuple[EquivalenceClass, Lesson]:
+    """The class of a task and a lesson for it."""
     rest = {name: value for name, value in settings.items() if name != "scope"}
-    known = equivalence_class(
-        task, scope=settings["scope"], arithmetic="exact" if exact else "float"
-    )
+    known = class_for(task, settings["scope"])
     return known, teach(task, known=known, **rest)
 
 
-def taught(subject: Task | Family, given: Any) -> dict[str, Any]:
+def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     """The verdict in words and numbers, the lesson's parts as HTML, and its document."""
-    settings = read_settings(given)
+    settings = read_settings(question.get("settings", {}))
     if isinstance(subject, Family):
         return _family_taught(subject, settings)
     known, lesson = lesson_for(subject, settings)

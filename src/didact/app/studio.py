@@ -2,12 +2,14 @@
 
 Every question names its world in one of three ways: as it was painted, by the name of a built-in
 world or of an environment of Gymnasium, or as the document of a task or a family. Nothing in a
-question is ever a path or a piece of Python. Modules are loaded by the question that needs them.
+question is ever a path or a piece of Python. Modules are loaded by the first question that needs
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,6 +43,21 @@ MEADOW: Mapping[str, Any] = {
 """The world that opens when none is named."""
 
 
+def _of_subject(module: str, name: str) -> Callable[[Any], dict[str, Any]]:
+    """A question about a world that `name` of a module of this room answers."""
+
+    def answer(question: Any) -> dict[str, Any]:
+        from didact.app.subjects import read_subject
+
+        subject = read_subject(question)
+        told: dict[str, Any] = getattr(import_module(f"didact.app.{module}"), name)(
+            subject, question
+        )
+        return told
+
+    return answer
+
+
 def look(question: Any) -> dict[str, Any]:
     """What is optimal in a painted world, in floats: its picture, values and actions by cell."""
     from didact.app.looking import looked_at
@@ -49,26 +66,21 @@ def look(question: Any) -> dict[str, Any]:
     return looked_at(painting_in(question))
 
 
-def open_world(question: Any) -> dict[str, Any]:
-    """The world that is named, as something to paint where it is a plain grid."""
-    from didact.app.subjects import opened, read_subject
-
-    return opened(read_subject(question), question)
-
-
-def teach_world(question: Any) -> dict[str, Any]:
-    """The fewest demonstrations, their proof checked by another program, and how to show them."""
-    from didact.app.lessons import taught
-    from didact.app.subjects import read_subject
-
-    return taught(read_subject(question), question.get("settings", {}))
-
-
 QUESTIONS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
     "look": look,
-    "open": open_world,
-    "teach": teach_world,
+    "open": _of_subject("subjects", "opened"),
+    "teach": _of_subject("lessons", "taught"),
+    "fit": _of_subject("fitting", "fitted"),
+    "roll": _of_subject("fitting", "rolled"),
+    "quiz": _of_subject("playing", "quiz"),
+    "score": _of_subject("playing", "score"),
+    "next": _of_subject("playing", "next_asked"),
+    "exam": _of_subject("examining", "asked_exam"),
+    "grade": _of_subject("examining", "graded_exam"),
+    "audit": _of_subject("examining", "audited_policy"),
+    "export": _of_subject("exporting", "exported"),
 }
+"""Every question by name."""
 
 
 def first_world(source: str | None, parameters: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -78,17 +78,18 @@ def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
     app = Starlette(
         routes=[
             Route("/", page, methods=["GET"]),
-            Route("/static/{name}", _asset, methods=["GET"]),
+            Route("/static/{name}", asset, methods=["GET"]),
             Route("/ask/{kind}", question, methods=["POST"]),
         ],
-        exception_handlers={HTTPException: _refusal},
+        exception_handlers={HTTPException: refusal},
         lifespan=lifespan,
     )
     app.state.crew = crew
     return app
 
 
-async def _asset(request: Request) -> Response:
+async def asset(request: Request) -> Response:
+    """A module or a style by its name."""
     found = assets().get(request.path_params["name"])
     if found is None:
         raise HTTPException(404, "there is no such file")
@@ -122,6 +123,7 @@ def _response(reply: Reply | None) -> Response:
     return Response(body, status, media_type="application/json")
 
 
-async def _refusal(request: Request, error: Exception) -> Response:
+async def refusal(request: Request, error: Exception) -> Response:
+    """Why a request was refused, as JSON."""
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code)

@@ -26,6 +26,7 @@ from didact.report.page.slices import (
     slice_of,
 )
 from didact.report.page.svg import Picture, amount, number
+from didact.report.page.templates import render
 
 SIZE, MARGIN = 320.0, 46.0
 MIDDLE, RADIUS = SIZE / 2, SIZE / 2 - MARGIN
@@ -84,6 +85,18 @@ def half_space_picture(
     if k == 2:
         return _plane(known, demonstrations, witness)
     return _slice_picture(known, slice_of(known, demonstrations, pair or likely_pairs(known, 1)[0]))
+
+
+def half_spaces_drawn(
+    known: EquivalenceClass,
+    demonstrations: Sequence[Demonstration],
+    *,
+    pair: tuple[int, int] | None = None,
+    witness: Sequence[Any] | None = None,
+) -> str:
+    """The picture alone, as markup; for two features or more."""
+    shown = half_space_picture(known, demonstrations, pair=pair, witness=witness)
+    return render("rewards.html.jinja", shown=shown, is_plane=isinstance(shown, PlanePicture))
 
 
 def _slice_picture(known: EquivalenceClass, cut: Slice) -> SlicePicture:

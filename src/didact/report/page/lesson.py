@@ -14,7 +14,7 @@ from didact import __version__
 from didact.bec.classes import EquivalenceClass
 from didact.files.json import write_text
 from didact.inputs import choice, counted, shown_name
-from didact.mdp import Task
+from didact.mdp import Demonstration, Task
 from didact.planning import Plan
 from didact.report.page.curve import coverage_charts
 from didact.report.page.facts import Facts, gather
@@ -26,7 +26,7 @@ from didact.report.page.player import Frame, Player, box_of, frame_of, frames, p
 from didact.report.page.scene import Scene, scene_of
 from didact.report.page.slices import likely_pairs
 from didact.report.page.svg import amount
-from didact.report.page.templates import render
+from didact.report.page.templates import as_it_is, render
 from didact.report.page.words import (
     assumptions,
     bound_words,
@@ -79,9 +79,14 @@ def lesson_page(
     )
 
 
-def lesson_piece(facts: Facts, *, verified: str | None = None) -> str:
-    """The parts of a lesson's page below its world, for a page that shows the world itself."""
-    return _laid_out(facts, layout="piece.html.jinja", verified=verified, code="")
+def lesson_piece(
+    facts: Facts, *, verified: str | None = None, layout: str = "piece.html.jinja"
+) -> str:
+    """The parts of a lesson's page below its world, for a page that shows the world itself.
+
+    layout: 'players.html.jinja' leaves out all but the demonstrations.
+    """
+    return _laid_out(facts, layout=layout, verified=verified, code="")
 
 
 def _laid_out(
@@ -155,12 +160,34 @@ def task_fragment(task: Task) -> str:
     return _frame(task.name, page, "", min(height, TALLEST_FRAME))
 
 
+def demonstrations_piece(task: Task, shown: Sequence[Demonstration]) -> str:
+    """Demonstrations to play, without a word about what they show."""
+    scene = scene_of(task)
+    moments = [frames(task, each, scene) for each in shown]
+    players = [
+        player(each, scene, number=i + 1, n_steps=len(shown[i]), telling=set())
+        for i, each in enumerate(moments)
+    ]
+    boxes = [] if scene is None else [box_of(each, scene) for each in moments]
+    ground = scene.ground(boxes) if scene is not None and boxes else None
+    return render("demonstrations.html.jinja", scene=scene, ground=ground, players=players)
+
+
 def task_drawn(task: Task, plan: Plan | None = None) -> tuple[str, str]:
     """A grid world alone, with its optimal actions where there is a plan; what its signs mean."""
     scene = grid_scene(task, plan)
     box = scene.box_around([0], whole=30, most=30)
     picture = world_picture(task, plan, scene, box)
     return render("drawn.html.jinja", world=picture, ground=scene.ground([box])), picture.key
+
+
+def task_picture(task: Task, plan: Plan | None = None, *, colours: Sequence[int] = ()) -> str:
+    """A grid world as a file of its own (SVG), with its optimal actions where there is a plan.
+
+    colours: of the features, each one of the twelve; by default in their order.
+    """
+    drawn, _ = task_drawn(task, plan)
+    return render("picture.svg.jinja", drawn=as_it_is(drawn), colours=colours)
 
 
 def _frame(title: str, page: str, sandbox: str, height: int) -> str:

@@ -24,9 +24,13 @@ export function lessons(panel, subject) {
     return { select, label: make("label", { className: "field" }, words, select) };
   }
 
+  function wished() {
+    const wish = { cost: cost.select.value, scope: scope.select.value };
+    return horizon.value.trim() ? { ...wish, horizon: Number(horizon.value) } : wish;
+  }
+
   async function update() {
-    const number = ++asked, wish = { cost: cost.select.value, scope: scope.select.value };
-    if (horizon.value.trim()) wish.horizon = Number(horizon.value);
+    const number = ++asked, wish = wished();
     panel.dataset.asked = number;
     const stop = waiting(status, "looking for the fewest demonstrations and their proof");
     try {
@@ -55,5 +59,5 @@ export function lessons(panel, subject) {
     lesson(parts);
   }
 
-  return { update, told: () => answered };
+  return { update, told: () => answered, settings: wished };
 }

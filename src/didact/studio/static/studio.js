@@ -1,13 +1,19 @@
 // The studio: a painted world on the left, what the library says about it on the right.
 
 import { ask, latest } from "./ask.js";
+import { asked } from "./asked.js";
 import { board } from "./board.js";
+import { cone } from "./cone.js";
 import { byId, make } from "./elements.js";
+import { examine } from "./examine.js";
+import { exports_ } from "./exports.js";
 import { grounds } from "./grounds.js";
+import { learner } from "./learner.js";
 import { lessons } from "./lessons.js";
 import { WALL, MOST_ROWS, cellWords, columnsOf, painted, resized, signAt, groundAt, wouldAdd } from "./painting.js";
 import { decode, encode, past } from "./state.js";
 import { tabs } from "./tabs.js";
+import { teacher } from "./teacher.js";
 
 const status = byId("status");
 let subject = decode(location.hash.slice(1)) ?? JSON.parse(document.body.dataset.first);
@@ -18,6 +24,17 @@ const world = board(byId("board"), { touch, done: endStroke });
 const kinds = grounds((painting, isDone) => change({ painting }, isDone, !isDone));
 const views = tabs(byId("tabs"), byId("panels"));
 const lesson = lessons(views.add("lesson", "Lesson"), () => subject);
+const desk = {
+  subject: () => subject, lesson: () => lesson.told(), settings: () => lesson.settings(), mark, secret,
+};
+const games = {};
+for (const [name, words, view] of [
+  ["cone", "Cone", cone], ["teacher", "Play the teacher", teacher], ["learner", "Play the learner", learner],
+  ["asked", "Be asked", asked], ["exam", "Examine", examine], ["export", "Export", exports_],
+]) {
+  const panel = views.add(name, words, () => games[name].opened?.(), () => games[name].closed?.());
+  games[name] = view(panel, desk);
+}
 views.start();
 
 const isPainted = () => "painting" in subject;
@@ -25,6 +42,7 @@ const isPainted = () => "painting" in subject;
 function change(next, isDone = true, isSliding = false) {
   subject = next;
   if (isDone) { done.push(subject); keep(); }
+  for (const game of Object.values(games)) game.forget?.();
   show(isSliding);
 }
 
@@ -46,7 +64,11 @@ function show(isSliding = false) {
   look();
   clearTimeout(teaching);
   document.body.dataset.waiting = "yes";
-  teaching = setTimeout(() => { document.body.dataset.waiting = "no"; lesson.update(); }, 120);
+  teaching = setTimeout(async () => {
+    document.body.dataset.waiting = "no";
+    await lesson.update();
+    if (views.chosen() === "cone") games.cone.opened();
+  }, 120);
 }
 
 function showPainting(isSliding) {
@@ -68,13 +90,32 @@ function showOther() {
 }
 
 function describe() {
+  if (!isPainted()) return;
   const painting = subject.painting, n = painting.rows.length * columnsOf(painting);
-  const words = Array.from({ length: n }, (_, cell) => cellWords(painting, cell, seen?.optimal[cell]));
+  const hidden = byId("board").classList.contains("secret");
+  const words = Array.from({ length: n }, (_, cell) => cellWords(painting, cell, hidden ? [] : seen?.optimal[cell]));
   world.describe(`${painting.name}, ${painting.rows.length} rows and ${columnsOf(painting)} columns: space paints, shift and arrows paint on`, words);
 }
 
+// States of the world that a view speaks of are outlined; a game hides what is optimal.
+function mark(states) {
+  if (!isPainted()) return;
+  const wanted = new Set(states.map(cellOf));
+  world.cells().forEach((cell, i) => cell.classList.toggle("marked", wanted.has(i)));
+}
+
+function secret(on) {
+  byId("board").classList.toggle("secret", on);
+  describe();
+}
+
+const freeCells = () => [...subject.painting.rows.join("")].flatMap((sign, i) => (sign === WALL ? [] : [i]));
+const cellOf = (state) => freeCells()[state];
+const stateOf = (cell) => freeCells().indexOf(cell);
+
 // A stroke: the first cell decides whether marks are set or taken away.
 function touch(cell, isFirst) {
+  if (views.chosen() !== "lesson" && views.chosen() !== "cone") return choose(cell, isFirst);
   const brush = kinds.brush();
   if (isFirst) { stroke = subject.painting; adds = wouldAdd(stroke, cell, brush); }
   const next = painted(subject.painting, cell, brush, adds);
@@ -86,6 +127,12 @@ function touch(cell, isFirst) {
   here.dataset.mark = brush === "end" || brush === "start" ? (adds ? brush : "") : "";
   revision++;
   look();
+}
+
+// While a game is open the world is not painted; the teacher chooses where to begin.
+function choose(cell, isFirst) {
+  const state = stateOf(cell);
+  if (isFirst && state >= 0 && views.chosen() === "teacher") games.teacher.pick(state);
 }
 
 function endStroke() {
@@ -157,6 +204,7 @@ function restore(state) {
   if (!state) return;
   subject = state;
   keep();
+  for (const game of Object.values(games)) game.forget?.();
   show();
 }
 

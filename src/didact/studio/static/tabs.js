@@ -6,6 +6,7 @@ export function tabs(list, panels) {
   const views = [];
 
   function choose(wanted, focus = false) {
+    views.filter(({ name, panel }) => name !== wanted && !panel.hidden).forEach(({ closed }) => closed?.());
     views.forEach(({ name, tab, panel, opened }) => {
       const on = name === wanted;
       tab.setAttribute("aria-selected", String(on));
@@ -15,12 +16,13 @@ export function tabs(list, panels) {
     });
   }
 
-  // A view's panel; opened(): called whenever it is chosen.
-  function add(name, words, opened) {
+  // A view's panel; opened(), closed(): called when it is chosen and left.
+  function add(name, words, opened, closed) {
     const tab = make("button", {
       type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => choose(name),
     }, words);
     const panel = make("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, className: "panel" });
+    panel.hidden = true;
     tab.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
@@ -28,7 +30,7 @@ export function tabs(list, panels) {
       choose(views[(at + step + views.length) % views.length].name, true);
       event.preventDefault();
     });
-    views.push({ name, tab, panel, opened });
+    views.push({ name, tab, panel, opened, closed });
     list.append(tab);
     panels.append(panel);
     return panel;

@@ -16,7 +16,7 @@ export function lesson(root) {
 
 function leads(jump, players) {
   jump.addEventListener("click", () => {
-    const demo = document.getElementById(jump.dataset.demo);
+    const demo = jump.getRootNode().getElementById(jump.dataset.demo);
     players.get(jump.dataset.demo).step(Number(jump.dataset.step));
     demo.scrollIntoView({ block: "nearest" });
     demo.focus({ preventScroll: true });

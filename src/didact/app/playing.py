@@ -1,0 +1,147 @@
+"""A person in the learner's place: sees a lesson, says what is best elsewhere, is compared.
+
+The cells asked about are not among those shown. The score stands beside that of a Bayesian learner
+(BIRL) after the same lesson, and after a random lesson of the same size. In another game a strategy
+of active learning asks the person, and the learner's belief follows the answers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from didact.active.ask import askable_states
+from didact.active.situation import Situation, draws_for_tables
+from didact.active.strategies import next_query
+from didact.app.fitting import as_task, read_demonstrations
+from didact.app.lessons import lesson_for, read_settings
+from didact.errors import InvalidParameter
+from didact.inputs import choice, whole_number
+from didact.learners import Belief, learn
+from didact.mdp import Demonstration, Family, Task
+from didact.mdp.naming import action_words
+from didact.planning import evaluate, rollout, solve
+from didact.random import stream
+from didact.report.page.facts import gather
+from didact.report.page.lesson import lesson_piece
+from didact.report.page.scene import scene_of, state_in_words
+from didact.report.page.words import weights_words
+
+STRATEGIES = ("max-var", "max-infogain", "max-entropy", "random")
+BUDGET = 60_000
+"""Likelihoods that a learner may compute for an answer."""
+MOST_ASKED = 40
+
+
+def quiz(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
+    """A lesson to watch, and states to ask about afterwards: none of them is shown in it."""
+    task = as_task(subject)
+    known, lesson = lesson_for(task, read_settings(question.get("settings", {})))
+    asked = _unseen(task, lesson.demonstrations, question)
+    scene = scene_of(task, known.plan)
+    return {
+        "html": lesson_piece(gather(task, lesson, known), layout="players.html.jinja"),
+        "states": asked,
+        "places": [state_in_words(task.mdp, state, scene) for state in asked],
+        "actions": [action_words(task, action) for action in range(task.mdp.n_actions)],
+        "demonstrations": [[list(pair) for pair in shown] for shown in lesson.demonstrations],
+    }
+
+
+def _unseen(task: Task, shown: Sequence[Demonstration], question: Mapping[str, Any]) -> list[int]:
+    """States that the lesson does not show and where something is wrong, in a random order."""
+    n = whole_number(question.get("n", 8), "n", 1, MOST_ASKED)
+    seed = whole_number(question.get("seed", 0), "seed", 0, 2**31)
+    seen = {state for each in shown for state, _ in each}
+    optimal = solve(task.mdp, task.true_weights).optimal
+    left = [s for s in askable_states(task).tolist() if s not in seen and not optimal[s].all()]
+    drawn = stream(seed, "quiz").permutation(len(left))[:n].tolist()
+    return [left[i] for i in drawn]
+
+
+def score(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
+    """How many answers are right, and how many of a learner's after this and a random lesson."""
+    task = as_task(subject)
+    shown = read_demonstrations(question.get("demonstrations"), task)
+    answers = _read_answers(question.get("answers"), task)
+    seed = whole_number(question.get("seed", 0), "seed", 0, 2**31)
+    optimal = solve(task.mdp, task.true_weights).optimal
+    states = [state for state, _ in answers]
+    others = random_lesson(task, shown, seed)
+    others = random_lesson(task, shown, seed)
+    learned = {
+        "birl": _right(optimal, learned_from(task, shown, seed), states),
+        "random": _right(optimal, learned_from(task, others, seed), states),
+    }
+    return {
+        "right": [bool(optimal[state, action]) for state, action in answers],
+        "best": [np.flatnonzero(optimal[state]).tolist() for state in states],
+        **learned,
+    }
+
+
+def _read_answers(given: Any, task: Task) -> list[tuple[int, int]]:
+    (answers,) = read_demonstrations([given], task)
+    if len(answers) > MOST_ASKED:
+        raise InvalidParameter(f"answers must be at most {MOST_ASKED}; there are {len(answers)}")
+    return list(answers)
+
+
+def _right(optimal: Any, belief: Belief, states: Sequence[int]) -> float:
+    """How many of the states a belief's most likely policy gets right; ties count in parts."""
+    policy = belief.policy("map")
+    return float(sum((policy[state] * optimal[state]).sum() for state in states))
+
+
+def learned_from(task: Task, shown: Sequence[Demonstration], seed: int) -> Belief:
+    """What a Bayesian learner believes after demonstrations; it need not have mixed for a game."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return learn(task.mdp, list(shown), budget=BUDGET, seed=seed)
+
+
+def random_lesson(task: Task, shown: Sequence[Demonstration], seed: int) -> list[Demonstration]:
+    """As many demonstrations of the same lengths, from random states."""
+    rng = stream(seed, "random lesson")
+    plan = solve(task.mdp, task.true_weights)
+    best = plan.optimal.argmax(axis=1)
+    states = askable_states(task)
+    return [
+        rollout(task.mdp, best, horizon=len(each), rng=rng, start=int(rng.choice(states)))
+        for each in shown
+    ]
+
+
+def next_asked(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The state that a strategy asks about next, and what the learner believes so far."""
+    task = as_task(subject)
+    given = question.get("answers")
+    answers = _read_answers(given, task) if given else []
+    strategy = choice(question.get("strategy", STRATEGIES[0]), "strategy", STRATEGIES)
+    seed = whole_number(question.get("seed", 0), "seed", 0, 2**31)
+    belief = learned_from(task, [Demonstration([pair]) for pair in answers], seed)
+    asked = [state for state, _ in answers]
+    states = askable_states(task)
+    situation = Situation(
+        task=task,
+        belief=belief,
+        draws=draws_for_tables(belief, 200),
+        open_states=states[~np.isin(states, asked)],
+        asked=tuple(asked),
+    )
+    query = None
+    if situation.open_states.size and len(asked) < MOST_ASKED:
+        query = next_query(strategy, situation, stream(seed, "query", len(asked)), {})
+    fares = evaluate(task, belief.map_weights)
+    return {
+        "state": None if query is None else query.state,
+        "place": None if query is None else state_in_words(task.mdp, query.state, scene_of(task)),
+        "actions": [action_words(task, action) for action in range(task.mdp.n_actions)],
+        "sure": float(situation.agreement[states].mean()),
+        "believed": weights_words(task.mdp, [float(w) for w in belief.map_weights.round(3)]),
+        "loss": float(fares.policy_loss),
+        "wrong": float(fares.wrong_actions),
+    }

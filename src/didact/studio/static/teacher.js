@@ -1,0 +1,66 @@
+// Play the teacher: choose what to show, watch what stays open, compare with the fewest.
+
+import { ask, latest } from "./ask.js";
+import { make } from "./elements.js";
+import { believer, rewards } from "./rewards.js";
+
+export function teacher(panel, desk) {
+  let chosen = [];
+  const told = make("p", { className: "verdict", role: "status" });
+  const meter = make("meter", { min: "0", max: "1", "aria-label": "Share of constraints shown" });
+  const length = make("input", { type: "number", min: "1", max: "200", value: "20", "aria-label": "Steps of a demonstration" });
+  const state = make("input", { type: "number", min: "0", value: "0", "aria-label": "State to start in" });
+  const add = make("button", { type: "button", onclick: () => pick(Number(state.value)) }, "Show from this state");
+  const again = make("button", { type: "button", onclick: () => { chosen = []; update(); } }, "Begin again");
+  const list = make("ol", { className: "chosen" });
+  const problem = make("p", { className: "status problem", role: "alert" });
+  const beside = make("p"), mistaken = make("div"), view = make("div");
+  panel.append(
+    told, meter,
+    make("p", { className: "lead" }, "Choose a cell of the world: the teacher walks on from there, and the learner watches. Show as little as you can."),
+    make("p", { className: "fields" }, make("label", { className: "field" }, "Steps", length),
+      make("label", { className: "field" }, "State", state), add, again),
+    problem, list, beside, make("h3", {}, "The most mistaken learner found that still fits"), mistaken, view,
+  );
+  const shown = rewards(view, () => update());
+
+  async function pick(from) {
+    problem.textContent = "";
+    state.value = String(from);
+    try {
+      const rolled = await ask("roll", { ...desk.subject(), state: from, length: Number(length.value) });
+      if (!rolled) return;
+      chosen.push(rolled.demonstration);
+      update();
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  }
+
+  const update = latest(async () => {
+    list.replaceChildren(...chosen.map((demonstration, i) => make("li", {},
+      `${demonstration.length} steps from state ${demonstration[0][0]} `,
+      make("button", { type: "button", "aria-label": `Take demonstration ${i + 1} away`, onclick: () => { chosen.splice(i, 1); update(); } }, "✕"))));
+    desk.mark(chosen.flat().map(([s]) => s));
+    try {
+      const answer = await ask("fit", { ...desk.subject(), demonstrations: chosen, settings: desk.settings(), ...shown.wish() });
+      if (!answer) return;
+      meter.value = answer.n_said ? (answer.n_said - answer.n_open) / answer.n_said : 1;
+      told.textContent = answer.teaches ? "Taught. Nothing stays open."
+        : `${answer.n_open} of ${answer.n_said} constraints stay open.`;
+      const best = desk.lesson();
+      beside.textContent = answer.teaches && best
+        ? `Your lesson: ${count(chosen)}. The fewest: ${count(best.demonstrations)}${best.is_complete ? "" : ", which leave something open"}.`
+        : answer.missing ? `Still open, for example: ${answer.missing}.` : "";
+      shown.show(answer);
+      believer(mistaken, answer);
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+    panel.dataset.answered = chosen.length;
+  });
+
+  const count = (them) => `${them.length} demonstrations, ${them.flat().length} steps`;
+
+  return { pick, opened: () => update(), forget() { chosen = []; shown.forget(); } };
+}
