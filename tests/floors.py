@@ -44,7 +44,7 @@ FLOORS = {
                  {"contradictions", "mixed_selection", "way_out"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
-    "studies": ({REST}, {"own", "paper"}, {"registry"}),
+    "studies": ({REST}, {"own", "paper", "people"}, {"registry"}),
     "report": ({REST}, {"terminal", "page"}, {"studies"}),
 }  # fmt: skip
 """Inside a room, from the ground up: modules below sub-rooms below the modules that use them.
@@ -59,11 +59,12 @@ FRONT = {"__init__", "__main__"}
 MAY_LOOK_UP = "didact.mdp.showing"
 """The one module that names rooms above it, as text: how a task or a lesson shows itself."""
 
-STARTS = {"didact.cli.studio": "didact.studio"}
+STARTS = {"didact.cli.studio": "didact.studio", "didact.cli.study": "didact.studio"}
 """Commands that start another edge: they name it as text, and import it only when they are run."""
 
 OPEN_BY_NAME = {
     "didact": "the room of a public name",
+    "didact.app.studio": "the module of a question",
     "didact.cli": "the module of a command",
     "didact.files.extras": "a package that may not be installed, a module that a person names",
     "didact.mdp.showing": "pages and pictures",

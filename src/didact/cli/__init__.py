@@ -18,7 +18,8 @@ from didact.errors import DidactError, DidactWarning, ProofFailed
 
 COMMANDS = (
     *("worlds", "show", "teach", "check", "explain", "learn", "ask"),
-    *("transfer", "exam", "audit", "observe", "rank", "select", "convert", "reproduce", "studio"),
+    *("transfer", "exam", "audit", "observe", "rank", "select", "convert", "reproduce"),
+    *("studio", "study"),
 )
 
 

@@ -35,4 +35,23 @@ def serve(
     run(site, host=host, port=port, names=names, ready=ready)
 
 
-__all__ = ["Limits", "serve", "studio_site"]
+def serve_study(
+    path: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    names: Iterable[str] = (),
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve a study with people until it is interrupted; every visitor may take part."""
+    from didact.app.study import staged
+    from didact.studies.people.records import Records
+    from didact.studio.study_site import study_site
+
+    records = Records(path)
+    site = study_site(records, staged(records))
+    run(site, host=host, port=port, names=names, open_to_all=True, ready=ready)
+    records.close()
+
+
+__all__ = ["Limits", "serve", "serve_study", "studio_site"]

@@ -1,0 +1,171 @@
+"""Studies with people: made, served, simulated and evaluated; the use cases of `didact study`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from didact.errors import InvalidParameter
+from didact.files.json import write_text
+from didact.files.reading import read_text
+from didact.inputs import finite_number, whole_number
+from didact.mdp.files import task_document, task_from_document
+from didact.mdp.layout import cell_of
+from didact.mdp.naming import action_words
+from didact.report.page.lesson import demonstrations_piece, task_drawn
+from didact.report.page.scene import scene_of, state_in_words
+from didact.studies.people.design import Design, design_study
+from didact.studies.people.records import Records
+from didact.studies.people.results import (
+    COLUMNS,
+    codebook,
+    estimates,
+    needed,
+    report,
+    scores,
+    table,
+)
+from didact.studies.people.simulated import CONFIDENCES, simulated_answers
+from didact.worlds.opening import open_task
+
+LONGEST_CONSENT = 20_000
+
+
+def init_study(
+    path: str,
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    consent: str | None = None,
+    **settings: Any,
+) -> Design:
+    """Make the file of a study of the world that `source` names; consent: a file with the text."""
+    task = open_task(source, parameters)
+    if consent is not None:
+        settings["consent"] = read_text(consent)[:LONGEST_CONSENT]
+    design = design_study(task, **settings)
+    Records.create(path, design, task_document(task)).close()
+    return design
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """All that participants of a study can see, drawn once: no page needs to compute anything."""
+
+    design: Design
+    lessons: Mapping[str, str]
+    picture: str | None
+    places: Mapping[int, str]
+    cells: Mapping[int, tuple[int, int]]
+    size: tuple[int, int] | None
+    actions: tuple[str, ...]
+
+
+def staged(records: Records) -> Staged:
+    """What participants see, from the file of a study."""
+    task, design = task_from_document(records.task_document), records.design
+    scene = scene_of(task)
+    asked = (*design.practice, *design.test)
+    is_grid = scene is not None and scene.kind == "grid"
+    layout = task.layout or {}
+    return Staged(
+        design=design,
+        lessons={
+            name: demonstrations_piece(task, design.demonstrations(name))
+            for name in design.conditions
+        },
+        picture=task_drawn(task)[0] if is_grid else None,
+        places={state: state_in_words(task.mdp, state, scene) for state in asked},
+        cells={state: cell_of(task, state) for state in asked} if is_grid else {},
+        size=(int(layout["rows"]), int(layout["columns"])) if is_grid else None,
+        actions=tuple(action_words(task, action) for action in range(task.mdp.n_actions)),
+    )
+
+
+def export_study(path: str, folder: str) -> list[str]:
+    """Write answers.csv, participants.csv, codebook.md and report.md; where they are."""
+    records = Records(path)
+    answers, people = records.answers(), records.participants()
+    place = Path(folder)
+    os.makedirs(place, exist_ok=True)
+    names = ("participant", "condition", "began", "steps")
+    files = {
+        "answers.csv": table(answers, COLUMNS),
+        "participants.csv": table(people, names),
+        "codebook.md": codebook(records.design),
+        "report.md": report(records.design, answers),
+    }
+    for name, text in files.items():
+        write_text(text, place / name)
+    records.close()
+    return [str(place / name) for name in files]
+
+
+def delete_participant(path: str, number: int) -> int:
+    """Forget a participant; how many answers they had given."""
+    records = Records(path)
+    try:
+        return records.delete(whole_number(number, "participant", 0))
+    finally:
+        records.close()
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """A study that learners took: its report, and how many people would see a difference."""
+
+    design: Design
+    n: int
+    text: str
+    conditions: Mapping[str, Any]
+    needed: int | None
+    seen: float
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "participants": self.n,
+            "conditions": dict(self.conditions),
+            "difference": self.seen,
+            "needed_per_condition": self.needed,
+        }
+
+
+def simulate_study(
+    path: str, n: int = 120, *, confidences: Sequence[float] = (), x: float = 0.1
+) -> Simulated:
+    """The study taken by n Bayesian learners, and how many people it takes to see x.
+
+    confidences: of the learners, in turn. x: a difference of two conditions in mean score. Nothing
+    is written into the study.
+    """
+    whole_number(n, "n", 1, 100_000)
+    if not 0 < x <= 1:
+        raise InvalidParameter(f"the difference must be above 0 and at most 1; it is {x:g}")
+    for each in confidences:
+        finite_number(each, "confidence", 0)
+    records = Records(path)
+    design, task = records.design, task_from_document(records.task_document)
+    records.close()
+    answers = simulated_answers(task, design, n, tuple(confidences) or CONFIDENCES)
+    found = estimates(scores(answers, design))
+    spreads = [each.spread for each in found.values() if each.n > 1]
+    largest = max(spreads, default=0.0)
+    return Simulated(
+        design=design,
+        n=n,
+        text=report(design, answers),
+        conditions={
+            name: {
+                "n": each.n,
+                "mean": each.mean,
+                "interval": [each.low, each.high] if each.n > 1 else None,
+            }
+            for name, each in found.items()
+        },
+        needed=needed(largest, x) if largest > 0 else None,
+        seen=x,
+    )

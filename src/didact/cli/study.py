@@ -1,0 +1,136 @@
+"""`didact study`: studies with people, from the design to the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from didact.cli import options, printing
+from didact.cli.settings import world_settings
+
+
+@click.group("study")
+def command() -> None:
+    """Run a study with people: who learns more from which demonstrations?
+
+    `init` makes its file, `serve` the pages of participants, `simulate` lets learners take it
+    first, `export` writes answers, codebook and report, `delete` forgets a participant.
+    """
+
+
+@command.command("init")
+@click.argument("study")
+@click.argument("world")
+@options.parameters
+@options.text("--conditions", "exact,random,none", "Of exact, scot, loss, random, highlights, none")
+@click.option("--questions", type=click.IntRange(1, 60), default=12, show_default=True,
+              help="Of the test, in states that no condition shows.")  # fmt: skip
+@click.option("--practice", type=click.IntRange(0, 60), default=2, show_default=True,
+              help="Questions before the lesson.")  # fmt: skip
+@options.seed("a random world, of questions, orders and blocks")
+@click.option("--title", help="What participants read at the top.")
+@options.file("--consent", help="A text file with what participants agree to.")
+@click.option("--confidence", is_flag=True, help="Ask how sure participants are, from 1 to 5.")
+@click.option("--comments", is_flag=True, help="Ask for a free text at the end.")
+def init(
+    study: str,
+    world: str,
+    settings: tuple[str, ...],
+    conditions: str,
+    questions: int,
+    practice: int,
+    seed: int | None,
+    **given: Any,
+) -> None:
+    """Make the file STUDY (.sqlite) of a study in WORLD, as `didact teach` takes it."""
+    from didact.app.study import init_study
+    from didact.cli.progress import waiting
+
+    names = tuple(name.strip() for name in conditions.split(","))
+    with waiting("making the study"):
+        design = init_study(
+            study,
+            world,
+            world_settings(world, settings, seed),
+            conditions=names,
+            n_questions=questions,
+            n_practice=practice,
+            seed=seed or 0,
+            **given,
+        )
+    for name in design.conditions:
+        shown = design.shown[name]
+        printing.print_line(f"{name}: {len(shown)} demonstrations, {sum(map(len, shown))} steps")
+    printing.print_line(f"  {len(design.test)} questions that none of them shows")
+    printing.print_line(f"  saved as {study}; serve it by: didact study serve {study}")
+
+
+@command.command("serve")
+@click.argument("study", type=click.Path(dir_okay=False))
+@options.text("--host", "127.0.0.1", "Where to listen; 0.0.0.0 for other machines.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0,
+              help="The port; by default a free one.")  # fmt: skip
+@click.option("--name", "names", multiple=True, metavar="HOST", help="Another name of it; again.")
+def serve(study: str, host: str, port: int, names: tuple[str, ...]) -> None:
+    """Serve the pages of STUDY to all who open the link, until interrupted."""
+    from didact.files.extras import require_package
+
+    studio = require_package("didact.studio", "studio", "the pages of a study")
+
+    def ready(link: str) -> None:
+        printing.print_line(f"the study is at {link}")
+        printing.print_line("  interrupt it (Ctrl+C) to end; answers are kept as they come")
+
+    studio.serve_study(study, host=host, port=port, names=names, ready=ready)
+
+
+@command.command("simulate")
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.option("-n", "n", type=click.IntRange(1, 100_000), default=120, show_default=True,
+              help="Learners that take it.")  # fmt: skip
+@click.option("--confidence", "confidences", type=float, multiple=True,
+              help="How seldom they slip; again for several. By default 2, 10, 50.")  # fmt: skip
+@click.option("--difference", type=float, default=0.1, show_default=True,
+              help="In mean score, that people should show.")  # fmt: skip
+@options.as_json
+def simulate(
+    study: str, n: int, confidences: tuple[float, ...], difference: float, as_json: bool
+) -> None:
+    """Let Bayesian learners take STUDY, and say how many people would show a difference."""
+    from didact.app.study import simulate_study
+    from didact.cli.progress import waiting
+
+    with waiting("learners take the study"):
+        found = simulate_study(study, n, confidences=confidences, x=difference)
+    if as_json:
+        printing.print_json(found.document())
+        return
+    printing.print_lines(found.text.rstrip("\n"))
+    told = "no spread to tell from" if found.needed is None else f"{found.needed} people"
+    printing.print_line(
+        f"to see a difference of {found.seen:g} in 4 of 5 studies: {told} in each condition"
+    )
+
+
+@command.command("export")
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
+              help="The folder to write to.")  # fmt: skip
+def export(study: str, out: str) -> None:
+    """Write answers.csv, participants.csv, codebook.md and report.md of STUDY."""
+    from didact.app.study import export_study
+
+    for place in export_study(study, out):
+        printing.print_line(f"  saved as {place}")
+
+
+@command.command("delete")
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.argument("participant", type=click.IntRange(0))
+def delete(study: str, participant: int) -> None:
+    """Forget PARTICIPANT of STUDY, by the number in participants.csv, with all answers."""
+    from didact.app.study import delete_participant
+
+    n = delete_participant(study, participant)
+    printing.print_line(f"participant {participant} and {n} answers are gone")

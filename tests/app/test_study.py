@@ -1,0 +1,76 @@
+"""Use cases of studies: files that are made, exported, simulated."""
+
+import csv
+
+import pytest
+
+from didact import make
+from didact.app.study import (
+    delete_participant,
+    export_study,
+    init_study,
+    simulate_study,
+    staged,
+)
+from didact.errors import DidactError
+from didact.studies.people.records import Records
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "consent.txt").write_text("Do you?\nReally?")
+    place = str(tmp_path / "study.sqlite")
+    init_study(
+        place, "random-grid", {"size": 6, "n_features": 2}, n_questions=4,
+        consent=str(tmp_path / "consent.txt"), conditions=("exact", "none"),
+    )  # fmt: skip
+    return place
+
+
+def test_what_participants_see_does_not_tell_what_is_right(path):
+    records = Records(path)
+    stage = staged(records)
+    assert stage.design.consent == "Do you?\nReally?"
+    assert 'class="policy"' not in stage.picture
+    assert stage.lessons["none"].strip() == ""
+    assert stage.lessons["exact"].count('class="demo ') == len(stage.design.shown["exact"])
+    assert "★" not in stage.lessons["exact"]
+    for state, (row, column) in stage.cells.items():
+        assert row * 6 + column == state
+    records.close()
+
+
+def test_other_worlds_have_words_instead_of_a_map(tmp_path):
+    place = str(tmp_path / "garnet.sqlite")
+    init_study(place, "garnet", {"n_states": 40}, n_questions=3, conditions=("scot", "none"))
+    records = Records(place)
+    stage = staged(records)
+    assert stage.picture is None
+    assert stage.lessons["scot"]
+    records.close()
+    assert make("garnet", n_states=40)
+
+
+def test_exports_and_deletions(path, tmp_path):
+    records = Records(path)
+    for _ in range(2):
+        records.answer(records.join(), 0, {})
+    records.close()
+    assert delete_participant(path, 0) == 1
+    places = export_study(path, str(tmp_path / "out"))
+    assert [place.rpartition("/")[2] for place in places] == [
+        "answers.csv", "participants.csv", "codebook.md", "report.md",
+    ]  # fmt: skip
+    with open(places[0], encoding="utf-8", newline="") as file:
+        assert [row["participant"] for row in csv.DictReader(file)] == ["1"]
+
+
+def test_a_simulation_leaves_the_study_alone_and_plans_it(path):
+    found = simulate_study(path, 12, confidences=[20.0], x=0.2)
+    assert found.document()["participants"] == 12
+    assert found.needed is None or found.needed >= 2
+    records = Records(path)
+    assert records.participants() == []
+    records.close()
+    with pytest.raises(DidactError, match="difference"):
+        simulate_study(path, 3, x=0.0)
