@@ -5,7 +5,7 @@ from importlib import import_module
 
 TABLES = (
     *("planning", "redundancy", "teaching", "families", "birl", "mixing", "active", "auditing"),
-    "loss",
+    *("loss", "simulators"),
     "start_up",
 )
 
