@@ -15,6 +15,7 @@ from didact.bec.nnls import (
     new_fit,
     project_target,
     recompute_residual,
+    residuals_from_others,
     solve_nonnegative,
 )
 from tests.effort import examples
@@ -162,3 +163,14 @@ def test_plain_and_compiled_kernels_give_the_same_bits():
             found = run(Generators(flat, n), target, fit)
             outcomes.append((*found, fit.multipliers.tobytes(), fit.support.tobytes()))
         assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_row_left_out_is_as_far_from_the_others_as_alone(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((2 + seed, 1 + seed % 5))
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    found = residuals_from_others(rows)
+    for number, row in enumerate(rows):
+        alone = nearest_in_cone(np.delete(rows, number, axis=0), row)
+        assert found[number].tolist() == alone.residual.tolist()

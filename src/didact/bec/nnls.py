@@ -115,6 +115,34 @@ def new_fit(n: int, k: int) -> Fit:
     )
 
 
+def residuals_from_others(rows: Floats) -> Floats:
+    """Of each unit row, (n, k), its difference from the nearest point of the cone of the others."""
+    n, k = rows.shape
+    others = Generators(np.zeros((n - 1) * k), n - 1)
+    residuals = np.zeros(n * k)
+    leave_each_out.run(
+        n * n * k * k * 4, rows.ravel(), others, np.zeros(k), new_fit(n - 1, k), residuals
+    )
+    return residuals.reshape(n, k)
+
+
+@kernel
+def leave_each_out(rows: Any, others: Generators, target: Any, fit: Fit, residuals: Any) -> None:
+    """The residual of every row from the cone of the others, one after the other."""
+    n, k = others.stride + 1, len(target)
+    for left_out in range(n):
+        for i in range(n - 1):
+            fit.state[i] = FREE
+            place = i if i < left_out else i + 1
+            for j in range(k):
+                others.entries[j * others.stride + i] = rows[place * k + j]
+        for j in range(k):
+            target[j] = rows[left_out * k + j]
+        solve_nonnegative(others, target, fit)
+        for j in range(k):
+            residuals[left_out * k + j] = fit.residual[j]
+
+
 @kernel
 def solve_nonnegative(generators: Generators, target: Any, fit: Fit) -> tuple[int, float, bool]:
     """One cold solve: size of the support, distance, and whether it converged."""

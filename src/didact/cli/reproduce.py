@@ -57,8 +57,8 @@ def command(
     """Run the paper's experiments: NAME is a study, or all of the paper's.
 
     Studies: example, table1, features, uvm-failure, active, chain, balls; and beyond the paper
-    families, exams. A run that was stopped goes on where it was when the same command is given
-    again. Exit code 0: every trial is there; 3: some failed three times and were left out.
+    families, exams, frontier. A run that was stopped goes on where it was when the same command is
+    given again. Exit code 0: every trial is there; 3: some failed three times and were left out.
     """
     from didact.app.reproduce import reproduce
 

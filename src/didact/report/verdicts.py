@@ -101,8 +101,10 @@ def frontier_lines(task: Task, found: Frontier) -> Iterator[str]:
         elif bound is not None:
             known += f", at least {float(bound):.3g}"
         label = "exact" if point.loss is None else f"within {point.loss}"
-        yield f"  {label:>13} {n:4} {bar:<40} {known}"
+        mean = 100 * point.mean / point.spread if point.spread else 0.0
+        yield f"  {label:>13} {n:4} {bar:<40} {known}; mean {mean:.2g}%"
     yield "  percentages are of V* less V of the uniformly random policy; tested is not proved"
+    yield "  mean: over rewards drawn evenly among the directions that fit, an estimate"
 
 
 def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[str]:

@@ -9,11 +9,16 @@ from typing import Any
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import equivalence_class
+from didact.bec.parts import shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Task, as_task
 from didact.mdp.showing import in_notebook, show
+from didact.random import stream
 from didact.teaching.lesson import Lesson
+from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.mean import mean_loss
+from didact.teaching.loss.region import region_of
 from didact.teaching.teach import teach
 
 LOSSES = ("10%", "5%", "2%", "1%", "0.1%")
@@ -24,11 +29,15 @@ LOSSES = ("10%", "5%", "2%", "1%", "0.1%")
 class Point:
     """One lesson on a frontier.
 
-    loss: the bound as it was given; None for the complete lesson. lesson: the cheapest found.
+    loss: the bound as it was given; None for the complete lesson. lesson: the cheapest found. mean:
+    what is lost on average by rewards drawn evenly among the directions that fit; an estimate.
+    spread: V* less V of the uniformly random policy.
     """
 
     loss: Any
     lesson: Lesson
+    mean: float
+    spread: float
 
     @property
     def status(self) -> str:
@@ -53,6 +62,7 @@ class Point:
             "cost": float(self.lesson.cost),
             "lower_bound": None if bound is None else float(bound),
             "worst": worst,
+            "mean": self.mean,
             "status": self.status,
         }
 
@@ -84,7 +94,7 @@ class Frontier:
     _repr_html_ = in_notebook("frontier")
 
     def to_records(self) -> list[dict[str, Any]]:
-        """A row for each point: loss, share, bound, sizes, cost, lower_bound, worst, status."""
+        """A row for each point: loss, share, bound, sizes, cost, bounds, worst, mean, status."""
         return [point.to_dict() for point in self.points]
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,6 +145,14 @@ def frontier(
             progress(str(loss))
         left = max(deadline - time.monotonic(), 0.1) / (len(losses) - number)
         given = {**settings, "known": known, "loss": loss, "learner": learner}
-        points.append(Point(loss, teach(task, teacher=teacher, loss_time=left, **given)))
-    points.append(Point(None, teach(task, teacher=teacher, **{**settings, "known": known})))
-    return Frontier(task.name, learner, tuple(points))
+        points.append(_point(loss, teach(task, teacher=teacher, loss_time=left, **given), known))
+    exact = teach(task, teacher=teacher, **{**settings, "known": known})
+    return Frontier(task.name, learner, (*points, _point(None, exact, known)))
+
+
+def _point(loss: Any, lesson: Lesson, known: EquivalenceClass) -> Point:
+    """A lesson with what it leaves to lose on average."""
+    fan = fan_of(known)
+    shown = shown_pairs(known.parts, lesson.demonstrations)
+    region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
+    return Point(loss, lesson, mean_loss(region, stream(0, "frontier", "mean")), fan.spread)

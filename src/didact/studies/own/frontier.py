@@ -43,7 +43,7 @@ COLUMNS = {
     "bound": "at least",
     "scot": "SCOT's first",
     "random": "random ones",
-    "proved": "share proved",
+    "proved": "share enumerated",
 }
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from didact.bec.clarkson import find_facets
-from didact.bec.nnls import nearest_in_cone
+from didact.bec.nnls import residuals_from_others
 from didact.numerics.exact import Floats
 from didact.teaching.loss.fan import SHOWS, VANISHES, Fan, Policy
 
@@ -91,9 +91,7 @@ class Walk:
         cone = find_facets(rows, inside)
         self.n_close += cone.n_unknown
         facets = rows[cone.facets]
-        crossed = [i for i, row in enumerate(cone.facets.tolist()) if row >= given]
-        points = [crossing(facets, i, inside) for i in crossed]
-        return np.array(points).reshape(-1, 2, len(inside))
+        return crossings(facets, inside)[cone.facets >= given]
 
     def _unit_rows(self, rows: Floats) -> Floats:
         """Rows of length one; those that vanish on the facet are left out."""
@@ -143,20 +141,20 @@ class Walk:
             self.worst = cell
 
 
-def crossing(facets: Floats, number: int, inside: Floats) -> Floats:
-    """A point on one facet strictly inside all others, and one just beyond it; (2, m).
+def crossings(facets: Floats, inside: Floats) -> Floats:
+    """For each facet a point on it strictly inside all others, and one just beyond; (n, 2, m).
 
     The residual of a facet from the cone of the others is a direction that leaves through it alone.
     """
-    row, others = facets[number], np.delete(facets, number, axis=0)
-    if not len(others):
-        aside = np.roll(np.eye(1, len(row), int(np.argmax(np.abs(row))))[0], 1)
-        inside = inside + aside
-    away = row if not len(others) else nearest_in_cone(others, row).residual
-    away = away / np.linalg.norm(away)
-    slack = float(row @ inside)
-    share = slack / (slack + float(row @ away))
-    on = inside - share * (inside + away)
-    on -= float(row @ on) * row
-    on /= np.linalg.norm(on)
-    return np.stack([on, on - STEP * away])
+    if len(facets) == 1:
+        aside = np.roll(np.eye(1, len(inside), int(np.argmax(np.abs(facets[0]))))[0], 1)
+        inside, away = inside + aside, facets
+    else:
+        away = residuals_from_others(facets)
+    away = away / np.sqrt(np.einsum("ij,ij->i", away, away))[:, None]
+    slack = facets @ inside
+    shares = slack / (slack + np.einsum("ij,ij->i", facets, away))
+    on = inside - shares[:, None] * (inside + away)
+    on -= np.einsum("ij,ij->i", facets, on)[:, None] * facets
+    on /= np.sqrt(np.einsum("ij,ij->i", on, on))[:, None]
+    return np.stack([on, on - STEP * away], axis=1)

@@ -18,7 +18,7 @@ import numpy as np
 from didact.bec.clarkson import find_facets
 from didact.numerics.exact import Floats
 from didact.random import stream
-from didact.teaching.loss.cells import Cell, Walk, crossing
+from didact.teaching.loss.cells import Cell, Walk, crossings
 from didact.teaching.loss.fan import Fan
 
 TIED = 1e-10
@@ -112,7 +112,7 @@ def _starts(region: Region, number: int, space: Floats, others: Floats) -> Float
     if len(space) == 1:
         sides = np.array([[1.0], [-1.0]])
         return np.asarray(sides[(sides @ others.T).min(axis=1, initial=1.0) > 0.0])
-    point = space @ crossing(region.facets, number, region.inside)[0]
+    point = space @ crossings(region.facets, region.inside)[number, 0]
     room = float((others @ point).min(initial=1.0))
     aside = stream(0, "cells", "start").standard_normal(len(point))
     return np.asarray((point + 0.1 * room * aside / np.linalg.norm(aside))[None])
