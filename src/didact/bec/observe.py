@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.blocks import Workers
 from didact.bec.chance import slack_of
 from didact.bec.observed import Alternatives, Observed, Setting
 from didact.errors import InvalidModel, InvalidParameter
@@ -56,6 +57,10 @@ def observe(
     horizon: int | None = None,
     restore: str = "auto",
     repeats: int | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
+    checkpoint: str | None = None,
+    progress: Any = None,
     seed: Seed = 0,
 ) -> Observed:
     """What a policy does in a simulator, beside everything else it could do.
@@ -81,6 +86,11 @@ def observe(
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
     repeats: where steps depend on chance, branches of each action; 100 by default.
+    jobs: processes that branch; the result does not depend on them.
+    cluster: the address of a Dask scheduler that branches instead.
+    checkpoint: a file that keeps what is done; when an observation was interrupted, the same one
+        with the same file goes on from there. It is removed at the end.
+    progress: a function (situations done, of how many, simulator steps a second).
     seed: None, a whole number, or a generator.
     """
     if not is_number(discount) or not 0 < discount < 1:
@@ -109,9 +119,11 @@ def observe(
         scale=np.ones(len(own_weights)),
         alternatives=_alternatives(simulator.action_space, actions, seed),
         repeats=_repeats(simulator, repeats),
+        workers=Workers(jobs, cluster),
     )
     setting, tail = _calibrated(first_look, walked, tolerance, steps, rng)
-    return _require_floor(_seen(setting, walked, residual, tail, rng))
+    told = replace(setting, workers=Workers(jobs, cluster, progress, checkpoint))
+    return _require_floor(_seen(setting, told, walked, (residual, tail), rng))
 
 
 def _own(env: Any, name: str) -> Any:
@@ -138,13 +150,20 @@ def _tried(
 
 
 def _seen(
-    setting: Setting, walked: _Walked, residual: float, tail: float, rng: np.random.Generator
+    setting: Setting,
+    told: Setting,
+    walked: _Walked,
+    errors: tuple[float, float],
+    rng: np.random.Generator,
 ) -> Observed:
-    """Rows of every situation along the rollouts."""
-    rows, others, covariances = setting.rows_of(walked.situations, walked.observations, rng)
+    """Rows of every situation along the rollouts; told: the setting that says how far it is.
+
+    errors: the reward's residual, and what may follow after the horizon.
+    """
+    rows, others, covariances = told.rows_of(walked.situations, walked.observations, rng)
     return Observed(
         *(setting, tuple(walked.situations), walked.observations, walked.actions, others, rows),
-        *(walked.rollout, walked.step, residual, tail),
+        *(walked.rollout, walked.step, *errors),
         jitter=_jitter(setting, walked, rng),
         n_steps=setting.simulator.n_steps,
         covariances=covariances,

@@ -15,14 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.branching import branched_rows
-from didact.bec.chance import repeated_rows, slack_of
+from didact.bec.blocks import BLOCK, Block, Workers, measure
+from didact.bec.chance import slack_of
 from didact.inputs import counted
 from didact.random import stream
 from didact.worlds.simulators.agents import Features, Policy
 from didact.worlds.simulators.batches import Batch, Simulator
 
 Floats = NDArray[np.float64]
+
+
+HERE = Workers()
+"""This process alone."""
 
 
 class Measured(NamedTuple):
@@ -40,7 +44,8 @@ class Setting:
 
     tolerance: return below which a difference counts as none. scale: typical size of each feature
     in a row, fixed before anything is judged. alternatives: what else is tried in a situation.
-    repeats: branches of each action, more than one where steps depend on chance.
+    repeats: branches of each action, more than one where steps depend on chance. workers: who
+    measures; results do not depend on them.
     """
 
     simulator: Simulator
@@ -54,6 +59,7 @@ class Setting:
     scale: Floats
     alternatives: Alternatives
     repeats: int = 1
+    workers: Workers = HERE
 
     @property
     def unit(self) -> float:
@@ -87,11 +93,18 @@ class Setting:
         self, situations: Sequence[Any], firsts: Any, rng: np.random.Generator
     ) -> tuple[Floats, Floats | None]:
         """Rows of firsts[:, 0] against the other firsts, and their covariances."""
-        given = (self.simulator, self.policy, self.features, situations, firsts)
-        length: Any = {"discount": self.discount, "horizon": self.horizon}
-        if self.repeats == 1:
-            return branched_rows(*given, **length), None
-        return repeated_rows(*given, **length, repeats=self.repeats, rng=rng)
+        seeds = rng.integers(2**31, size=len(situations) // BLOCK + 1) if self.repeats > 1 else None
+        blocks = [
+            Block(
+                *(self.simulator, self.policy, self.features),
+                situations[low : low + BLOCK],
+                firsts[low : low + BLOCK],
+                *(self.discount, self.horizon, self.repeats),
+                seed=0 if seeds is None else int(seeds[low // BLOCK]),
+            )
+            for low in range(0, len(situations), BLOCK)
+        ]
+        return measure(blocks, self.workers)
 
     def shortfall(self, rows: Floats, covariances: Floats | None, weights: Floats) -> Floats:
         """For rows (n, B, k) the least that rows . weights may be, by Student's t, (n, B)."""

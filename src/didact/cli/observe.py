@@ -29,6 +29,10 @@ from didact.cli.settings import read_settings, with_seed
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=click.IntRange(1), help="Steps of a branch.")
 @click.option("--repeats", type=click.IntRange(2), help="Branches of each action, with chance.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
+              help="Processes that branch.")  # fmt: skip
+@click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler that branches instead.")
+@options.file("--checkpoint", help="Keep what is done there, and go on from it.")
 @options.choice("--restore", ("auto", "own", "mujoco", "copy", "replay"),
                 "How states are put back.")  # fmt: skip
 @options.choice("--demonstrations", ("clips", "rollouts"),
@@ -74,8 +78,14 @@ def command(
     parameters = read_settings(settings)
     if env == "point-robot":
         parameters = with_seed(parameters, seed)
-    with waiting(f"observing {env}"):
-        watched = observe_source(env, parameters, certificate=asked, seed=seed, **given)
+    with waiting(f"observing {env}") as tell:
+
+        def progress(done: int, total: int, rate: float) -> None:
+            tell(f"observing {env}: {done} of {total} situations, {rate:,.0f} steps a second")
+
+        watched = observe_source(
+            env, parameters, certificate=asked, seed=seed, progress=progress, **given
+        )
     told = watched.lesson.certificate
     holds = told is not None and told.holds
     if as_json:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from didact.cli.printing import printable
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Show a spinner with the time spent; nothing where standard error is no terminal."""
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner with the time spent; nothing where standard error is no terminal.
+
+    It gives a function that changes the words.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda words: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(printable(what), total=None)
-        yield
+        task = progress.add_task(printable(what), total=None)
+        yield lambda words: progress.update(task, description=printable(words))

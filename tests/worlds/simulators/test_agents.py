@@ -89,3 +89,9 @@ def test_bad_features_are_refused_in_one_line():
         batch_features(lambda o, a, n, e: [1.0, 2.0], ["one"], some)
     with pytest.raises(InvalidParameter, match="features must be a function"):
         batch_features(7, None, some)
+
+
+def test_one_number_for_a_step_is_one_feature():
+    steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
+    phi = batch_features(lambda o, a, n, e: [float(n[0])], None, steps)
+    np.testing.assert_array_equal(phi(*steps), np.ones((3, 1)))

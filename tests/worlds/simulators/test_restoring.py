@@ -132,3 +132,16 @@ def test_a_lander_that_lost_its_body_is_replayed():
 
     assert why_not(Copying(), make)
     assert "replaying" in find_way(make, "LunarLander-v3").words
+
+
+@pytest.mark.parametrize("id", ["Reacher-v5", "HalfCheetah-v5"])
+def test_copies_of_mujoco_are_rejected_and_its_whole_state_is_used(id):
+    pytest.importorskip("mujoco")
+    pytest.importorskip("imageio")
+
+    def make():
+        return gymnasium.make(id).unwrapped
+
+    assert why_not(Copying(), make)
+    assert not why_not(Replaying(), make)
+    assert "MuJoCo" in find_way(make, id).words

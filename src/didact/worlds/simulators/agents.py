@@ -91,11 +91,16 @@ def batch_features(features: Any, names: Any, some: tuple[Any, Any, Any, Any]) -
             f"k numbers; it is {shown(features)}"
         )
 
-    chosen = features if _takes_many(features, some) else _each(features)
+    chosen = features if _takes_many(features, some) else _rows(_each(features))
     k = _numbers(chosen, some, None).shape[1]
     if names is not None and len(names) != k:
         raise InvalidParameter(f"feature_names must be {k}, one for each; there are {len(names)}")
     return lambda *steps: _numbers(chosen, steps, k)
+
+
+def _rows(function: Callable[..., Any]) -> Callable[..., Any]:
+    """One number for each step is one feature."""
+    return lambda *many: np.asarray(function(*many)).reshape(len(many[0]), -1)
 
 
 def _numbers(function: Any, steps: Any, k: int | None) -> Floats:

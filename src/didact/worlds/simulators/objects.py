@@ -34,6 +34,10 @@ class ObjectSimulator:
         self.n_steps = 0
         self.is_random = is_random
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the pool: another process makes its own objects."""
+        return {**self.__dict__, "_pool": []}
+
     def begin(self, seeds: Sequence[int]) -> ObjectBatch:
         """A fresh episode for each seed."""
         envs = self._taken(len(seeds))
