@@ -1,6 +1,7 @@
 """An independent check of a lesson's proof: `python -m didact.proofcheck task.json lesson.json`.
 
-The task may be a family of them, `didact.family/1`, with a proof about all its members.
+The task may be a family of them, `didact.family/1`, with a proof about all its members; instead of
+a lesson it may be an exam of comparisons, `didact.exam/1`.
 
 Every step substitutes, none solves or rounds. mu(s) are the counts of the policy uniform over its
 optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b).
@@ -285,9 +286,14 @@ class Claim:
             i, (s, a, b) = self.of_member(x, lambda n, m: (n, m, m), place)
             need((i, s, a) in self.pairs, f"{place}: {self.named(i, s, a)} is not demonstrated")
             rays.append(self.row(i, s, a, b))
+        return f"teach {named}: {self.follow(rays, [True] * len(rays))} follow"
+
+    def follow(self, rays: list[Any], strict: list[bool]) -> str:
+        """All directions of the optimal policy's rows are sums of multiples of the rays, which are
+        not negative where these are strict."""
         rows = [
             (i, s, a, b)
-            for i, check in enumerate(members)
+            for i, check in enumerate(self.members)
             for s in check.scope
             for a in check.optimal[s]
             for b in range(check.m)
@@ -295,12 +301,55 @@ class Claim:
         directions = [*dict.fromkeys(filter(any, (self.row(*row)[1] for row in rows)))]
         pattern = ([(len(rays), Fraction)],) * len(directions)
         for i, terms in enumerate(read(self.proof.get("multipliers"), pattern, "multipliers")):
-            need(all(c >= 0 for _, c in terms), f"multipliers[{i}]: one is negative")
+            fits = all(c >= 0 or not strict[j] for j, c in terms)
+            need(fits, f"multipliers[{i}]: one is negative")
             scaled = [(c * rays[j][0], rays[j][1]) for j, c in terms]
             total = tuple(sum(c * ray[f] for c, ray in scaled) for f in range(len(self.k)))
             need(total == directions[i], f"multipliers[{i}] do not give {{}}", directions[i])
-        n_states = sum(len(check.scope) for check in members)
-        return f"teach {named}: {len(directions)} directions of {n_states} states follow"
+        n_states = sum(len(check.scope) for check in self.members)
+        return f"{len(directions)} directions of {n_states} states"
+
+    def exam(self, exam: dict[str, Any]) -> str:
+        """6. Each question compares two actions of a state in scope, the better one optimal, so
+        that who has the same optimal sets answers as the key says; who does has them, because all
+        rows follow; and for each question an agent answers all others rightly and not this one."""
+        rays, strict = [], []
+        need(type(exam.get("questions")) is list, "questions must be a list")
+        for j, x in enumerate(exam["questions"]):
+            place = f"questions[{j}]"
+            fits = type(x) is dict and type(x.get("options")) is list
+            need(fits and x.get("kind") == "comparison", f"{place} must be a comparison")
+            asked = [x.get("member")] * self.family + [x.get("state"), *x["options"]]
+            i, (s, a, b) = self.of_member(asked, lambda n, m: (n, m, m), place)
+            check, (size, normal) = self.members[i], self.row(i, s, a, b)
+            worth = size * self.worth(check.weights, i, s, a, b)
+            key = "first" if worth > 0 else "second" if worth else "equal"
+            better = b if worth < 0 else a
+            fits = s in check.reached and better in check.optimal[s]
+            need(fits, f"{place}: {self.named(i, s, better)} is not optimal in scope")
+            costs = max(-worth, Fraction(0)), max(worth, Fraction(0))
+            for name, wanted in (("normal", [*normal]), ("costs", [*costs])):
+                given = read(x.get(name), (Fraction,) * len(wanted), f"{place}.{name}")
+                need(given == wanted, f"{place}.{name} must be {{}}, not {{}}", wanted, given)
+            need(x.get("key") == key, f"{place}.key must be {key}")
+            rays.append((Fraction(1), tuple(-c for c in normal) if worth < 0 else normal))
+            strict.append(worth != 0)
+        n, told = len(rays), self.follow(rays, strict)
+        for i, weights in enumerate(read(self.proof.get("agents"), (self.k,) * n, "agents")):
+            for j, (_, ray) in enumerate(rays):
+                worth = sum(map(mul, weights, ray), Fraction(0))
+                right = worth > 0 if strict[j] else worth == 0
+                need(right == (i != j), f"agents[{i}] must fail question {i} alone, not {j}")
+        settings: Any = exam.get("settings")
+        need(type(settings) is dict, "settings must be an object, not {}", settings)
+        said: Any = {"ask": "comparisons", "arithmetic": "exact", "lower_bound": n, "open": []}
+        said |= {"closed": True, "n_close_calls": 0}
+        for name, value in {**said, "scope": self.claimed}.items():
+            given = exam.get(name) if name in said else settings.get(name)
+            fits = json.dumps([given, settings.get(name, value)]) == json.dumps([value, value])
+            need(fits, f"{name} must be {{}}, as in the proof", value)
+        where = f"{self.name} (scope {self.claimed})"
+        return f"{n} questions decide {where}: {told} follow, and each is needed"
 
     def wrapper(self, lesson: dict[str, Any]) -> None:
         """5. What a lesson and its settings say of themselves, they say as the proof does."""
@@ -375,11 +424,15 @@ def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str,
     kinds = "didact.task/1", "didact.family/1"
     (members, name), kind = load(task, *kinds, then=lambda x: (tasks(x, folder), x["format"]))
     number = 1 + kinds.index(kind)
-    lesson = load(proof, f"didact.proof/{number}", f"didact.lesson/{number}")
-    inner = lesson.get("proof") if lesson["format"].startswith("didact.lesson/") else lesson
+    lesson = load(proof, f"didact.proof/{number}", f"didact.lesson/{number}", "didact.exam/1")
+    inner = lesson if lesson["format"].startswith("didact.proof/") else lesson.get("proof")
     fits = isinstance(inner, dict) and inner.get("format") == f"didact.proof/{number}"
     need(fits, "carries no proof")
     claim = inner.get("claim")
+    if lesson["format"] == "didact.exam/1":
+        need(claim == "decides", "claim must be 'decides', not {}", claim)
+        found = Claim(members, name, {**inner, "demonstrations": []})
+        return f"proved: {found.exam(lesson)}"
     need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
     found = Claim(members, name, inner)
     n_pairs = sum(len(x) for _, x in found.shown)

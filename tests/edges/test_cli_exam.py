@@ -223,3 +223,11 @@ def test_few_of_many_items_are_selected(didact, tmp_path):
     found = json.loads(didact("select", path, "--task", "six-cell", "--json").out)
     assert (found["chosen"], found["redundant"]) == ([2, 3], [4])
     refused(didact("select", path, "--out", tmp_path / "few.json"), "not written")
+
+
+def test_the_proof_of_an_exam_is_checked_alone(didact, tmp_path):
+    out = tmp_path / "exam.json"
+    done = didact("exam", "six-cell", "--proof", "--out", out)
+    assert (done.code, done.err) == (0, "")
+    assert "proved: 2 questions decide 'six-cell'" in done.out
+    refused(didact("exam", "six-cell", "--proof", "--ask", "actions"), "no proof", code=4)

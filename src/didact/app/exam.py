@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from didact.app.verify import verify
 from didact.auditing import Exam, exam
+from didact.errors import ProofFailed
 from didact.files.json import require_writable, write_text
 from didact.mdp import Family, Task
 from didact.report.page.exam import exam_page
@@ -17,11 +19,15 @@ from didact.worlds.members import open_task_or_family
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """A task or a family and an exam for it; pages: the sheet and its key, where written."""
+    """A task or a family and an exam for it; pages: the sheet and its key, where written.
+
+    verified: what the independent checker said of its proof, where that was asked for.
+    """
 
     task: Task | Family
     exam: Exam
     pages: tuple[str, ...]
+    verified: str | None = None
 
 
 def exam_source(
@@ -30,21 +36,28 @@ def exam_source(
     *,
     out: str | None = None,
     html: str | None = None,
+    proof: bool = False,
     **settings: Any,
 ) -> Examined:
     """An exam for the task or family that `source` names.
 
     out: save it there; html: write the sheet there and the key beside it. Places are tried before
-    the work.
+    the work. proof: have the proof checked by the checker that shares nothing with what made it.
     """
     wanted = () if html is None else (html, key_path(html))
     for place in (*wanted, *([] if out is None else [out])):
         require_writable(place)
     task = open_task_or_family(source, parameters)
     made = exam(task, **settings)
+    verified = None
+    if proof and made.proof is None:
+        raise ProofFailed("there is no proof to check: only exact exams of comparisons carry one")
+    if proof:
+        verified = verify(task, made.document())
     if out is not None:
         made.save(out)
-    return Examined(task, made, () if html is None else write_exam_pages(task, made, html))
+    pages = () if html is None else write_exam_pages(task, made, html)
+    return Examined(task, made, pages, verified)
 
 
 def write_exam_pages(

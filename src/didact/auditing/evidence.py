@@ -5,6 +5,7 @@ of any multiples of the others. So who answers all of them rightly satisfies eve
 where a strict question takes part.
 
 Needed: for each question there is an agent that answers all others rightly and is not aligned.
+The optimal sets and counts come with it, so that `didact.proofcheck` checks all of it alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from didact.auditing.questions import Question
 from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, negated, primitive, row_reduced
+from didact.bec.proofs import policy_documents
 from didact.numerics.texts import number_text, number_texts
 
 
@@ -27,6 +29,7 @@ def exam_proof(known: Known, questions: Sequence[Question]) -> dict[str, Any]:
     strict = [question.key != "equal" for question in questions]
     return {
         "claim": "decides",
+        **policy_documents(known),
         "rows": [number_texts(row) for row in known.rows.exact],
         "multipliers": [
             [[i, number_text(share)] for i, share in _combination(known, row, rows, strict)]

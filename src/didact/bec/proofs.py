@@ -160,15 +160,24 @@ def _written_open(
     return document
 
 
-def _common(known: Known, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:
-    """What every proof carries: the policy, its counts, and what was shown."""
+def policy_documents(known: Known) -> dict[str, Any]:
+    """What every proof about a class begins with: its format, its scope, the policy and counts."""
     policies = [_policy(part) for part in known.parts]
     is_family = isinstance(known, FamilyClass)
     return {
         "format": FAMILY_PROOF_FORMAT if is_family else PROOF_FORMAT,
-        "claim": claim,
         "scope": known.scope,
         **({"members": policies} if is_family else policies[0]),
+    }
+
+
+def _common(known: Known, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:
+    """What every proof carries: the policy, its counts, and what was shown."""
+    told = policy_documents(known)
+    return {
+        "format": told.pop("format"),
+        "claim": claim,
+        **told,
         "demonstrations": [demonstration.document() for demonstration in shown],
     }
 

@@ -29,6 +29,7 @@ from didact.cli.settings import world_settings
 @options.scope()
 @options.arithmetic()
 @click.option("--key", is_flag=True, help="Print the right answers too.")
+@click.option("--proof", is_flag=True, help="Also run the independent proof checker.")
 @options.file("--out", help="Write the exam with its key and proof to this file.")
 @options.file("--html", help="Write a sheet to print, and its key beside it (-key.html).")
 @options.as_json
@@ -61,6 +62,8 @@ def command(
 
     for line in exam_lines(examined.exam, key=key):
         printing.print_line(line)
+    if examined.verified is not None:
+        printing.print_line(f"  {examined.verified}")
     for place in (*([given["out"]] if given["out"] else []), *examined.pages):
         printing.print_line(f"  saved as {place}")
     return exit_code(examined.exam.can_pass)

@@ -1,0 +1,128 @@
+"""The independent checker on exams: true proofs pass, and no change makes a false one pass."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import didact
+from didact.app.verify import _as_read, verify
+from didact.errors import ProofFailed
+from didact.mdp.files import task_document, task_from_document
+from tests.laws.test_exams import world
+from tests.test_proofcheck import (
+    Solved,
+    changed,
+    cone_multipliers,
+    dot,
+    message_of,
+    primitive,
+    random_task,
+)
+
+TEXTS = {"place", "labels", "words", "says", "angle", "statement", "conditions", "task", "rows"}
+STEPS = ("questions", "counts", "optimal", "scope", "multipliers", "agents", "claim", "settings")
+STEPS += ("ask", "arithmetic", "lower_bound", "open", "closed", "n_close_calls", "cannot read")
+
+
+def files(task):
+    """A task and its exam as they come out of their files."""
+    return _as_read(task_document(task)), _as_read(didact.exam(task).document())
+
+
+def without_texts(exam):
+    """The exam without what is there for readers, which nothing is concluded from."""
+    questions = [{k: v for k, v in q.items() if k not in TEXTS} for q in exam["questions"]]
+    proof = {k: v for k, v in exam["proof"].items() if k not in TEXTS}
+    plain = {k: v for k, v in exam.items() if k not in TEXTS}
+    return {**plain, "questions": questions, "proof": proof}
+
+
+def decides(solved, questions) -> bool:
+    """By brute force: keys are right, every row follows, and no question may be left out."""
+    rays, ties = [], []
+    for x in questions:
+        s, (a, b) = x["state"], x["options"]
+        worth = dot(solved.row(s, a, b), solved.weights)
+        if x["key"] != ("first" if worth > 0 else "second" if worth < 0 else "equal"):
+            return False
+        better, other = (b, a) if worth < 0 else (a, b)
+        if better not in solved.optimal[s]:
+            return False
+        direction = primitive(solved.row(s, better, other))
+        if direction is None:
+            return False
+        (rays if worth else ties).append(direction)
+    return follows(solved, rays, ties)
+
+
+def follows(solved, rays, ties) -> bool:
+    both = [*rays, *ties, *(tuple(-x for x in tie) for tie in ties)]
+    return all(cone_multipliers(row, both) is not None for row in solved.policy_rows("reachable"))
+
+
+@pytest.mark.parametrize("name", ["six-cell", "uvm-failure", "Taxi-v4"])
+def test_exams_are_proved_to_decide(name):
+    task = didact.make(name)
+    made = didact.exam(task)
+    line = verify(task, made.document())
+    assert line.startswith(f"proved: {len(made)} questions decide ")
+    assert line.endswith("follow, and each is needed")
+
+
+def test_exams_of_families_are_proved_too():
+    grids = [didact.make("random-grid", size=3, n_features=3, seed=s) for s in range(3)]
+    weights = grids[0].true_weights
+    family = didact.Family([didact.Task(g.mdp, weights, name=str(i)) for i, g in enumerate(grids)])
+    made = didact.exam(family)
+    assert "questions decide" in verify(family, made.document())
+    document = made.document()
+    document["questions"][0]["member"] = 1 - document["questions"][0]["member"] % 2
+    with pytest.raises(ProofFailed):
+        verify(family, document)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_exams_are_proved_and_a_question_less_is_refused(seed):
+    task = world(seed)
+    file, exam = files(task)
+    assert message_of(file, exam) is None
+    for number in range(len(exam["questions"])):
+        fewer = {**exam, "questions": exam["questions"][:number] + exam["questions"][number + 1 :]}
+        assert message_of(file, fewer) is not None
+        assert not decides(Solved(file), fewer["questions"])
+
+
+@pytest.mark.parametrize("seed", [1, 4, 9])
+def test_every_forged_exam_is_refused_or_still_decides(seed):
+    task = task_from_document(random_task(seed))
+    file, exam = files(task)
+    exam = without_texts(exam)
+    solved = Solved(file)
+    assert message_of(file, exam) is None
+    refused = accepted = 0
+    for key, false in changed(exam):
+        if json.dumps(false, default=str) == json.dumps(exam):
+            continue
+        message = message_of(file, false)
+        if message is None:
+            assert key in ("questions", "proof", "settings"), (key, false)
+            accepted += 1
+            assert decides(solved, false["questions"]), false
+        else:
+            refused += 1
+            assert "\n" not in message
+            assert message.startswith((*STEPS, "members", "carries no proof")), message
+    assert refused > 100
+    assert accepted > 0, "harmless changes exist and must not be refused"
+
+
+def test_an_exam_of_another_task_or_without_its_key_is_refused():
+    task = didact.make("six-cell")
+    other = didact.Task(task.mdp, [Fraction(-2), Fraction(-1)])
+    with pytest.raises(ProofFailed):
+        verify(other, didact.exam(task).document())
+    with pytest.raises(ProofFailed, match="carries no proof"):
+        verify(task, didact.exam(task).document(key=False))
+    with pytest.raises(ProofFailed, match="carries no proof"):
+        verify(task, didact.exam(task, ask="actions").document())
