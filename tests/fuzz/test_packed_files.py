@@ -103,7 +103,6 @@ def observed_reads_back(seen: didact.Observed, folder: Path) -> None:
     again = folder.with_name("again.npz")
     seen.save(again)
     assert didact.load_observed(again).rows.tobytes() == seen.rows.tobytes()
-    assert didact.teach(seen).n_candidates >= 0
 
 
 # Stores

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.bec.nearest import MANY, nearest_reward
 from didact.bec.observed import Observed
 from didact.inputs import counted, shown_name
 from didact.teaching.clips.cutting import Clip
@@ -74,6 +75,12 @@ def measured_lines(seen: Observed) -> Iterator[str]:
         f"seen: {counted(len(seen.rows), 'situation')} of {counted(seen.n_rollouts, 'rollout')}, "
         f"{n_wrong} in which another action is better by more than {setting.tolerance:.3g}"
     )
+    if n_wrong > MANY * len(seen.rows):
+        near = nearest_reward(seen)
+        yield (
+            f"the policy rather wants: {weights_words(seen, near.weights)}; for that it errs in "
+            f"{near.mistaken:.0%} of situations, and no reward explains {near.unexplained:.0%}"
+        )
     yield (
         f"measured: {seen.n_steps:,} simulator steps, branches of at most {setting.horizon}; "
         f"states restored {setting.simulator.restoring}"

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.nearest import SURE, most_likely, nearest_reward
 from didact.bec.observed import Observed
 from didact.bec.openness import distances_to_cone
+from didact.errors import InvalidModel
 from didact.inputs import choice, counted, instance
 from didact.teaching.clips.cover import FINE, chosen_clips, kernel_rows, rows_said
 from didact.teaching.clips.cutting import Clip, clips_of
@@ -19,8 +21,6 @@ Floats = NDArray[np.float64]
 
 THIN = 0.02
 """A margin, as a sine, below which the rewards that fit have no middle worth the name."""
-SURE = 30.0
-"""Over the tolerance, how sure soft choices are then."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ class ClipLesson:
         units = self.cone[lengths > 0] / lengths[lengths > 0, None]
         middle = _nearest_of_hull(units) if len(units) else np.zeros(len(scale))
         if len(units) and np.linalg.norm(middle) < THIN:
-            middle = _most_likely(self.cone, SURE / self.seen.setting.tolerance)
+            # steps of clips contradict each other within the tolerance: give way a little to each
+            middle = most_likely(self.cone, SURE / self.seen.setting.tolerance)
         own = middle / scale
         size = float(np.linalg.norm(own))
         return own / size if size > 0 else own
@@ -147,8 +148,24 @@ def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:
     instance(seen, Observed, "seen", "the result of observe")
     kind = choice(demonstrations, "demonstrations", ("clips", "rollouts"))
     clips = clips_of(seen, whole=kind == "rollouts")
+    if not clips:
+        raise InvalidModel(_nothing_to_show(seen, kind))
     numbers = chosen_clips(clips, seen.setting.truth, seen.setting.tolerance)
     return ClipLesson(seen, tuple(clips[number] for number in numbers), len(clips))
+
+
+def _nothing_to_show(seen: Observed, kind: str) -> str:
+    """Why a policy that errs everywhere cannot be shown, and what it seems to want."""
+    if kind == "rollouts" and not seen.mistaken.all():
+        return "the policy errs in every rollout; show clips of them, demonstrations='clips'"
+    near = nearest_reward(seen)
+    told = ", ".join(f"{weight:.3g}" for weight in near.weights)
+    return (
+        f"the policy errs by more than {seen.setting.tolerance:.3g} return in every situation that "
+        f"was seen; the nearest reward to what it does has the weights ({told}), for which it errs "
+        f"in {near.mistaken:.0%}, and no reward explains {near.unexplained:.0%}; give those "
+        "weights, or a larger tolerance"
+    )
 
 
 def _nearest_of_hull(units: Floats) -> Floats:
@@ -163,21 +180,3 @@ def _nearest_of_hull(units: Floats) -> Floats:
     shares, _ = nnls(system, np.append(np.zeros(k), 1.0))
     point = units.T @ shares / max(float(shares.sum()), 1e-300)
     return np.asarray(point)
-
-
-def _most_likely(rows: Floats, confidence: float) -> Floats:
-    """The unit weights for which soft choices of the rows' winners are most likely.
-
-    Where the steps of clips contradict each other within the tolerance, no weights have a margin
-    from all rows; these give way a little to each.
-    """
-    from scipy.optimize import minimize
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        margins = confidence * (rows @ weights)
-        total = np.logaddexp(0.0, -margins).sum() + 0.5 * weights @ weights
-        slopes = -0.5 * (1.0 - np.tanh(0.5 * margins))
-        return float(total), confidence * (slopes @ rows) + weights
-
-    found = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
-    return np.asarray(found / max(float(np.linalg.norm(found)), 1e-300))
