@@ -7,12 +7,15 @@ drawn by Matplotlib.
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from didact import equivalence_class, from_gymnasium, learn, make, plots, teach
 from didact.app.verify import verify
@@ -46,6 +49,30 @@ def draw_plots(path: Path) -> None:
         sheet.savefig(path, dpi=150, metadata={"Software": None})
 
 
+@contextmanager
+def studio() -> Iterator[str]:
+    """The link of a studio that runs as long as it is looked at."""
+    command = [sys.executable, "-u", "-m", "didact", "studio", "--no-open"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process.stdout.readline().split()[-1]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def draw_studio(browser: Browser) -> None:
+    """The studio as it opens, and its cone."""
+    with studio() as link:
+        screen = browser.new_page(viewport={"width": 1280, "height": 820})
+        screen.goto(link)
+        screen.wait_for_selector("#panel-lesson[data-answered]", state="attached")
+        screen.screenshot(path=PICTURES / "studio.png")
+        screen.click("#tab-cone")
+        screen.wait_for_selector("#panel-cone[data-answered]")
+        screen.screenshot(path=PICTURES / "cone.png")
+
+
 def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
@@ -63,6 +90,7 @@ def main() -> None:
             screen.locator("#demo1 [data-do=next]").click()
         screen.wait_for_timeout(500)
         screen.screenshot(path=PICTURES / "lesson.png")
+        draw_studio(browser)
         browser.close()
 
 

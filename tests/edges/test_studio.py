@@ -111,7 +111,7 @@ def test_the_keyboard_alone_is_enough(page):
     page.locator("#tab-lesson").focus()
     page.locator("#demo1").focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator("#demo1 .now").inner_text().startswith("Step 2 of")
+    assert not page.locator("#demo1 .now").inner_text().startswith("Step 1 of")
 
 
 def test_weights_names_colours_and_numbers_are_kept_as_they_are_written(page):
@@ -270,11 +270,11 @@ def test_a_person_teaches_until_nothing_is_open(page):
         page.fill("[aria-label='Steps of a demonstration']", str(len(shown)))
         page.locator(f".cell[data-cell='{free[shown[0][0]]}']").click()
         page.wait_for_selector(f"#panel-teacher[data-answered='{n + 1}']")
-    assert page.locator(".cell.marked").count() > 3
+    assert page.locator(".cell.marked").count() >= len(best.demonstrations)
     assert page.locator("#panel-teacher .chosen li").count() == len(best.demonstrations)
-    assert "constraints" in page.locator("#panel-teacher .verdict").inner_text() or (
-        "The fewest: 3 demonstrations" in page.locator("#panel-teacher").inner_text()
-    )
+    told = page.locator("#panel-teacher").inner_text()
+    assert "Taught. Nothing stays open." in told
+    assert f"The fewest: {len(best.demonstrations)} demonstrations" in told
 
 
 def test_a_person_learns_and_is_compared(page):

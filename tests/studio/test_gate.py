@@ -107,6 +107,10 @@ def test_other_methods_are_not_answered(gate, cookie, method):
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+def test_headers_are_not_large(gate, cookie):
+    assert asked(gate, headers=[*HOME, cookie, ("X", "y" * 17_000)]).status == 431
+
+
 def test_a_study_lets_everybody_in_but_no_other_site():
     gate = Gate(PlainTextResponse("inside"), [HOST], None)
     assert asked(gate, headers=HOME).body == "inside"

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from string import ascii_letters, digits
 from typing import Any
 
-from didact.app.lessons import lesson_for, read_settings
+from didact.app.lessons import lesson_for, read_settings, teach_settings
 from didact.app.painting import WALL, Ground, Painting
 from didact.app.subjects import painting_in
 from didact.app.verify import verify
+from didact.bec.families import class_of_family
 from didact.errors import Unsupported
 from didact.mdp import Family, Task
 from didact.mdp.family_files import family_document
@@ -21,7 +22,7 @@ from didact.report.page.lesson import lesson_page, task_picture
 from didact.teaching import teach
 
 SIGNS = ascii_letters + digits
-DEFAULTS = {"cost": "demonstrations", "scope": "reachable", "horizon": None}
+DEFAULTS = {"cost": "demonstrations", "scope": "reachable", "horizon": None, "loss": "0%"}
 
 
 def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,8 +30,10 @@ def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, A
     settings = read_settings(question.get("settings", {}))
     command = command_code(question, settings)
     if isinstance(subject, Family):
-        lesson = teach(subject, **settings)
-        page = family_page(subject, lesson, verified=verify(subject, lesson.document()))
+        whole_class = class_of_family(subject, settings["scope"], "auto")
+        lesson = teach(subject, known=whole_class, **teach_settings(settings))
+        verified = None if lesson.proof is None else verify(subject, lesson.document())
+        page = family_page(subject, lesson, verified=verified)
         whole, picture = family_document(subject), None
     else:
         known, lesson = lesson_for(subject, settings)

@@ -23,7 +23,11 @@ from didact.teaching import Lesson, teach
 TEACHERS = ("exact", "scot")
 COSTS = ("demonstrations", "pairs")
 SCOPES = ("reachable", "all")
-SETTINGS = {"teacher", "cost", "scope", "horizon"}
+LOSSES = ("0%", "1%", "5%", "10%", "20%")
+"""What a learner may lose after a lesson that is good enough; 0%: nothing is left open."""
+LOSS_TIME = 20.0
+"""Seconds to look for such a lesson."""
+SETTINGS = {"teacher", "cost", "scope", "horizon", "loss"}
 
 
 def read_settings(given: Any) -> dict[str, Any]:
@@ -38,7 +42,15 @@ def read_settings(given: Any) -> dict[str, Any]:
         "cost": choice(given.get("cost", "demonstrations"), "cost", COSTS),
         "scope": choice(given.get("scope", "reachable"), "scope", SCOPES),
         "horizon": None if horizon is None else whole_number(horizon, "horizon", 1, 1000),
+        "loss": choice(given.get("loss", "0%"), "loss", LOSSES),
     }
+
+
+def teach_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as `teach` takes them; the class decides the scope."""
+    rest = {name: settings[name] for name in ("teacher", "cost", "horizon")}
+    good_enough = {"loss": settings["loss"], "loss_time": LOSS_TIME}
+    return rest if settings["loss"] == LOSSES[0] else {**rest, **good_enough}
 
 
 def class_for(task: Task, scope: Scope) -> EquivalenceClass:
@@ -49,9 +61,8 @@ def class_for(task: Task, scope: Scope) -> EquivalenceClass:
 
 def lesson_for(task: Task, settings: Mapping[str, Any]) -> tuple[EquivalenceClass, Lesson]:
     """The class of a task and a lesson for it."""
-    rest = {name: value for name, value in settings.items() if name != "scope"}
     known = class_for(task, settings["scope"])
-    return known, teach(task, known=known, **rest)
+    return known, teach(task, known=known, **teach_settings(settings))
 
 
 def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,12 +92,14 @@ def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
             f"{facts.n_covered} of {counted(len(facts.said), 'constraint')}",
         ],
         "demonstrations": [[list(pair) for pair in shown] for shown in lesson.demonstrations],
+        "loss_bound": lesson.loss_bound,
+        "loss_status": lesson.loss_status,
     }
 
 
 def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any]:
     known = class_of_family(family, settings["scope"], "auto")
-    lesson = teach(family, known=known, **{**settings, "scope": known.scope})
+    lesson = teach(family, known=known, **teach_settings(settings))
     verified = None if lesson.proof is None else verify(family, lesson.document())
     pieces = family_page(family, lesson, known=known, verified=verified, layout="piece.html.jinja")
     return {

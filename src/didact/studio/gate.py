@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 
 METHODS = {"GET", "HEAD", "POST"}
 LONGEST_QUERY = 300
+LARGEST_HEADERS = 16 * 1024
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' "
@@ -74,6 +75,8 @@ class Gate:
         """Why a request is no request of this server's pages; None where it is one."""
         if scope["method"] not in METHODS:
             return PlainTextResponse("only GET and POST are answered", 405)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEADERS:
+            return PlainTextResponse("the headers are too large", 431)
         hosts, origins = _header(scope, b"host"), _header(scope, b"origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return PlainTextResponse("this server does not answer to that name", 421)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from didact.app.studio import QUESTIONS
 
 FIRST = {
@@ -17,6 +15,5 @@ FIRST = {
 }
 """A world as small as can be: answering about it loads templates and solvers."""
 
-if os.environ.get("DIDACT_STUDIO_WARM") != "no":
-    for question in ("look", "teach"):
-        QUESTIONS[question]({"painting": FIRST})
+for question in ("look", "teach"):
+    QUESTIONS[question]({"painting": FIRST})

@@ -21,8 +21,9 @@ def test_every_step_that_is_shown_is_optimal(name):
 def test_lessons_teach_and_others_are_as_long():
     exact, loss = (shown_to(name, TASK, 7) for name in ("exact", "loss"))
     assert check(TASK, list(exact)).teaches
+    assert check(TASK, list(loss)).teaches
     assert len(exact) == FEWEST
-    assert sorted(map(tuple, exact)) == sorted(map(tuple, loss))
+    assert len(loss) == FEWEST
     lengths = [len(each) for each in exact]
     assert [len(each) for each in shown_to("random", TASK, 7)] == lengths
     assert shown_to("none", TASK, 7) == ()
@@ -33,9 +34,3 @@ def test_the_first_highlight_is_where_most_is_at_stake():
     first = shown_to("highlights", TASK, 7)[0][0][0]
     gaps = np.ptp(values, axis=1)
     assert gaps[first] == pytest.approx(gaps.max())
-
-
-def test_what_is_shown_first_by_loss_leaves_the_least_to_lose():
-    loss = shown_to("loss", TASK, 7)
-    left = [check(TASK, [each]).loss or 0.0 for each in loss]
-    assert left[0] == pytest.approx(min(left))

@@ -2,7 +2,7 @@
 
 `exact` is the minimum lesson; all other groups are shown as many demonstrations, of the same
 lengths where they can be. `scot` is the greedy lesson in its own order. `loss` shows the minimum
-lesson so that each demonstration lowers what a mistaken learner may lose as much as it can.
+lesson in the order of loss: last those without which least is lost.
 `highlights` walks from the states where most is at stake, the largest gap between the best and the
 worst action (Amir and Amir, HIGHLIGHTS, AAMAS 2018). `random` walks from random states.
 """
@@ -17,7 +17,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.mdp import Demonstration, Task
 from didact.planning import reachable_states, rollout, solve
 from didact.random import stream
-from didact.teaching import check, teach
+from didact.teaching import teach
 
 Shown = tuple[Demonstration, ...]
 
@@ -37,17 +37,7 @@ def _scot(task: Task, known: EquivalenceClass, seed: int) -> Shown:
 
 
 def _by_loss(task: Task, known: EquivalenceClass, seed: int) -> Shown:
-    """The minimum lesson, each time the demonstration after which the least may be lost."""
-    left = list(_exact(task, known, seed))
-    taken: list[Demonstration] = []
-    while left:
-        losses = [_loss(task, known, [*taken, each]) for each in left]
-        taken.append(left.pop(int(np.argmin(losses))))
-    return tuple(taken)
-
-
-def _loss(task: Task, known: EquivalenceClass, shown: Sequence[Demonstration]) -> float:
-    return check(task, list(shown), known=known).loss or 0.0
+    return teach(task, teacher="exact", known=known, order="loss", seed=seed).demonstrations
 
 
 def _random(task: Task, known: EquivalenceClass, seed: int) -> Shown:

@@ -13,8 +13,9 @@ export function lessons(panel, subject) {
   const parts = make("div", { className: "parts" });
   const cost = choice("Keep small", { demonstrations: "demonstrations", pairs: "steps in all" });
   const scope = choice("Behaviour counts", { reachable: "where one can get", all: "everywhere" });
+  const loss = choice("A learner may lose", { "0%": "nothing", "1%": "1 %", "5%": "5 %", "10%": "10 %", "20%": "20 %" });
   const horizon = make("input", { type: "text", inputmode: "numeric", maxlength: "4", placeholder: "any", onchange: update });
-  settings.append(cost.label, scope.label, make("label", { className: "field" }, "Longest demonstration", horizon));
+  settings.append(cost.label, scope.label, loss.label, make("label", { className: "field" }, "Longest demonstration", horizon));
   panel.append(verdict, badges, status, settings, parts);
   let asked = 0, answered = null;
 
@@ -25,7 +26,7 @@ export function lessons(panel, subject) {
   }
 
   function wished() {
-    const wish = { cost: cost.select.value, scope: scope.select.value };
+    const wish = { cost: cost.select.value, scope: scope.select.value, loss: loss.select.value };
     return horizon.value.trim() ? { ...wish, horizon: Number(horizon.value) } : wish;
   }
 
@@ -54,6 +55,7 @@ export function lessons(panel, subject) {
     const proof = make("li", { className: told.verified ? "badge" : "badge quiet", title: told.proof_sentence },
       `${told.verified ? "✓ " : ""}${told.proof}`);
     badges.replaceChildren(complete, proof,
+      ...(told.loss_bound == null || told.is_complete ? [] : [make("li", { className: "badge quiet" }, `nobody loses more than ${told.loss_bound.toPrecision(3)} (${told.loss_status})`)]),
       ...told.numbers.map((words) => make("li", { className: "badge quiet" }, words)));
     parts.innerHTML = told.html;
     lesson(parts);

@@ -1,0 +1,98 @@
+"""How quickly the studio answers, in a real browser: `python -m benchmarks.studio`.
+
+From a stroke to the new picture on the screen, for a 9x9 world of 8 features and a 20x20 one; and
+from the command to the first byte and the first picture.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from didact.studio.site import assets
+
+N_STROKES = 40
+STROKE = """async (cell) => {
+  const board = document.getElementById("board"), cells = board.querySelector(".cells");
+  const box = board.querySelector(`.cell[data-cell='${cell}']`).getBoundingClientRect();
+  const at = { clientX: box.x + 4, clientY: box.y + 4, button: 0, pointerId: 1, bubbles: true };
+  const began = performance.now();
+  cells.setPointerCapture = () => {};
+  cells.dispatchEvent(new PointerEvent("pointerdown", at));
+  cells.dispatchEvent(new PointerEvent("pointerup", at));
+  const number = board.dataset.shown;
+  while (board.dataset.shown === number || board.dataset.current !== "true")
+    await new Promise((done) => requestAnimationFrame(done));
+  return performance.now() - began;
+}"""
+
+
+@contextmanager
+def studio(*arguments: str) -> Iterator[tuple[str, float]]:
+    """The link of a studio, and when its command was given."""
+    began = time.perf_counter()
+    command = [sys.executable, "-u", "-m", "didact", "studio", *arguments, "--no-open"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[-1], began
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def opened(browser: Browser, link: str) -> Page:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(link)
+    page.wait_for_selector("#board[data-current=true]")
+    return page
+
+
+def strokes(browser: Browser, size: int) -> list[float]:
+    """Milliseconds from a stroke to its picture, sorted; lessons are made meanwhile."""
+    with studio("random-grid", "-p", f"size={size}", "-p", "n_features=8") as (link, _):
+        page = opened(browser, link)
+        page.wait_for_timeout(2000)
+        page.check("#brushes input[value='end']", force=True)
+        found = []
+        for i in range(N_STROKES):
+            found.append(page.evaluate(STROKE, (7 * i) % (size * size)))
+            page.wait_for_timeout(150)
+        return sorted(found)
+
+
+def main() -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    scripts = sum(len(body) for kind, body in assets().values() if kind == "text/javascript")
+    print(f"scripts: {scripts / 1000:.0f} kB")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with studio() as (link, began):
+            said = time.perf_counter()
+            with suppress(urllib.error.HTTPError):  # 403 without the token is an answer too
+                urllib.request.urlopen(link.partition("?")[0])
+            byte = time.perf_counter()
+            opened(browser, link)
+            picture = time.perf_counter()
+        print(f"the command listens after {said - began:.2f} s")
+        print(f"first byte after {1000 * (byte - said):.0f} ms")
+        print(f"first picture {picture - began:.2f} s after the command")
+        for size in (9, 20):
+            found = strokes(browser, size)
+            middle, most = found[len(found) // 2], found[int(0.95 * len(found))]
+            print(
+                f"{size}x{size}, k = 8: stroke to picture {middle:.0f} ms, 95% under {most:.0f} ms"
+            )
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
