@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from didact import equivalence_class, from_minigrid, make, teach
+from didact import equivalence_class, from_minigrid, frontier, make, teach
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
 from didact.report.page.templates import static_text
 from tests.browser import AXE, CHROMIUM, CUT_OFF, DESK, PHONE, SMALL, broken_rules
@@ -381,3 +381,28 @@ def test_a_notebook_frame_plays(opened, folder):
     other = page.frame_locator("iframe").nth(1)
     assert other.locator("h1").inner_text() == "six-cell"
     assert other.locator("svg[role=img]").is_visible()
+
+
+def test_a_slider_goes_over_the_lessons_of_a_frontier(opened, tmp_path):
+    task = make("random-grid", size=4, n_features=3, seed=2)
+    found = frontier(task, losses=["50%", "1%"], horizon=1, learner="half-spaces")
+    found.report(tmp_path / "frontier.html")
+    for viewport in (DESK, PHONE):
+        page = opened(tmp_path / "frontier.html", viewport)
+        points, slider = page.locator(".point"), page.locator("input[type=range]")
+        assert [points.nth(i).is_visible() for i in range(3)] == [True, False, False]
+        slider.focus()
+        page.keyboard.press("End")
+        assert [points.nth(i).is_visible() for i in range(3)] == [False, False, True]
+        assert page.locator("output").inner_text().startswith("exact: ")
+        assert slider.get_attribute("aria-valuetext").startswith("exact: ")
+        assert page.evaluate(CUT_OFF) == []
+        assert broken_rules(page) == []
+
+
+def test_without_scripts_all_lessons_of_a_frontier_are_seen(opened, tmp_path):
+    task = make("random-grid", size=4, n_features=3, seed=2)
+    frontier(task, losses=["50%"], horizon=1, learner="half-spaces").report(tmp_path / "f.html")
+    page = opened(tmp_path / "f.html", clock=False, java_script_enabled=False)
+    assert all(page.locator(".point").nth(i).is_visible() for i in range(2))
+    assert not page.locator("input[type=range]").is_visible()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from didact.app.verify import verify
-from didact.files.json import require_writable
+from didact.files.json import require_writable, write_text
 from didact.mdp import Family, Task
 from didact.teaching import Frontier, Lesson, MixedLesson, frontier, teach
 from didact.teaching.way_out import WayOut, way_out
@@ -66,11 +67,27 @@ def mix_source(
 
 
 def frontier_source(
-    source: str, parameters: Mapping[str, Any] | None = None, **settings: Any
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    out: str | None = None,
+    **settings: Any,
 ) -> tuple[Task, Frontier]:
-    """The task that `source` names, and its frontier."""
+    """The task that `source` names, and its frontier; out: write its page there."""
+    if out is not None:
+        require_writable(out)
     task = open_task(source, parameters)
-    return task, frontier(task, **settings)
+    found = frontier(task, **settings)
+    if out is not None:
+        write_frontier_page(found, out)
+    return task, found
+
+
+def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
+    """Write the page of a frontier: `frontier.report(path)`."""
+    from didact.report.page.frontier import frontier_page
+
+    write_text(frontier_page(found), path)
 
 
 def teach_source(

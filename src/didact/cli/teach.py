@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="How many demonstrations keep within how much loss: 10% to exact.",
 )
-@options.file("--out", help="Write the lesson to this file.")
+@options.file("--out", help="Write the lesson to this file; with --frontier, its page (.html).")
 @options.as_json
 def command(
     world: str,
@@ -123,7 +123,7 @@ def command(
             "starts": "all" if starts == "all" else read_numbers(starts, "--starts"),
             "seed": 0 if seed is None else seed,
         }
-        return _frontier(world, parameters, choices, as_json)
+        return _frontier(world, parameters, {**choices, "out": out}, as_json)
     with waiting(f"teaching {world}"):
         taught = teach_source(
             world,
@@ -173,6 +173,8 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
 
         for line in frontier_lines(task, found):
             printing.print_line(line)
+        if choices["out"] is not None:
+            printing.print_line(f"  saved as {choices['out']}")
     return exit_code(found.is_certain)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 SHOWN = {
     "report": "didact.app.explain:write_lesson_page",
     "exam": "didact.app.exam:write_exam_pages",
+    "report of a frontier": "didact.app.teach:write_frontier_page",
     "report of a family": "didact.app.explain:write_family_page",
     "exam in a notebook": "didact.report.page.audits:exam_fragment",
     "audit": "didact.report.page.audits:audit_fragment",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import equivalence_class
@@ -19,8 +22,11 @@ from didact.teaching.lesson import Lesson
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.mean import mean_loss
 from didact.teaching.loss.region import region_of
+from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.teach import teach
 
+NOTHING = 1e-9
+"""Smaller losses, as a share of the spread, are rounding."""
 LOSSES = ("10%", "5%", "2%", "1%", "0.1%")
 """Bounds that a frontier is made for, besides the exact lesson."""
 
@@ -31,13 +37,16 @@ class Point:
 
     loss: the bound as it was given; None for the complete lesson. lesson: the cheapest found. mean:
     what is lost on average by rewards drawn evenly among the directions that fit; an estimate.
-    spread: V* less V of the uniformly random policy.
+    spread: V* less V of the uniformly random policy. worst: the most that a search found to be lost
+    by a reward that fits, and weights, those of that reward; None where nothing is lost.
     """
 
     loss: Any
     lesson: Lesson
     mean: float
     spread: float
+    worst: float
+    weights: tuple[float, ...] | None
 
     @property
     def status(self) -> str:
@@ -101,6 +110,13 @@ class Frontier:
         """The same for machines."""
         return {"task": self.task_name, "learner": self.learner, "points": self.to_records()}
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page with a slider over the lessons, and the mistakes that each leaves.
+
+        path: of the page, such as 'frontier.html'.
+        """
+        show("report of a frontier", self, path)
+
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the number of demonstrations over the loss that is left.
 
@@ -155,4 +171,9 @@ def _point(loss: Any, lesson: Lesson, known: EquivalenceClass) -> Point:
     fan = fan_of(known)
     shown = shown_pairs(known.parts, lesson.demonstrations)
     region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
-    return Point(loss, lesson, mean_loss(region, stream(0, "frontier", "mean")), fan.spread)
+    worst, weights = largest(boundary_rounds(region, stream(0, "frontier", "worst")))
+    if weights is None or worst <= NOTHING * fan.spread:
+        worst, weights = 0.0, np.zeros(0)
+    fits = tuple(float(weight) for weight in weights) or None
+    mean = mean_loss(region, stream(0, "frontier", "mean"))
+    return Point(loss, lesson, mean, fan.spread, worst, fits)

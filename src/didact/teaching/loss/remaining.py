@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.parts import shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
-from didact.planning.many_losses import Lost
 from didact.random import stream
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
-from didact.teaching.loss.search import boundary_rounds, planner_rounds
+from didact.teaching.loss.search import boundary_rounds, largest, planner_rounds
 from didact.teaching.within import ENUMERATED, TESTED
 
 TIME_LIMIT = 20.0
@@ -54,10 +51,10 @@ def remaining_loss(
     region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
     rng = stream(0, "remaining")
     cells = worst_cell(region, deadline=time.monotonic() + time_limit)
-    half = _largest(boundary_rounds(region, rng)) if not cells.is_proved else (0.0, None)
+    half = largest(boundary_rounds(region, rng)) if not cells.is_proved else (0.0, None)
     if cells.worst is not None and cells.worst.loss >= half[0]:
         half = cells.worst.loss, cells.worst.weights
-    plans = _largest(planner_rounds(fan, shown.ravel(), rng))
+    plans = largest(planner_rounds(fan, shown.ravel(), rng))
     spread = fan.spread or math.inf
 
     def worst(learner: str, found: tuple[float, Floats | None], status: str) -> Worst:
@@ -69,13 +66,3 @@ def remaining_loss(
         worst("half-spaces", half, ENUMERATED if cells.is_proved else TESTED),
         worst("planner", plans, TESTED),
     )
-
-
-def _largest(rounds: Iterable[tuple[Floats, Lost]]) -> tuple[float, Floats | None]:
-    """The largest loss in the rounds of a search, and its weights."""
-    loss, weights = 0.0, None
-    for drawn, lost in rounds:
-        at = int(np.argmax(lost.losses))
-        if lost.losses[at] > loss:
-            loss, weights = float(lost.losses[at]), drawn[at]
-    return loss, weights

@@ -7,7 +7,7 @@ H(D) from the truth, and whatever the other search met that fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,3 +136,13 @@ def planner_rounds(
             yield drawn[fits], kept
             order = np.argsort(-kept.losses)
             cloud = drawn[fits][np.concatenate([order[:20], rng.permutation(order)[:20]])]
+
+
+def largest(rounds: Iterable[tuple[Floats, Lost]]) -> tuple[float, Floats | None]:
+    """The largest loss in the rounds of a search, and its weights; None where nothing is lost."""
+    loss, weights = 0.0, None
+    for drawn, lost in rounds:
+        at = int(np.argmax(lost.losses))
+        if lost.losses[at] > loss:
+            loss, weights = float(lost.losses[at]), drawn[at]
+    return loss, weights
