@@ -191,6 +191,7 @@ def test_anything_that_compares_by_value_is_read_as_it_was_observed(space, obser
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@PARQUET.marks[0]
 def test_pictures_are_not_compared(tmp_path):
     space = SPACES.Box(0, 255, (32, 32, 3), dtype=np.uint8)
     still = [np.zeros((32, 32, 3), np.uint8)] * 3

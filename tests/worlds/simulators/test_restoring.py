@@ -120,6 +120,8 @@ def test_environments_of_gymnasium_are_restored(id):
     def make():
         return gymnasium.make(id).unwrapped
 
+    if id == "Acrobot-v1" and not hasattr(gymnasium, "VectorizeMode"):
+        pytest.skip("this Gymnasium's Acrobot is of NumPy 1")
     assert find_way(make, id).words
     assert not why_not(Replaying(), make)
 

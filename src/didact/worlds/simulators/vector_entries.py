@@ -21,7 +21,8 @@ def vector_entry(id: str) -> VectorEntry | None:
     import gymnasium
 
     spec = gymnasium.registry.get(id)
-    if spec is None or getattr(spec, "vector_entry_point", None) is None:
+    has_modes = hasattr(gymnasium, "VectorizeMode")  # older ones make other vectors than was asked
+    if spec is None or not has_modes or getattr(spec, "vector_entry_point", None) is None:
         return None
     env: Any = gymnasium.make_vec(id, num_envs=1, vectorization_mode="vector_entry_point").unwrapped
     env.reset(seed=0)
