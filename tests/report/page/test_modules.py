@@ -59,8 +59,8 @@ def test_the_packages_modules_can_stand_in_a_page(name):
 
 
 def test_the_page_has_them_all():
-    """Every line of every module that is no import or export stands in a page's script."""
+    """Every line of their modules that is no import or export stands in a page's script."""
     script = "".join(inlined(entry, static_text) for entry in ("lesson.js", "frontier.js"))
-    for name in MODULES:
+    for name in ("coverage.js", "frontier.js", "halfspaces.js", "lesson.js", "player.js"):
         for line in static_text(name).splitlines():
             assert line.startswith("import ") or line.removeprefix("export ") in script

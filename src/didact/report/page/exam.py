@@ -82,7 +82,7 @@ def _asked(
     number: int, question: Question, sides: Sequence[list[Frame]], scene: Scene | None, key: bool
 ) -> Asked:
     drawn = [
-        player(each, scene, number=10 * number + i, n_steps=len(each), telling=set()).drawing
+        player(each, scene, number=10 * number + i, n_steps=len(each), telling={}).drawing
         for i, each in enumerate(sides)
     ]
     return Asked(

@@ -26,7 +26,7 @@ from didact.report.page.player import Frame, Player, box_of, frame_of, frames, p
 from didact.report.page.scene import Scene, scene_of
 from didact.report.page.slices import likely_pairs
 from didact.report.page.svg import amount
-from didact.report.page.templates import as_it_is, render
+from didact.report.page.templates import render
 from didact.report.page.words import (
     assumptions,
     bound_words,
@@ -165,7 +165,7 @@ def demonstrations_piece(task: Task, shown: Sequence[Demonstration]) -> str:
     scene = scene_of(task)
     moments = [frames(task, each, scene) for each in shown]
     players = [
-        player(each, scene, number=i + 1, n_steps=len(shown[i]), telling=set())
+        player(each, scene, number=i + 1, n_steps=len(shown[i]), telling={})
         for i, each in enumerate(moments)
     ]
     boxes = [] if scene is None else [box_of(each, scene) for each in moments]
@@ -175,10 +175,8 @@ def demonstrations_piece(task: Task, shown: Sequence[Demonstration]) -> str:
 
 def task_drawn(task: Task, plan: Plan | None = None) -> tuple[str, str]:
     """A grid world alone, with its optimal actions where there is a plan; what its signs mean."""
-    scene = grid_scene(task, plan)
-    box = scene.box_around([0], whole=30, most=30)
-    picture = world_picture(task, plan, scene, box)
-    return render("drawn.html.jinja", world=picture, ground=scene.ground([box])), picture.key
+    facts = _drawn_facts(task, plan)
+    return render("drawn.html.jinja", **facts), facts["world"].key
 
 
 def task_picture(task: Task, plan: Plan | None = None, *, colours: Sequence[int] = ()) -> str:
@@ -186,8 +184,13 @@ def task_picture(task: Task, plan: Plan | None = None, *, colours: Sequence[int]
 
     colours: of the features, each one of the twelve; by default in their order.
     """
-    drawn, _ = task_drawn(task, plan)
-    return render("picture.svg.jinja", drawn=as_it_is(drawn), colours=colours)
+    return render("picture.svg.jinja", colours=colours, **_drawn_facts(task, plan))
+
+
+def _drawn_facts(task: Task, plan: Plan | None) -> dict[str, Any]:
+    scene = grid_scene(task, plan)
+    box = scene.box_around([0], whole=30, most=30)
+    return {"world": world_picture(task, plan, scene, box), "ground": scene.ground([box])}
 
 
 def _frame(title: str, page: str, sandbox: str, height: int) -> str:
@@ -265,7 +268,11 @@ def _cards(facts: Facts, scene: Scene | None, shown: Sequence[Sequence[Frame]]) 
     for i, moments in enumerate(shown):
         n_steps = len(facts.lesson.demonstrations[i])
         said = facts.said_by(i)
-        telling = {entry.step for entry in said if entry.step is not None}
+        telling: dict[int, str] = {}
+        for entry in said:
+            if entry.step is not None:
+                before = telling.get(entry.step)
+                telling[entry.step] = entry.words if before is None else f"{before}; {entry.words}"
         yield Card(
             title=f"Demonstration {i + 1} · {counted(n_steps, 'step')}",
             player=player(moments, scene, number=i + 1, n_steps=n_steps, telling=telling),

@@ -6,7 +6,7 @@ tokens, marks the current step and says it aloud.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -51,7 +51,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Chip:
-    """A moment in the strip: its steps, the sign of its action, what is said, where tokens are."""
+    """A moment in the strip: its steps, the sign of its action, what is said, where tokens are.
+
+    why: what it shows that was not shown before, where it shows something.
+    """
 
     frame: Frame
     numbers: str
@@ -59,6 +62,7 @@ class Chip:
     say: str
     places: tuple[tuple[str, str], ...]
     tells: bool
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,12 @@ def box_of(shown: Sequence[Frame], scene: Scene) -> Box:
 
 
 def player(
-    shown: Sequence[Frame], scene: Scene | None, *, number: int, n_steps: int, telling: set[int]
+    shown: Sequence[Frame],
+    scene: Scene | None,
+    *,
+    number: int,
+    n_steps: int,
+    telling: Mapping[int, str],
 ) -> Player:
     """The figure of a demonstration; number: its place; telling: steps that show something new."""
     name, label = f"demo{number}", f"Demonstration {number}, {counted(n_steps, 'step')}"
@@ -140,9 +149,11 @@ def player(
 
 
 def _chips(
-    shown: Sequence[Frame], scene: Scene | None, n_steps: int, telling: set[int]
+    shown: Sequence[Frame], scene: Scene | None, n_steps: int, telling: Mapping[int, str]
 ) -> Iterator[Chip]:
-    starred = {frame_of(shown, step) for step in telling}
+    starred: dict[int, list[str]] = {}
+    for step, words in telling.items():
+        starred.setdefault(frame_of(shown, step), []).append(words)
     for i, frame in enumerate(shown):
         tells = i in starred
         yield Chip(
@@ -152,6 +163,7 @@ def _chips(
             say=_spoken(frame, n_steps) + (" Shows something new." if tells else ""),
             places=() if scene is None else tuple(_places(frame, scene)),
             tells=tells,
+            why="; ".join(starred.get(i, ())),
         )
 
 

@@ -1,10 +1,16 @@
 // What each weight may still be, as bars on one scale; a bar without an end fades out.
 
-const NAMESPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 300, HIGH = 22;
 
+// The namespace of pictures, as the browser knows it.
+function pictures() {
+  const holder = document.createElement("div");
+  holder.innerHTML = "<svg></svg>";
+  return holder.firstChild.namespaceURI;
+}
+
 function drawn(tag, attributes) {
-  const element = document.createElementNS(NAMESPACE, tag);
+  const element = document.createElementNS(pictures(), tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
 }
