@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -42,7 +43,7 @@ from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
-from didact.teaching.loss.goal import Goal, as_goal, once_closed, teach_within
+from didact.teaching.loss.goal import Goal, as_goal, once_closed, planners_keep_to, teach_within
 from didact.teaching.loss.ordering import order_by_loss
 from didact.teaching.teachers import find_teacher, picked_by
 from didact.teaching.trimming import needs_of, trimmed, with_beginnings
@@ -122,6 +123,7 @@ def teach(
     margin: of over_teach, the least difference in return that an item may ask to be seen.
     loss: good enough: the cheapest lesson after which no learner loses more. A number of return, or
         a text such as '1%', of V* less V of the uniformly random policy. `scot` picks greedily.
+        With a budget that is too small, what leaves least to lose, as 'exceeded'.
     learner: whose loss: 'half-spaces', 'planner' (who makes demonstrations optimal under its own
         values), or 'both'.
     loss_time: seconds to look for a lesson that keeps to the loss, 60 by default; what is not
@@ -161,7 +163,7 @@ def teach(
     prices = None if kinds is None else kind_costs(cost, kinds)
     least = as_margin(over_teach, margin, kinds)
     find_teacher(teacher, options)
-    goal = None if loss is None else as_goal(loss, learner, task, teacher, budget)
+    goal = None if loss is None else as_goal(loss, learner, task, teacher)
     limit = None if loss_time is None else seconds(loss_time, "loss_time")
     learners = () if goal is None else goal.learners
     by_loss = is_by_loss(order, task, teacher, usual=goal is not None)
@@ -185,6 +187,9 @@ def teach(
         return _lesson(wish, problem, picks, offers, settings)
     picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
     settings |= {"loss": plain(loss), "learner": learner}
+    assert isinstance(known, EquivalenceClass)
+    keeps = partial(planners_keep_to, within, known)
+    wish = replace(wish, showing=wish.showing._replace(keeps=keeps))
     lesson = _lesson(wish, problem, picks, offers, settings)
     return replace(lesson, within=once_closed(within, closed=lesson.closed))
 
@@ -343,11 +348,18 @@ def _shown(
     """The picked candidates, and what closure added to them: trimmed, or as they are."""
     if not wish.cuts:
         return (*(problem.candidates[number] for number in picks.numbers), *extra)
-    return trimmed(
-        *(problem, picks.numbers, extra, offers),
-        cuts_beginnings=isinstance(wish.cost, str),
-        planners_lose="planner" in wish.showing.learners,
-    )
+
+    def cut(*, planners_lose: bool) -> tuple[Demonstration, ...]:
+        return trimmed(
+            *(problem, picks.numbers, extra, offers),
+            cuts_beginnings=isinstance(wish.cost, str),
+            planners_lose=planners_lose,
+        )
+
+    short, showing = cut(planners_lose=False), wish.showing
+    if "planner" in showing.learners and showing.keeps is not None and not showing.keeps(short):
+        return cut(planners_lose=True)
+    return short
 
 
 def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Coverage:

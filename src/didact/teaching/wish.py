@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from didact.bec.families import FamilyClass, Known
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, is_whole, plain, whole_number
-from didact.mdp import Family, Task
+from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import write_number
 from didact.random import Seed
 from didact.teaching.covers.costs import Cost
@@ -25,12 +25,14 @@ class Showing(NamedTuple):
     """How demonstrations are shown.
 
     trim: whether they are to be trimmed. learners: whose losses are bounded. by_loss: whether they
-    come in the order of what is lost without them.
+    come in the order of what is lost without them. keeps: whether learners that plan still keep to
+    their bound after these demonstrations, as far as that can be seen.
     """
 
     trim: bool
     learners: tuple[str, ...]
     by_loss: bool
+    keeps: Callable[[Sequence[Demonstration]], bool] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from didact.numerics.exact import read_number
 ENUMERATED, TESTED, EXCEEDED = "enumerated", "tested", "exceeded"
 """Every class of policies that fits was visited; a search found nothing worse; something is."""
 
+SURELY = 1e-9
+"""Losses above a bound by less than this share of the spread are not called larger."""
+
 FROM_BAD_TO_GOOD = (EXCEEDED, TESTED, ENUMERATED)
 
 
@@ -48,6 +51,11 @@ class Within:
     lower_bound: int | Fraction
     witnesses: tuple[Witness, ...]
     n_cells: int
+
+    @property
+    def limit(self) -> float:
+        """What is above it surely loses more than the bound."""
+        return self.bound + SURELY * max(self.spread, self.bound)
 
     @property
     def status(self) -> str:

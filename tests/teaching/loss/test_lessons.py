@@ -117,7 +117,6 @@ def test_when_the_time_is_up_a_complete_lesson_is_given_with_its_bounds():
         ({"loss": "-1%"}, "negative"),
         ({"loss": "much"}, "loss must be"),
         ({"loss": "1%", "learner": "nobody"}, "learner"),
-        ({"loss": "1%", "budget": 2}, "budget"),
         ({"loss": "1%", "teacher": "uvm"}, "teacher"),
         ({"loss": "1%", "starts": [0], "horizon": 1}, "starts"),
     ],
@@ -126,6 +125,31 @@ def test_what_cannot_be_asked_is_refused(given, words):
     task = didact.make("random-grid", size=3, n_features=3, seed=1)
     with pytest.raises(InvalidInput, match=words):
         didact.teach(task, **given)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_budget_keeps_what_leaves_least_to_lose_and_says_that_it_is_not_enough(seed):
+    task = didact.make("garnet", n_states=5, n_actions=3, n_features=3, branching=2, seed=seed)
+    settings = {"teacher": "exact", "horizon": 1, "starts": "all", "learner": "half-spaces"}
+    enough = didact.teach(task, loss="0.1%", **settings)
+    n = len(enough.demonstrations)
+    assert didact.teach(task, loss="0.1%", budget=n, **settings).within == enough.within
+    if n < 2:
+        return
+    short = didact.teach(task, loss="0.1%", budget=n - 1, **settings)
+    assert len(short.demonstrations) == n - 1
+    assert short.loss_status == "exceeded"
+    assert short.lower_bound == n
+    found = counts_and_losses(task)
+
+    def left(shown):
+        rows = short.known.rows
+        stated = rows.stated_by(shown_pairs(short.known.parts, list(shown)))
+        return largest_loss(*found, rows.normals[stated])
+
+    others = [left(some) for some in combinations(enough.demonstrations, n - 1)]
+    assert left(short.demonstrations) == pytest.approx(min(others), abs=1e-8)
+    assert short.within.worst == pytest.approx(left(short.demonstrations), abs=1e-8)
 
 
 def test_families_are_refused():

@@ -22,13 +22,10 @@ from didact.numerics.exact import Floats, Numbers
 from didact.planning.solve import solve
 from didact.teaching.covers.problem import Problem
 from didact.teaching.loss.fan import Fan
-from didact.teaching.within import Witness
+from didact.teaching.within import SURELY, Witness
 
 TOUCHES = 1e-12
 """A unit row with a smaller product with unit weights may exclude them."""
-
-SURELY = 1e-9
-"""Losses above the bound by less than this share of the range are not called larger."""
 
 Mask = NDArray[np.bool_]
 

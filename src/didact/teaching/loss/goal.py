@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass
+from didact.bec.parts import shown_pairs
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, shown
-from didact.mdp import Family, Task
+from didact.mdp import Demonstration, Family, Task
 from didact.numerics.exact import read_number
+from didact.random import stream
 from didact.teaching.covers.problem import Problem
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.lessons import LEARNERS, good_enough
-from didact.teaching.within import ENUMERATED, TESTED, Within
+from didact.teaching.loss.ordering import order_by_loss
+from didact.teaching.loss.remaining import remaining_loss
+from didact.teaching.loss.search import largest, planner_rounds
+from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Within
 
+SEARCHES = 3
+"""Of planners that lose too much after demonstrations were cut."""
 TIME_LIMIT = 60.0
 """Seconds for one lesson, where none are given."""
 
@@ -33,14 +41,12 @@ class Goal(NamedTuple):
     greedy: bool
 
 
-def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str, budget: Any) -> Goal:
+def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
     """The goal that was asked for, checked."""
     if isinstance(task, Family):
         raise Unsupported("a bound on the loss is for one task; teach a member, or leave loss out")
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
-    if budget is not None:
-        raise InvalidParameter("give either a budget or a loss; leave one of them out")
     chosen = choice(learner, "learner", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
     is_share = isinstance(loss, str) and loss.strip().endswith("%")
@@ -79,7 +85,38 @@ def teach_within(
         found.witnesses,
         found.n_cells,
     )
-    return found.numbers, within
+    if problem.budget is None or len(found.numbers) <= problem.budget:
+        return found.numbers, within
+    return _within_budget(problem, found.numbers, within, rng)
+
+
+def _within_budget(
+    problem: Problem, numbers: Sequence[int], within: Within, rng: np.random.Generator
+) -> tuple[tuple[int, ...], Within]:
+    """As many candidates as may be shown, those that leave least to lose, and what they promise."""
+    known = problem.known
+    assert isinstance(known, EquivalenceClass)
+    order = order_by_loss(known, [problem.candidates[number] for number in numbers], rng)
+    kept = tuple(numbers[place] for place in order[: problem.budget])
+    found = remaining_loss(known, [problem.candidates[number] for number in kept])
+    statuses = {
+        worst.learner: EXCEEDED if worst.loss > within.limit else worst.status
+        for worst in found
+        if worst.learner in within.statuses
+    }
+    most = max(worst.loss for worst in found if worst.learner in statuses)
+    return kept, replace(within, statuses=statuses, worst=most, n_cells=0)
+
+
+def planners_keep_to(
+    within: Within, known: EquivalenceClass, demonstrations: Sequence[Demonstration]
+) -> bool:
+    """Whether a search finds no learner that plans, fits the demonstrations and loses more."""
+    fan, shown = fan_of(known), shown_pairs(known.parts, demonstrations).ravel()
+    return all(
+        largest(planner_rounds(fan, shown, stream(0, "trim", number)))[0] <= within.limit
+        for number in range(SEARCHES)
+    )
 
 
 def once_closed(within: Within, *, closed: bool) -> Within:
