@@ -37,6 +37,8 @@ EDGE_ONLY = {
     ("audit", "--person"): "answers from the keyboard, for the agent",
     ("ask", "--person"): "answers from the keyboard, for answer",
     ("observe", "--html"): "writes the lesson as a page",
+    ("select", "--simulator"): "env of observe, for continuous observations",
+    ("observe", "--minari"): "writes the clips, as lesson.save_minari",
     ("explain", "--for"): "--audience in fewer letters",
     ("select", "--replace"): "for --out, as of save_recording",
 }
@@ -56,7 +58,7 @@ BEHIND = {
     "show": [didact.make, didact.solve],
     "learn": [didact.learn, birl],
     "ask": [didact.ask, birl],
-    "select": [didact.select, didact.load_recording],
+    "select": [didact.select, didact.load_recording, didact.observe],
     "convert": [converting.convert],
     "audit": [didact.audit, didact.exam],
     "explain": [explaining.explain_source, didact.teach],

@@ -104,3 +104,31 @@ def test_what_was_read_from_a_file_is_drawn_by_its_states(tmp_path):
     assert "<polyline" in page
     assert "nothing is said of others before didact.certify" in page
     assert os.listdir(tmp_path) == ["seen.npz"]
+
+
+def test_recorded_episodes_of_a_simulator_are_selected(didact, folder, monkeypatch):
+    pytest.importorskip("minari")
+    from didact.mdp.exchange.minari_episodes import write_episodes
+    from tests.mdp.exchange.test_minari_episodes import recorded
+
+    episodes, spaces = recorded()
+    write_episodes(episodes, spaces, "./cart-v0", {})
+    given = ("select", "./cart-v0", "--simulator", "CartPole-v1", "--features", "mine.py:phi")
+    more = ("--weights", "1,0", "--discount", "0.9", "--tolerance", "1")
+    done = didact(*given, "--policy", "mine.py:balance", *more)
+    assert done.code == 0, done
+    assert "CartPole" in done.verdict
+    assert "rollout 1, steps 1 to 12" in done.out
+    refused(didact("select", "./cart-v0"), "continuous numbers", "--simulator ENV")
+    refused(didact("select", "./cart-v0", "--policy", "mine.py:balance"), "--simulator")
+    refused(didact(*given), "policy must be given")
+
+
+def test_clips_are_written_for_minari(didact, folder):
+    minari = pytest.importorskip("minari")
+    done = didact(*ROBOT, "--minari", "./clips-v0")
+    assert "saved as ./clips-v0" in done.out
+    from minari.dataset.minari_dataset import MinariDataset
+
+    assert minari
+    assert MinariDataset(folder / "clips-v0" / "data").total_episodes >= 1

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
+from didact.files.json import parse_json
 from didact.files.reading import shown_path
+from didact.inputs import is_whole
 from didact.mdp import Task
 from didact.mdp.exchange.formats import format_of_name, load_recording, save_recording
 from didact.mdp.exchange.recordings import Recording
@@ -112,6 +114,8 @@ def open_recording(
             where = recording.environment
             return recording.of_task(environment_task(where.id, where.options))
     except InvalidInput as error:
+        if world is None:
+            _refuse_continuous(recording, source)
         raise type(error)(f"{shown_path(source)}: {error}") from None
     return recording
 
@@ -119,7 +123,20 @@ def open_recording(
 def require_task(recording: Recording, source: str) -> Task:
     """The task of a recording; refused where it is not known."""
     if recording.task is None:
+        _refuse_continuous(recording, source)
         raise InvalidFile(
             f"{shown_path(source)}: does not say which task it belongs to; name it with --task"
         )
     return recording.task
+
+
+def _refuse_continuous(recording: Recording, source: str) -> None:
+    """Refuse observations with decimals, which no table of states has, and say what is missing."""
+    first = next(iter(recording.demonstrations), None)
+    shown = None if first is None else next(iter(first), (None,))[0]
+    numbers = parse_json(shown) if isinstance(shown, str) else None
+    if isinstance(numbers, list) and any(not is_whole(number) for number in numbers):
+        raise InvalidFile(
+            f"{shown_path(source)}: observes continuous numbers, so it needs the simulator that "
+            "was recorded: give --simulator ENV, --policy and --features to select"
+        )

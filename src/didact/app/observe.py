@@ -36,13 +36,16 @@ def observe_source(
     certificate: Mapping[str, Any] | None = None,
     out: str | None = None,
     html: str | None = None,
+    minari: str | None = None,
+    certify_it: bool = True,
     seed: int | None = None,
     **settings: Any,
 ) -> Watched:
     """The certified lesson of a policy in the simulator that `source` names.
 
     source: a built-in simulator, the id of an environment, or module:name. policy: a file of
-    Stable-Baselines3 or module:name. features: module:name. certificate: settings of `certify`.
+    Stable-Baselines3 or module:name. features: module:name. certificate: settings of `certify`;
+    certify_it: whether fresh situations are drawn.
     """
     for place in (out, html):
         if place is not None:
@@ -54,12 +57,14 @@ def observe_source(
     seen = observe(env, agent, features=phi, seed=given, **settings)
     if out is not None:
         seen.save(out)
-    lesson = certify(
-        seen, teach(seen, demonstrations=demonstrations), **(certificate or {}), seed=given + 1
-    )
+    lesson = teach(seen, demonstrations=demonstrations)
+    if certify_it:
+        lesson = certify(seen, lesson, **(certificate or {}), seed=given + 1)
+    if minari is not None:
+        lesson.save_minari(minari)
     if html is not None:
         write_text(simulator_page(lesson), html)
-    return Watched(seen, lesson, tuple(place for place in (out, html) if place is not None))
+    return Watched(seen, lesson, tuple(place for place in (out, minari, html) if place is not None))
 
 
 def _environment(source: str, parameters: dict[str, Any]) -> Any:

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from didact.bec.blocks import Workers
 from didact.bec.chance import slack_of
 from didact.bec.observed import Alternatives, Observed, Setting
+from didact.bec.walking import Walked, replayed, rollouts
 from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import as_float, as_text, entries, is_number, shown, whole_number
+from didact.mdp.exchange.minari_episodes import read_episodes
 from didact.random import Seed, as_generator
+from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import Simulator
@@ -51,6 +54,7 @@ def observe(
     discount: float = 0.99,
     feature_names: Sequence[str] | None = None,
     actions: Any = None,
+    recorded: Any = None,
     n_rollouts: int = 100,
     length: int = 40,
     tolerance: float | None = None,
@@ -77,6 +81,8 @@ def observe(
     feature_names: one for each feature.
     actions: for continuous actions, how far around the policy's own to try others; by default a
         tenth of their range.
+    recorded: a Minari dataset, by its name or folder, of which demonstrations are cut instead of
+        rollouts of the policy; its episodes must have seeds. The policy goes on after branches.
     n_rollouts: episodes of the policy, from which demonstrations are cut.
     length: their most steps.
     tolerance: return below which a difference counts as none; by default a twentieth of what an
@@ -100,7 +106,8 @@ def observe(
     steps = None if horizon is None else whole_number(horizon, "horizon", 1)
     rng = as_generator(seed, "observe")
     env = named_environment(env)
-    simulator = open_simulator(env, restore=restore)
+    episodes = None if recorded is None else read_episodes(recorded)
+    simulator = open_simulator(_as_objects(env) if episodes else env, restore=restore)
     if features is None:
         weights = getattr(env, "weights", None) if weights is None else weights
         features, names = _own(env, "features"), getattr(env, "feature_names", None)
@@ -109,7 +116,8 @@ def observe(
         policy = _own(env, "best_policy")(discount)
     seeds = rng.integers(2**31, size=n_rollouts).tolist()
     act, phi = _tried(simulator, policy, features, feature_names, seeds[:2])
-    walked = _rollouts(simulator, act, phi, seeds, length)
+    walked = (rollouts(simulator, act, phi, seeds, length) if episodes is None
+              else replayed(simulator, phi, episodes, length))  # fmt: skip
     own_weights, residual = _weights(weights, walked)
     first_look = Setting(
         *(simulator, act, phi, own_weights, _names(feature_names, len(own_weights))),
@@ -124,6 +132,11 @@ def observe(
     setting, tail = _calibrated(first_look, walked, tolerance, steps, rng)
     told = replace(setting, workers=Workers(jobs, cluster, progress, checkpoint))
     return _require_floor(_seen(setting, told, walked, (residual, tail), rng))
+
+
+def _as_objects(env: Any) -> Any:
+    """Seeds of recordings are those of one environment, and not of its vector entry point."""
+    return (lambda: make_environment(env, {})) if isinstance(env, str) else env
 
 
 def _own(env: Any, name: str) -> Any:
@@ -152,7 +165,7 @@ def _tried(
 def _seen(
     setting: Setting,
     told: Setting,
-    walked: _Walked,
+    walked: Walked,
     errors: tuple[float, float],
     rng: np.random.Generator,
 ) -> Observed:
@@ -160,7 +173,9 @@ def _seen(
 
     errors: the reward's residual, and what may follow after the horizon.
     """
-    rows, others, covariances = told.rows_of(walked.situations, walked.observations, rng)
+    rows, others, covariances = told.rows_of(
+        walked.situations, walked.observations, rng, walked.actions
+    )
     return Observed(
         *(setting, tuple(walked.situations), walked.observations, walked.actions, others, rows),
         *(walked.rollout, walked.step, *errors),
@@ -170,48 +185,7 @@ def _seen(
     )
 
 
-class _Walked:
-    """Situations along rollouts, what was done there, and the steps' features and rewards."""
-
-    def __init__(self) -> None:
-        self.situations: list[Any] = []
-        self._parts: list[tuple[Any, ...]] = []
-
-    def add(self, situations: list[Any], *columns: Any) -> None:
-        self.situations += situations
-        self._parts.append(columns)
-
-    def close(self) -> None:
-        """Sort all by rollout and step."""
-        columns = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
-        order = np.lexsort((columns[-1], columns[-2]))
-        self.situations = [self.situations[i] for i in order]
-        (self.observations, self.actions, self.features, self.rewards, self.ended, self.rollout,
-         self.step) = (column[order] for column in columns)  # fmt: skip
-
-
-def _rollouts(
-    simulator: Simulator, policy: Policy, features: Features, seeds: list[int], length: int
-) -> _Walked:
-    """Episodes of the policy, all at once."""
-    walked, batch, alive = _Walked(), simulator.begin(seeds), np.arange(len(seeds))
-    for t in range(length):
-        before, situations = batch.observations, batch.situations()
-        chosen = policy(before)
-        stepped = batch.step(chosen)
-        phi = features(before, chosen, stepped.observations, stepped.ended)
-        steps = np.full(len(alive), t)
-        walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, alive, steps)
-        batch.keep(~stepped.ended)
-        alive = alive[~stepped.ended]
-        if not len(alive):
-            break
-    batch.keep(np.zeros(len(alive), dtype=np.bool_))
-    walked.close()
-    return walked
-
-
-def _weights(given: Any, walked: _Walked) -> tuple[Floats, float]:
+def _weights(given: Any, walked: Walked) -> tuple[Floats, float]:
     """The weights, given or fitted, and the most by which they miss the environment's reward."""
     if given is None:
         fitted = np.linalg.lstsq(walked.features, walked.rewards, rcond=None)[0]
@@ -267,7 +241,7 @@ def _alternatives(space: Any, actions: Any, seed: Seed) -> Alternatives:
 
 
 def _calibrated(
-    setting: Setting, walked: _Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
+    setting: Setting, walked: Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
 ) -> tuple[Setting, float]:
     """The setting with scale, tolerance and horizon fixed by a first look at a few situations."""
     n = len(walked.situations)
@@ -297,14 +271,14 @@ def _calibrated(
     return fixed, whole * setting.discount**steps
 
 
-def _largest_return(setting: Setting, walked: _Walked) -> float:
+def _largest_return(setting: Setting, walked: Walked) -> float:
     """The most by which the returns of two branches can differ; one of them may end."""
     values = walked.features @ setting.weights
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     return max(high - low, 1e-300) / (1 - setting.discount)
 
 
-def _jitter(setting: Setting, walked: _Walked, rng: np.random.Generator) -> float | None:
+def _jitter(setting: Setting, walked: Walked, rng: np.random.Generator) -> float | None:
     """The median move of rows, in return, when states move in their last digits."""
     if not isinstance(setting.simulator, ArraySimulator) or setting.simulator.is_random:
         return None

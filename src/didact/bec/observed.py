@@ -80,10 +80,14 @@ class Setting:
         return self.policy(batch.observations)
 
     def rows_of(
-        self, situations: Sequence[Any], observations: Any, rng: np.random.Generator
+        self,
+        situations: Sequence[Any],
+        observations: Any,
+        rng: np.random.Generator,
+        done: Any = None,
     ) -> Measured:
-        """Rows of situations; the generator is for chance."""
-        own = self.policy(observations)
+        """Rows of situations; the generator is for chance. done: actions, if not the policy's."""
+        own = self.policy(observations) if done is None else done
         others = self.alternatives.beside(own, observations)
         firsts = np.concatenate([own[:, None], others], axis=1)
         rows, covariances = self.rows_against(situations, firsts, rng)

@@ -22,6 +22,8 @@ from didact.cli.settings import read_settings, with_seed
 @click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
 @click.option("--discount", type=float, default=0.99, show_default=True, help="Below 1.")
 @click.option("--actions", type=float, help="Step around a continuous action.")
+@click.option("--recorded", metavar="DATASET",
+              help="Cut demonstrations of this Minari dataset.")  # fmt: skip
 @click.option("--n-rollouts", type=click.IntRange(1), default=100, show_default=True,
               help="Episodes of the policy.")  # fmt: skip
 @click.option("--length", type=click.IntRange(1), default=40, show_default=True,
@@ -44,6 +46,7 @@ from didact.cli.settings import read_settings, with_seed
 @click.option("--extend/--no-extend", default=True, help="Show counterexamples as further clips.")
 @options.file("--out", help="Write what was seen to this file (.npz).")
 @options.file("--html", help="Write the lesson as a page.")
+@click.option("--minari", metavar="NAME", help="Write the clips as a Minari dataset, as clips-v0.")
 @options.as_json
 def command(
     env: str,

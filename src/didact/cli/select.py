@@ -10,6 +10,9 @@ from didact.cli import options, printing
 from didact.cli.exits import exit_code
 from didact.cli.settings import read_settings
 
+OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
+"""Options that a simulator needs."""
+
 
 @click.command("select")
 @click.argument("dataset")
@@ -25,6 +28,17 @@ from didact.cli.settings import read_settings
 @options.scope()
 @options.arithmetic()
 @click.option("--format", "read_as", type=options.FORMATS, help="The format of DATASET.")
+@click.option(
+    "--simulator",
+    metavar="ENV",
+    help="Where observations are continuous: the "
+    "environment that was recorded; then --policy and --features are needed too.",
+)
+@click.option("--policy", help="With --simulator: who goes on after a step, as for observe.")
+@click.option("--features", help="With --simulator: phi of a step, as for observe.")
+@click.option("--weights", help="With --simulator: of the features, as 1,0.")
+@click.option("--discount", type=float, help="With --simulator: below 1; 0.99 by default.")
+@click.option("--tolerance", type=float, help="With --simulator: return that counts as none.")
 @click.option("--out", "target", help="Write the chosen episodes there, as `didact convert` does.")
 @click.option("--replace", is_flag=True, help="Replace what is there.")
 @options.as_json
@@ -41,6 +55,13 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     from didact.app.select import select_source
     from didact.cli.progress import waiting
 
+    observing = {name: given.pop(name) for name in OBSERVING}
+    simulator = given.pop("simulator")
+    if simulator is not None:
+        return _by_simulator(dataset, simulator, observing, as_json=as_json)
+    for name, value in observing.items():
+        if value is not None:
+            raise click.UsageError(f"--{name} goes with --simulator; name the environment too")
     with waiting(f"selecting from {dataset}"):
         selected = select_source(dataset, parameters=read_settings(settings), **given)
     if as_json:
@@ -59,3 +80,24 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     if selected.written is not None:
         printing.print_line(f"  saved as {selected.written.path}")
     return exit_code(selected.selection.teaches)
+
+
+def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_json: bool) -> int:
+    """Which recorded episodes of a simulator teach, by leading it through them."""
+    from didact.app.observe import observe_source
+    from didact.cli.progress import waiting
+    from didact.report.simulators import lesson_document, lesson_lines
+
+    settings = {name: value for name, value in given.items() if value is not None}
+    if "weights" in settings:
+        settings["weights"] = [part.strip() for part in settings["weights"].split(",")]
+    with waiting(f"selecting from {dataset}"):
+        lesson = observe_source(
+            simulator, recorded=dataset, demonstrations="rollouts", certify_it=False, **settings
+        ).lesson
+    if as_json:
+        printing.print_json(lesson_document(lesson))
+    else:
+        for line in lesson_lines(lesson):
+            printing.print_line(line)
+    return exit_code(not lesson.open_seen)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -184,11 +184,16 @@ def write_minari(recording: Recording, path: Path, *, replace: bool = False) -> 
         raise InvalidFile(f"{shown_path(path)}: a Minari dataset needs the task; name it")
     if not recording.demonstrations:
         raise InvalidFile(f"{shown_path(path)}: a Minari dataset needs at least one episode")
+    write_dataset(path, lambda data, name: _fill(data, recording, name), replace=replace)
+
+
+def write_dataset(path: Path, fill: Callable[[Path, str], None], *, replace: bool) -> None:
+    """Write a dataset whole or not at all; fill(data folder, id) writes what is in it."""
     dataset_id, namespace = _id_of(path)
     _require_id(dataset_id)
     write_folder(
         path,
-        lambda folder: _fill(folder / "data", recording, dataset_id),
+        lambda folder: fill(folder / "data", dataset_id),
         replace=replace,
         is_such=is_minari,
     )

@@ -120,6 +120,16 @@ class ClipLesson:
         """The lesson with further clips, and without a certificate."""
         return replace(self, clips=(*self.clips, *more), certificate=None, left_open=())
 
+    def save_minari(self, target: str, *, replace: bool = False) -> None:
+        """Write the clips as episodes of a Minari dataset, with their rewards.
+
+        target: its name among Minari's datasets, or a path; it ends in a version, as lesson-v0.
+        replace: whether a dataset of that name gives way.
+        """
+        from didact.teaching.clips.exporting import save_clips
+
+        save_clips(self, target, replace=replace)
+
     def statement(self) -> str:
         """What is known of the lesson, in one or two sentences."""
         setting, told = self.seen.setting, self.certificate
