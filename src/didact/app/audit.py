@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -138,6 +139,8 @@ def load_agent(path: str) -> Any:
             "files of Stable-Baselines3 (.zip) need the package stable_baselines3; install it, or "
             "name the agent as module:name"
         ) from None
+    if not os.path.isfile(path):
+        raise InvalidFile(f"{shown_path(path)}: cannot be read: No such file or directory")
     reasons = []
     for name in ALGORITHMS:
         try:

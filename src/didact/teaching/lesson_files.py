@@ -1,4 +1,4 @@
-"""Read `didact.lesson/1` and, of families, `didact.lesson/2` files; `Lesson.save` writes them."""
+"""Read `didact.lesson/1` files, and `didact.lesson/2`, of families and of several kinds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from didact.inputs import as_text, finite_number, flag, is_whole, reason_of, sho
 from didact.mdp import Demonstration
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import read_text
+from didact.teaching.feedback.lesson import MIXED_FORMAT, MixedLesson
+from didact.teaching.feedback.lesson_files import read_mixed
 from didact.teaching.lesson import FAMILY_LESSON_FORMAT, LESSON_FORMAT, Lesson, Missing, Recorded
 from didact.teaching.within import read_within
 
 
-def load_lesson(path: str | os.PathLike[str]) -> Lesson:
+def load_lesson(path: str | os.PathLike[str]) -> Lesson | MixedLesson:
     """The lesson in a `didact.lesson/1` file, or of a family in a `didact.lesson/2` file.
+
+    Where such a file has items of several kinds, it is a `MixedLesson`.
 
     path: of the file.
     """
@@ -32,6 +36,8 @@ def load_lesson(path: str | os.PathLike[str]) -> Lesson:
             f"{place}: must hold one JSON object with format {known[0]!r} or {known[1]!r}"
         )
     try:
+        if "items" in document and document["format"] == MIXED_FORMAT:
+            return read_mixed(document)
         lesson = _from_document(document)
         _require_counts(document, lesson)
         return lesson

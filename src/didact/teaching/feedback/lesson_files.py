@@ -1,0 +1,89 @@
+"""Read `didact.lesson/2` files of several kinds of items; `MixedLesson.save` writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from didact.errors import InvalidFile
+from didact.files.json import plain_numbers
+from didact.inputs import as_text, choice, finite_number, shown, whole_number
+from didact.mdp import Demonstration
+from didact.mdp.items import Item, read_item
+from didact.numerics.exact import read_number, whole_if_whole
+from didact.numerics.texts import read_text
+from didact.teaching.feedback.lesson import MixedLesson
+
+
+def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
+    """The lesson in a document; what is missing or of another kind raises."""
+    witness, loss = document["witness"], document["loss"]
+    items = tuple(_as_item(entry, i) for i, entry in enumerate(_list(document["items"], "items")))
+    texts = {name: _texts(document[name], name) for name in ("words", "open")}
+    gains = tuple(whole_number(x, "gains", 0) for x in _list(document["gains"], "gains"))
+    why = tuple(_texts(entry, "why") for entry in _list(document["why"], "why"))
+    for name, listed in (("words", texts["words"]), ("gains", gains), ("why", why)):
+        if len(listed) != len(items):
+            raise InvalidFile(
+                f"{name} must be as many as items, {len(items)}; they are {len(listed)}"
+            )
+    settings = document["settings"]
+    if not isinstance(settings, dict):
+        raise InvalidFile(f"settings must be an object; it is {shown(settings)}")
+    hardest = _number(document["hardest"], "hardest")
+    return MixedLesson(
+        task_name=as_text(document["task"], "task", error=InvalidFile),
+        status=choice(document["status"], "status", ("complete", "partial")),
+        items=items,
+        words=texts["words"],
+        gains=gains,
+        why=why,
+        cost=_cost(document["cost"], "cost"),
+        lower_bound=None
+        if document["lower_bound"] is None
+        else _cost(document["lower_bound"], "lower_bound"),
+        hardest=hardest,
+        n_facets=whole_number(document["n_facets"], "n_facets", 0),
+        n_equalities=whole_number(document["n_equalities"], "n_equalities", 0),
+        open=texts["open"],
+        witness=None
+        if witness is None
+        else tuple(_exact(entry, "witness") for entry in _list(witness, "witness")),
+        loss=None if loss is None else finite_number(plain_numbers(loss), "loss", -math.inf),
+        settings=plain_numbers(settings),
+    )
+
+
+def _as_item(entry: Any, number: int) -> Item:
+    if isinstance(entry, Mapping):
+        return read_item(entry, f"items[{number}]")
+    return Demonstration(_list(entry, f"items[{number}]"))
+
+
+def _cost(value: Any, place: str) -> int | Fraction:
+    cost = whole_if_whole(_exact(value, place))
+    if cost < 0:
+        raise InvalidFile(f"{place} must not be negative; it is {shown(value)}")
+    return cost
+
+
+def _number(value: Any, place: str) -> Fraction | None:
+    return None if value is None else _exact(value, place)
+
+
+def _exact(value: Any, place: str) -> Fraction:
+    """A number of any length; decimals as elsewhere."""
+    is_long = isinstance(value, str) and value.lstrip("+-").replace("/", "", 1).isdecimal()
+    return read_text(value, place) if is_long else read_number(value, place)
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InvalidFile(f"{place} must be a list; it is {shown(value)}")
+    return value
+
+
+def _texts(value: Any, place: str) -> tuple[str, ...]:
+    return tuple(as_text(entry, place, error=InvalidFile) for entry in _list(value, place))
