@@ -2,9 +2,9 @@
 
 import pytest
 
-from didact import check, make, teach
-from didact.app.lessons import read_settings, taught
-from didact.errors import InvalidInput
+from didact import check, frontier, make, teach
+from didact.app.lessons import frontier_of, read_settings, taught
+from didact.errors import DidactError, InvalidInput
 
 
 def test_a_lesson_teaches_and_is_as_small_as_that_of_teach():
@@ -44,3 +44,12 @@ def test_names_are_text():
 def test_settings_are_checked(given):
     with pytest.raises(InvalidInput):
         read_settings(given)
+
+
+def test_a_frontier_is_that_of_frontier():
+    task = make("random-grid", size=3, n_features=2, seed=1)
+    told = frontier_of(task, {})
+    sizes = [len(point.lesson.demonstrations) for point in frontier(task).points]
+    assert told["html"].count('class="card point"') == len(sizes) == len(told["points"])
+    with pytest.raises(DidactError, match="one world"):
+        frontier_of(make("random-grid", size=2, members=2), {})

@@ -345,3 +345,18 @@ def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport):
             assert page.evaluate(CUT_OFF) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
             assert broken_rules(page) == []
+
+
+def test_lessons_that_are_good_enough_have_a_slider(page):
+    page.fill("#n-rows", "4")
+    page.keyboard.press("Tab")
+    settled(page)
+    page.click("#tab-enough")
+    page.click("#panel-enough .main")
+    page.wait_for_selector("#panel-enough[data-answered]")
+    points = page.locator("#panel-enough .point")
+    assert points.count() > 2
+    page.locator("#panel-enough input[type=range]").focus()
+    page.keyboard.press("End")
+    assert points.last.is_visible()
+    assert not points.first.is_visible()

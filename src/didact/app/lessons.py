@@ -10,15 +10,16 @@ from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.families import class_of_family
 from didact.bec.rows import Scope
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, whole_number
 from didact.mdp import Family, Task
 from didact.report.families import status_words
 from didact.report.page.facts import Facts, gather
 from didact.report.page.family import family_page
+from didact.report.page.frontier import frontier_page
 from didact.report.page.lesson import lesson_piece
 from didact.report.page.words import proof_words, verdict_words
-from didact.teaching import Lesson, teach
+from didact.teaching import Lesson, frontier, teach
 
 TEACHERS = ("exact", "scot")
 COSTS = ("demonstrations", "pairs")
@@ -74,6 +75,17 @@ def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
     verified = None if lesson.proof is None else verify(subject, lesson.document())
     facts = gather(subject, lesson, known)
     return {**_verdict(facts, verified), "html": lesson_piece(facts, verified=verified)}
+
+
+def frontier_of(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
+    """What more demonstrations are worth: the cheapest lessons within bounds of loss, as HTML."""
+    if isinstance(subject, Family):
+        raise Unsupported("a frontier is of one world; open a member of the family alone")
+    settings = read_settings(question.get("settings", {}))
+    known = class_for(subject, settings["scope"])
+    rest = {name: settings[name] for name in ("teacher", "cost", "horizon")}
+    found = frontier(subject, known=known, time_limit=LOSS_TIME, **rest)
+    return {"html": frontier_page(found, layout="piece.html.jinja"), "points": found.to_records()}
 
 
 def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:

@@ -70,6 +70,7 @@ QUESTIONS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
     "look": look,
     "open": _of_subject("subjects", "opened"),
     "teach": _of_subject("lessons", "taught"),
+    "frontier": _of_subject("lessons", "frontier_of"),
     "fit": _of_subject("fitting", "fitted"),
     "roll": _of_subject("fitting", "rolled"),
     "quiz": _of_subject("playing", "quiz"),

@@ -1,4 +1,8 @@
-"""Imported by the process that workers are forked from: what they all need is loaded there once."""
+"""Imported by the process that workers are forked from: what a first picture needs is loaded there.
+
+Lessons need more. A worker loads that when nobody asks it anything at first, so that the first
+picture does not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -15,5 +19,9 @@ FIRST = {
 }
 """A world as small as can be: answering about it loads templates and solvers."""
 
-for question in ("look", "teach"):
-    QUESTIONS[question]({"painting": FIRST})
+QUESTIONS["look"]({"painting": FIRST})
+
+
+def load_lessons() -> None:
+    """Load what lessons need."""
+    QUESTIONS["teach"]({"painting": FIRST})

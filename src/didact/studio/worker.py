@@ -24,15 +24,20 @@ Questions = Mapping[str, Callable[[Any], Any]]
 
 DONE, REFUSED, FAILED = b"2", b"4", b"5"
 """The first byte of a reply; what follows is JSON."""
+SOON = 0.2
+"""Seconds without a question after which a new worker loads what it may need later."""
 
 
 def work(connection: Any, parent: int, memory: int) -> None:
     """Answer what comes through a connection: a question's name, then its body."""
     from didact.app.studio import QUESTIONS
+    from didact.studio.warmed import load_lessons
 
     begin_worker(parent)
-    _limit_memory(memory)
     with suppress(EOFError, OSError):
+        if not connection.poll(SOON):
+            load_lessons()
+        _limit_memory(memory)
         while True:
             name = connection.recv_bytes().decode()
             connection.send_bytes(answer(QUESTIONS, name, connection.recv_bytes()))

@@ -50,8 +50,11 @@ class Shown:
     wrong: str
 
 
-def frontier_page(found: Frontier) -> str:
-    """The page of a frontier, as HTML."""
+def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> str:
+    """The page of a frontier, as HTML.
+
+    layout: the template around it, 'piece.html.jinja' for its parts inside another page.
+    """
     known = found.points[0].lesson.known
     if known is None:
         raise InvalidParameter("lessons from files do not hold their task; make the frontier anew")
@@ -64,6 +67,7 @@ def frontier_page(found: Frontier) -> str:
         points = [_framed(number, point, box) for number, point in enumerate(points)]
     return render(
         "frontier.html.jinja",
+        layout=layout,
         title=f"{shown_name(found.task_name, 80)}: what more demonstrations are worth",
         world=found.task_name,
         learner=found.learner,

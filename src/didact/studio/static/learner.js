@@ -1,7 +1,7 @@
 // Play the learner: watch a lesson, say what is best in cells that it does not show.
 
 import { ask } from "./ask.js";
-import { make, waiting } from "./elements.js";
+import { make, place, waiting } from "./elements.js";
 import { lesson } from "./lesson.js";
 
 export function learner(panel, desk) {
@@ -22,7 +22,7 @@ export function learner(panel, desk) {
       if (!quiz) return;
       status.textContent = quiz.states.length ? "" : "This lesson shows every state where something can be wrong: there is nothing to ask.";
       told.textContent = "Watch, then answer.";
-      parts.innerHTML = quiz.html;
+      place(parts, quiz.html, "quiz");
       lesson(parts);
       next();
     } catch (error) {

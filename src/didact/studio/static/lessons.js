@@ -1,7 +1,7 @@
 // The lesson: verdict, proof, demonstrations that play; the same modules as a lesson's own page.
 
 import { ask } from "./ask.js";
-import { make, waiting } from "./elements.js";
+import { make, place, waiting } from "./elements.js";
 import { lesson } from "./lesson.js";
 
 // The panel; subject(): the world now.
@@ -57,7 +57,7 @@ export function lessons(panel, subject) {
     badges.replaceChildren(complete, proof,
       ...(told.loss_bound == null || told.is_complete ? [] : [make("li", { className: "badge quiet" }, `nobody loses more than ${told.loss_bound.toPrecision(3)} (${told.loss_status})`)]),
       ...told.numbers.map((words) => make("li", { className: "badge quiet" }, words)));
-    parts.innerHTML = told.html;
+    place(parts, told.html, "lesson");
     lesson(parts);
   }
 

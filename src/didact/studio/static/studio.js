@@ -7,6 +7,7 @@ import { cone } from "./cone.js";
 import { byId, make } from "./elements.js";
 import { examine } from "./examine.js";
 import { exports_ } from "./exports.js";
+import { goodEnough } from "./good_enough.js";
 import { grounds } from "./grounds.js";
 import { learner } from "./learner.js";
 import { lessons } from "./lessons.js";
@@ -17,7 +18,7 @@ import { teacher } from "./teacher.js";
 
 const status = byId("status");
 let subject = decode(location.hash.slice(1)) ?? JSON.parse(document.body.dataset.first);
-let seen = null, revision = 0, adds = true, stroke = null, teaching = null;
+let seen = null, looked = null, revision = 0, adds = true, stroke = null, teaching = null;
 const done = past(subject);
 
 const world = board(byId("board"), { touch, done: endStroke });
@@ -29,7 +30,7 @@ const desk = {
 };
 const games = {};
 for (const [name, words, view] of [
-  ["cone", "Cone", cone], ["teacher", "Play the teacher", teacher], ["learner", "Play the learner", learner],
+  ["cone", "Cone", cone], ["enough", "Good enough", goodEnough], ["teacher", "Play the teacher", teacher], ["learner", "Play the learner", learner],
   ["asked", "Be asked", asked], ["exam", "Examine", examine], ["export", "Export", exports_],
 ]) {
   const panel = views.add(name, words, () => games[name].opened?.(), () => games[name].closed?.());
@@ -68,7 +69,7 @@ function show(isSliding = false) {
     document.body.dataset.waiting = "no";
     await lesson.update();
     if (views.chosen() === "cone") games.cone.opened();
-  }, 120);
+  }, 300);
 }
 
 function showPainting(isSliding) {
@@ -115,7 +116,7 @@ const stateOf = (cell) => freeCells().indexOf(cell);
 
 // A stroke: the first cell decides whether marks are set or taken away.
 function touch(cell, isFirst) {
-  if (views.chosen() !== "lesson" && views.chosen() !== "cone") return choose(cell, isFirst);
+  if (!["lesson", "cone", "enough"].includes(views.chosen())) return choose(cell, isFirst);
   const brush = kinds.brush();
   if (isFirst) { stroke = subject.painting; adds = wouldAdd(stroke, cell, brush); }
   const next = painted(subject.painting, cell, brush, adds);
@@ -143,10 +144,11 @@ function endStroke() {
 const look = latest(async () => {
   const number = revision;
   if (!isPainted()) return shown(number);
+  const wanted = JSON.stringify(subject.painting);
   try {
-    const told = await ask("look", { painting: subject.painting });
+    const told = wanted === looked ? seen : await ask("look", { painting: subject.painting });
     if (!told) return;
-    seen = told;
+    [seen, looked] = [told, wanted];
     if (number === revision) draw(told);
     shown(number);
     status.textContent = told.n_close ? `${told.n_close} comparisons are too close for floats: drawn as ties.` : "";
@@ -244,7 +246,7 @@ byId("open-go").addEventListener("click", async () => {
     const told = await ask("open", await wished());
     if (!told) return;
     dialog.close();
-    seen = null;
+    seen = looked = null;
     change(told.subject);
   } catch (error) {
     byId("open-problem").textContent = error.message;

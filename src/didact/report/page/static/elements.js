@@ -14,6 +14,15 @@ export function make(tag, properties = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
+// Puts the server's markup into an element; its ground gets a name of its own, as others are there.
+export function place(root, html, name) {
+  root.innerHTML = html;
+  const ground = root.querySelector("#world");
+  if (!ground) return;
+  ground.id = `world-of-${name}`;
+  for (const use of root.querySelectorAll("use")) use.setAttribute("href", `#${ground.id}`);
+}
+
 // A waiting line for slow answers: it says so after a moment, and how long it takes.
 export function waiting(place, words) {
   const began = performance.now();
