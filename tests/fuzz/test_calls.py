@@ -41,6 +41,11 @@ def mdp():
     return didact.make("six-cell").mdp
 
 
+@cache
+def seen():
+    return didact.observe("point-robot", discount=0.5, n_rollouts=2, length=2)
+
+
 MOVES = [[[1, 0], [0, 1]], [[0, 0], [0, 0]]]
 SHOWN = [[(4, 2)]]
 STRANGE = {
@@ -190,6 +195,23 @@ CALLS = {
     "load_lesson": lambda: dict(path="none.json"),
     "load_recording": lambda: dict(source="none.json"),
     "load_belief": lambda: dict(path="none.npz", mdp=mdp()),
+    "observe": lambda: dict(
+        env="point-robot", policy=None, features=None, weights=None, discount=0.5,
+        feature_names=None, actions=None, recorded=None, n_rollouts=1, length=2, tolerance=0.1,
+        horizon=5, restore="auto", repeats=None, jobs=1, cluster=None, checkpoint=None,
+        progress=None, seed=0,
+    ),
+    "certify": lambda: dict(
+        seen=seen(), lesson=didact.teach(seen()), n_situations=3, confidence=0.9, target=0.5,
+        extend=False, seed=1,
+    ),
+    "evaluate clips": lambda: dict(
+        task=seen(), policy=[1, 0, 0, 0], plan=None, planner=None, n_situations=3, seed=0
+    ),
+    "learn clips": lambda: dict(
+        mdp=seen(), demonstrations=didact.teach(seen()), learner="max-margin", seed=0
+    ),
+    "teach clips": lambda: dict(task=seen(), demonstrations="clips"),
     "load_observed": lambda: dict(path="none.npz", env=None, policy=None, features=None),
     "save_task": lambda: dict(task=didact.make("six-cell"), path="six.json"),
     "save_family": lambda: dict(
@@ -203,6 +225,9 @@ OWN = {
     "risk": risk,
     "contains": contains,
     "mix": lambda **given: didact.teach(**given),
+    "evaluate clips": lambda **given: didact.evaluate(**given),
+    "learn clips": lambda **given: didact.learn(**given),
+    "teach clips": lambda **given: didact.teach(**given),
     "grade": lambda **given: didact.exam(didact.make("six-cell"), known=known()).grade(**given),
     "answers_of": lambda **given: didact.exam(didact.make("six-cell"), known=known()).answers_of(
         **given

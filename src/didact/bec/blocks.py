@@ -24,7 +24,8 @@ from didact.errors import InvalidFile, InvalidParameter
 from didact.files.archives import Archive, read_archive, write_archive
 from didact.files.extras import require_package
 from didact.files.json import require_writable
-from didact.inputs import whole_number
+from didact.files.reading import shown_path
+from didact.inputs import as_text, own_code, whole_number
 
 Floats = NDArray[np.float64]
 Tell = Callable[[int, int, float], Any]
@@ -56,12 +57,12 @@ class Workers:
         whole_number(self.jobs, "jobs", 1)
         if self.tell is not None and not callable(self.tell):
             raise InvalidParameter("progress must be a function (done, total, steps a second)")
-        if self.checkpoint is not None and not os.path.exists(self.checkpoint):
-            require_writable(self.checkpoint)
-
-    def quietly(self) -> Workers:
-        """The same workers for a small piece of work: nothing is told or kept."""
-        return Workers(self.jobs, self.cluster)
+        if self.cluster is not None:
+            as_text(self.cluster, "cluster")
+        if self.checkpoint is not None:
+            shown_path(self.checkpoint)
+            if not os.path.exists(self.checkpoint):
+                require_writable(self.checkpoint)
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ def measure(blocks: Sequence[Block], workers: Workers) -> Found:
                 known.keep(done)
             if workers.tell is not None:
                 rate = spent / max(time.monotonic() - began, 1e-9)
-                workers.tell(sum(len(rows) for rows, _ in done), total, rate)
+                with own_code("progress"):
+                    workers.tell(sum(len(rows) for rows, _ in done), total, rate)
     if known is not None:
         known.remove()
     rows = np.concatenate([rows for rows, _ in done])

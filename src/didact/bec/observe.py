@@ -105,6 +105,9 @@ def observe(
     whole_number(length, "length", 1)
     steps = None if horizon is None else whole_number(horizon, "horizon", 1)
     rng = as_generator(seed, "observe")
+    if feature_names is not None:
+        given = entries(feature_names, "feature_names", "names")
+        feature_names = [as_text(name, "feature_names") for name in given]
     env = named_environment(env)
     episodes = None if recorded is None else read_episodes(recorded)
     simulator = open_simulator(_as_objects(env) if episodes else env, restore=restore)
@@ -219,9 +222,7 @@ def _repeats(simulator: Simulator, given: Any) -> int:
 def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
     if given is None:
         return tuple(f"feature {j}" for j in range(k))
-    return tuple(
-        as_text(name, "feature_names") for name in entries(given, "feature_names", "names")
-    )
+    return tuple(given)
 
 
 def _alternatives(space: Any, actions: Any, seed: Seed) -> Alternatives:

@@ -150,7 +150,8 @@ def teach(
     """
     if isinstance(task, Observed):
         _require_for_clips(locals())
-        return teach_observed(task, demonstrations=demonstrations or "clips")
+        kind = "clips" if demonstrations is None else demonstrations
+        return teach_observed(task, demonstrations=kind)
     if demonstrations is not None:
         raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
     flag(closed, "closed")

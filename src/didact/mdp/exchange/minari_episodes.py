@@ -44,6 +44,7 @@ class Episode(NamedTuple):
 def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
     """The episodes of a dataset, by its name among Minari's or by its folder."""
     require_package("minari", "minari", "Minari datasets")
+    shown_path(source)
     path = Path(source) if is_minari(Path(source)) else local_folder(os.fspath(source))
     place, data = shown_path(path), metadata_file(path).parent
     metadata = read_json(metadata_file(path))

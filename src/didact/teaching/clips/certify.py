@@ -25,7 +25,7 @@ from didact.bec.observed import Observed, Setting
 from didact.bec.openness import distances_to_cone
 from didact.bec.situations import fresh_situations
 from didact.errors import InvalidParameter
-from didact.inputs import instance, is_number, shown, whole_number
+from didact.inputs import flag, instance, is_number, shown, whole_number
 from didact.random import Seed, as_generator
 from didact.teaching.clips.cutting import Clip
 from didact.teaching.clips.lesson import Certificate, ClipLesson, LeftOpen
@@ -66,6 +66,7 @@ def certify(
     for value, name in ((confidence, "confidence"), (target, "target")):
         if not is_number(value) or not 0 < value < 1:
             raise InvalidParameter(f"{name} must be between 0 and 1; it is {shown(value)}")
+    flag(extend, "extend")
     rng = as_generator(seed, "certify")
     for number in range(1, MOST_ROUNDS + 1):
         spent = (1 - confidence) * 6 / (math.pi * number) ** 2 if extend else 1 - confidence

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.inputs import nearest_spelling, shown
+from didact.inputs import nearest_spelling, own_code, shown
 from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
 from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
 from didact.worlds.simulators.batches import Simulator
@@ -91,11 +91,16 @@ def _maker(env: Any) -> Callable[[], Any]:
     if isinstance(env, str):
         return lambda: _without_limit(make_environment(env, {}))
     if inspect.isclass(env) or (callable(env) and not hasattr(env, "step")):
-        return lambda: _without_limit(env())
+        return lambda: _without_limit(_called(env))
     spec = getattr(env, "spec", None)
     if spec is not None and getattr(spec, "entry_point", None) is not None:
         return lambda: _without_limit(_made_from(spec))
     return lambda: _without_limit(copy.deepcopy(env))
+
+
+def _called(make: Callable[[], Any]) -> Any:
+    with own_code("making the environment"):
+        return make()
 
 
 def _made_from(spec: Any) -> Any:
