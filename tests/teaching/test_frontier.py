@@ -36,3 +36,21 @@ def test_less_loss_needs_no_fewer(found):
 def test_a_frontier_without_bounds_is_refused():
     with pytest.raises(InvalidInput, match="losses must be a list"):
         didact.frontier(didact.make("six-cell"), losses="1%")
+
+
+def test_lower_bounds_never_fall_as_bounds_get_tighter_even_without_time():
+    task = didact.make("random-grid", size=6, n_features=6, seed=3)
+    found = didact.frontier(task, horizon=1, learner="half-spaces", time_limit=1e-3)
+    bounds = [row["lower_bound"] for row in found.to_records()]
+    assert bounds == sorted(bounds)
+    exact = found.points[-1].lesson.cost
+    assert all(bound <= exact for bound in bounds)
+
+
+def test_rewards_of_tighter_bounds_are_no_witnesses_of_looser_ones():
+    task = didact.make("random-grid", size=5, n_features=4, seed=2)
+    back = didact.frontier(task, losses=["0.1%", "50%"], **SETTINGS)
+    alone = didact.teach(task, teacher="exact", loss="50%", **SETTINGS)
+    assert back.points[1].lesson.lower_bound == alone.lower_bound
+    assert len(back.points[1].lesson.demonstrations) == len(alone.demonstrations)
+    assert back.points[1].lesson.settings["loss"] == "50%"

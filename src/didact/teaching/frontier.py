@@ -20,10 +20,12 @@ from didact.mdp.showing import in_notebook, show
 from didact.random import stream
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.goal import Bound
 from didact.teaching.loss.mean import mean_loss
 from didact.teaching.loss.region import region_of
 from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.teach import teach
+from didact.teaching.within import Witness
 
 NOTHING = 1e-9
 """Smaller losses, as a share of the spread, are rounding."""
@@ -155,13 +157,16 @@ def frontier(
     if known is None:
         how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
         known = equivalence_class(task, **how)
-    points = []
+    points: list[Point] = []
+    witnesses: tuple[Witness, ...] = ()
     for number, loss in enumerate(losses):
         if progress is not None:
             progress(str(loss))
         left = max(deadline - time.monotonic(), 0.1) / (len(losses) - number)
-        given = {**settings, "known": known, "loss": loss, "learner": learner}
-        points.append(_point(loss, teach(task, teacher=teacher, loss_time=left, **given), known))
+        given = {**settings, "known": known, "loss": Bound(loss, witnesses), "learner": learner}
+        lesson = teach(task, teacher=teacher, loss_time=left, **given)
+        witnesses += () if lesson.within is None else lesson.within.witnesses
+        points.append(_point(loss, lesson, known))
     exact = teach(task, teacher=teacher, **{**settings, "known": known})
     return Frontier(task.name, learner, (*points, _point(None, exact, known)))
 

@@ -43,7 +43,14 @@ from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
-from didact.teaching.loss.goal import Goal, as_goal, once_closed, planners_keep_to, teach_within
+from didact.teaching.loss.goal import (
+    Bound,
+    Goal,
+    as_goal,
+    once_closed,
+    planners_keep_to,
+    teach_within,
+)
 from didact.teaching.loss.ordering import order_by_loss
 from didact.teaching.teachers import find_teacher, picked_by
 from didact.teaching.trimming import needs_of, trimmed, with_beginnings
@@ -187,7 +194,7 @@ def teach(
         picks = picked_by(teacher, problem, as_generator(seed, teacher))
         return _lesson(wish, problem, picks, offers, settings)
     picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
-    settings |= {"loss": plain(loss), "learner": learner}
+    settings |= {"loss": plain(loss.loss if isinstance(loss, Bound) else loss), "learner": learner}
     assert isinstance(known, EquivalenceClass)
     keeps = partial(planners_keep_to, within, known)
     wish = replace(wish, showing=wish.showing._replace(keeps=keeps))

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from didact.bec.clarkson import find_facets
 from didact.bec.facet_scan import IS_EQUALITY
@@ -29,12 +28,14 @@ from didact.bec.families import Known
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import Demonstration
 from didact.planning import reachable_pairs
+from didact.planning.reach import all_ranges
 from didact.teaching.closure import all_closed
 from didact.teaching.covers.candidates import Candidates, Indices
 from didact.teaching.covers.elements import Elements, cover_elements
 from didact.teaching.covers.offers import Offer, as_candidates
 from didact.teaching.covers.problem import Problem
 
+NEVER = np.iinfo(np.int64).max
 Line = list[int]
 """A demonstration as pairs s*A + a of the common numbering."""
 Says = Mapping[int, int]
@@ -181,39 +182,41 @@ class Trimmer:
 
 @dataclass(frozen=True, eq=False)
 class _Entries:
-    """Where candidates say elements: candidate, step and pair, in the order of candidates."""
+    """Where candidates say elements: those of element e are at firsts[e] to firsts[e + 1].
 
-    elements: Elements
+    candidates, steps: who says it, and after how many steps; later ones first.
+    """
+
     n_candidates: int
+    firsts: list[int]
     candidates: Indices
     steps: Indices
-    pairs: Indices
 
     @classmethod
     def of(cls, problem: Problem) -> _Entries:
-        pairs, stating = problem.candidates.pairs, problem.stating_pairs[0]
-        candidates, steps = np.nonzero(_marked(pairs, stating)[pairs])
-        return cls(problem.elements, len(pairs), candidates, steps, pairs[candidates, steps])
+        pairs, (stating, element) = problem.candidates.pairs, problem.stating_pairs
+        order = np.argsort(stating, kind="stable")
+        stating, element = stating[order], element[order]
+        places = np.flatnonzero(np.isin(pairs, stating))[::-1]
+        shown = pairs.ravel()[places]
+        low, high = (np.searchsorted(stating, shown, side) for side in ("left", "right"))
+        said = element[all_ranges(low, high)]
+        where = np.repeat(places, high - low)
+        by_element = np.argsort(said, kind="stable")
+        counts = np.bincount(said, minlength=problem.n_elements)
+        rows, columns = np.divmod(where[by_element], pairs.shape[1])
+        return cls(len(pairs), [0, *np.cumsum(counts).tolist()], rows, columns + 1)
 
     def ends(self, wanted: int) -> Indices:
         """(n,) how many steps each candidate takes to say all that is wanted."""
-        never = np.iinfo(np.int64).max
         ends = np.zeros(self.n_candidates, dtype=np.int64)
-        stating, said = self.elements.stating_pairs
-        for element in self.elements.within(wanted):
-            stated = _marked(self.pairs, stating[said == element])
-            hit = np.flatnonzero(stated[self.pairs])[::-1]
-            first = np.full(self.n_candidates, never)
-            first[self.candidates[hit]] = self.steps[hit] + 1
-            np.maximum(ends, first, out=ends)
+        for element in range(wanted.bit_length()):
+            if wanted >> element & 1:
+                own = slice(self.firsts[element], self.firsts[element + 1])
+                first = np.full(self.n_candidates, NEVER)
+                first[self.candidates[own]] = self.steps[own]
+                np.maximum(ends, first, out=ends)
         return ends
-
-
-def _marked(numbers: Indices, chosen: Indices) -> NDArray[np.bool_]:
-    """Which numbers are chosen, to be looked up by number; -1 never is."""
-    marked = np.zeros(2 + max(numbers.max(initial=0), chosen.max(initial=0)), dtype=np.bool_)
-    marked[chosen] = True
-    return marked
 
 
 def trimmed(

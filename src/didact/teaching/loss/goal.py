@@ -21,7 +21,7 @@ from didact.teaching.loss.lessons import LEARNERS, good_enough
 from didact.teaching.loss.ordering import order_by_loss
 from didact.teaching.loss.remaining import remaining_loss
 from didact.teaching.loss.search import largest, planner_rounds
-from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Within
+from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Within, Witness
 
 SEARCHES = 3
 """Of planners that lose too much after demonstrations were cut."""
@@ -32,13 +32,22 @@ TIME_LIMIT = 60.0
 class Goal(NamedTuple):
     """A loss, of return or as a share of the spread, and the learners that must keep to it.
 
-    greedy: whether candidates are picked greedily instead of the cheapest.
+    greedy: whether candidates are picked greedily instead of the cheapest. witnesses: rewards that
+    other bounds met, of the same candidates.
     """
 
     amount: float
     is_share: bool
     learners: tuple[str, ...]
     greedy: bool
+    witnesses: tuple[Witness, ...] = ()
+
+
+class Bound(NamedTuple):
+    """A loss as people say it, and rewards that other bounds of the same candidates met."""
+
+    loss: Any
+    witnesses: tuple[Witness, ...]
 
 
 def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
@@ -47,6 +56,9 @@ def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
         raise Unsupported("a bound on the loss is for one task; teach a member, or leave loss out")
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
+    witnesses: tuple[Witness, ...] = ()
+    if isinstance(loss, Bound):
+        loss, witnesses = loss
     chosen = choice(learner, "learner", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
     is_share = isinstance(loss, str) and loss.strip().endswith("%")
@@ -54,7 +66,7 @@ def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
     amount = float(read_number(text, "loss")) / (100.0 if is_share else 1.0)
     if amount < 0.0:
         raise InvalidParameter(f"loss must not be negative; it is {shown(loss)}")
-    return Goal(amount, is_share, learners, teacher == "scot")
+    return Goal(amount, is_share, learners, teacher == "scot", witnesses)
 
 
 def teach_within(
@@ -74,6 +86,7 @@ def teach_within(
         learners=goal.learners,
         greedy=goal.greedy,
         time_limit=TIME_LIMIT if time_limit is None else time_limit,
+        witnesses=goal.witnesses,
         rng=rng,
     )
     within = Within(

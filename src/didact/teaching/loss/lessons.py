@@ -68,10 +68,11 @@ def good_enough(
     """The cheapest candidates after which no learner of these kinds loses more than the bound.
 
     most_cells: of a lesson's cone at most about so many are visited, whatever the time. witnesses:
-    rewards that are known to lose more, as those of a larger bound.
+    rewards of other bounds; those that lose more than this one are cuts from the start.
     """
     deadline = time.monotonic() + time_limit
-    cuts = Cuts(problem, fan, bound, list(witnesses))
+    cuts = Cuts(problem, fan, bound)
+    cuts.witnesses = [w for w in witnesses if w.loss > cuts.limit and w.learner in learners]
     is_last = greedy
     while True:
         chosen = _hitting(cuts, greedy=greedy or not is_last)
