@@ -11,15 +11,14 @@ A comparison whose trajectories never meet, or depend on chance, cannot be shown
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.bec.families import Known
 from didact.bec.parts import Part, part_with
-from didact.mdp import Demonstration
-from didact.planning.rationals import exact_model
+from didact.mdp import MDP, Demonstration
+from didact.planning.rationals import ExactModel, exact_model
 
 
 class Pair(NamedTuple):
@@ -33,67 +32,84 @@ class Pair(NamedTuple):
 
 def statements_of(known: Known, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """(row, state, action, other) of all who state one of the rows."""
-    hit = np.flatnonzero(np.isin(known.rows.number, list(rows)))
+    wanted = np.zeros(known.rows.n_rows + 1, dtype=np.bool_)
+    wanted[list(rows)] = True
+    hit = np.flatnonzero(wanted[known.rows.number])
     return [(int(known.rows.number[i]), *known.rows.statements[i].tolist()) for i in hit.tolist()]
 
 
 def shortest_pair(known: Known, rows: Sequence[int]) -> Pair | None:
     """The shortest two trajectories that state one of the rows."""
-    pairs = [pair_of(known, *statement) for _, *statement in statements_of(known, rows)]
-    found = [pair for pair in pairs if pair is not None]
-    return min(found, key=lambda pair: len(pair.better) + len(pair.other), default=None)
+    walked = [_walked(known, *statement) for _, *statement in statements_of(known, rows)]
+    found = [walks for walks in walked if walks is not None]
+    shortest = min(found, key=lambda walks: len(walks.better) + len(walks.other), default=None)
+    return None if shortest is None else _counted(shortest)
 
 
 def pair_of(known: Known, state: int, action: int, other: int) -> Pair | None:
     """The two trajectories of a statement; None where they depend on chance or never meet."""
+    walks = _walked(known, state, action, other)
+    return None if walks is None else _counted(walks)
+
+
+class _Walks(NamedTuple):
+    """The pairs of two trajectories, and the terminal states where they ended; None where not."""
+
+    part: Part
+    better: list[tuple[int, int]]
+    other: list[tuple[int, int]]
+    ends: tuple[int | None, int | None]
+
+
+def _walked(known: Known, state: int, action: int, other: int) -> _Walks | None:
+    """Both walks until they meet or have ended; None where chance decides or they go in circles."""
     part = part_with(known.parts, state)
-    at_home = state - part.first
-    walks = [_Walk(part, at_home, first) for first in (action, other)]
-    for _ in range(part.task.mdp.n_states):
-        if any(walk.is_open for walk in walks):
+    mdp, first = part.task.mdp, state - part.first
+    pairs: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    at, actions = [first, first], [action, other]
+    seen: set[tuple[int, int]] = set()
+    while True:
+        for side in (0, 1):
+            if mdp.terminal[at[side]]:
+                continue
+            pairs[side].append((at[side], actions[side]))
+            after = _successor(mdp, at[side], actions[side])
+            if after is None:
+                return None
+            at[side] = after
+        ended = [bool(mdp.terminal[place]) for place in at]
+        if all(ended) or (at[0] == at[1] and not any(ended)):
+            ends = (at[0] if ended[0] else None, at[1] if ended[1] else None)
+            return _Walks(part, *pairs, ends)
+        if (at[0], at[1]) in seen or len(seen) == mdp.n_states:
             return None
-        if all(walk.at is None for walk in walks) or walks[0].at == walks[1].at:
-            better, worse = (Demonstration(walk.pairs) for walk in walks)
-            counted = zip(walks[0].counts, walks[1].counts, strict=True)
-            return Pair(part, better, worse, tuple(a - b for a, b in counted))
-        for walk in walks:
-            walk.step()
-    return None
+        seen.add((at[0], at[1]))
+        actions = [int(part.plan.optimal[place].argmax()) for place in at]
 
 
-class _Walk:
-    """A trajectory from a first action on, with the first of the best actions after it."""
+def _successor(mdp: MDP, state: int, action: int) -> int | None:
+    """Where an action surely leads; None where chance decides."""
+    row, moves = state * mdp.n_actions + action, mdp.transitions
+    low = moves.offsets[row]
+    return int(moves.successors[low]) if moves.offsets[row + 1] == low + 1 else None
 
-    def __init__(self, part: Part, state: int, action: int):
-        self.part, self.model = part, exact_model(part.task.mdp)
-        self.counts = [0 * x for x in self.model.payment(state, action)]
-        self.pairs: list[tuple[int, int]] = []
-        self.at: int | None = state
-        self.is_open, self.weight = False, Fraction(1)
-        self._take(state, action)
 
-    def step(self) -> None:
-        """One best action more; nothing after the end."""
-        if self.at is not None:
-            self._take(self.at, self.part.plan.optimal_actions(self.at)[0])
+def _counted(walks: _Walks) -> Pair:
+    """The pair with what its trajectories differ by."""
+    model = exact_model(walks.part.task.mdp)
+    better, other = (
+        _counts(model, pairs, end)
+        for pairs, end in zip((walks.better, walks.other), walks.ends, strict=True)
+    )
+    difference = tuple(a - b for a, b in zip(better, other, strict=True))
+    return Pair(walks.part, Demonstration(walks.better), Demonstration(walks.other), difference)
 
-    def _take(self, state: int, action: int) -> None:
-        mdp = self.part.task.mdp
-        self.pairs.append((state, action))
-        self._count(state, action)
-        row = state * mdp.n_actions + action
-        moves = mdp.transitions
-        targets = moves.successors[moves.offsets[row] : moves.offsets[row + 1]].tolist()
-        self.is_open = len(targets) != 1
-        self.weight *= mdp.exact_discount
-        self.at = targets[0]
-        if mdp.terminal[targets[0]]:
-            self._count(targets[0], 0)
-            self.at = None
 
-    def _count(self, state: int, action: int) -> None:
-        from flint import fmpq
-
-        weight = fmpq(self.weight.numerator, self.weight.denominator)
-        paid = self.model.payment(state, action)
-        self.counts = [c + weight * x for c, x in zip(self.counts, paid, strict=True)]
+def _counts(model: ExactModel, pairs: Sequence[tuple[int, int]], end: int | None) -> list[Any]:
+    """Discounted feature counts (k,) of a walk, with the state where it ended."""
+    total, weight = [0 * x for x in model.payment(*pairs[0])], model.discount**0
+    for state, action in (*pairs, *([] if end is None else [(end, 0)])):
+        paid = model.payment(state, action)
+        total = [t + weight * x if x else t for t, x in zip(total, paid, strict=True)]
+        weight *= model.discount
+    return total
