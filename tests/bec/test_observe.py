@@ -119,3 +119,25 @@ def test_objects_and_arrays_of_one_environment_give_the_same_rows():
     np.testing.assert_array_equal(seen.rows, replayed.rows)
     assert "replaying" in repr(replayed)
     assert replayed.n_steps > seen.n_steps
+
+
+def test_episodes_begin_where_they_are_told_to():
+    places = [[0.1, 0.1], [0.9, 0.9]]
+    seen = watch(starts=places, n_rollouts=20)
+    first = seen.observations[seen.step == 0].tolist()
+    assert sorted(set(map(tuple, first))) == [(0.1, 0.1), (0.9, 0.9)]
+    fresh = didact.certify(seen, didact.teach(seen), n_situations=30, extend=False)
+    assert fresh.certificate.n_situations == 30
+    for wrong in ([[0.1]], [], 5, [[np.nan, 0.1]]):
+        with pytest.raises(InvalidParameter, match="starts must be"):
+            watch(starts=wrong)
+
+
+def test_objects_begin_with_the_seeds_they_are_told():
+    given = dict(features=lambda o, a, n, e: [1.0], discount=0.8, n_rollouts=6, length=2,
+                 tolerance=0.5, restore="copy")  # fmt: skip
+    seen = didact.observe("CartPole-v1", lambda o: 0, starts=[3], **given)
+    first = seen.observations[seen.step == 0]
+    assert (first == first[0]).all()
+    with pytest.raises(InvalidParameter, match="starts must be"):
+        didact.observe("CartPole-v1", lambda o: 0, starts=[], **given)

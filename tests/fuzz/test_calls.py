@@ -197,9 +197,9 @@ CALLS = {
     "load_belief": lambda: dict(path="none.npz", mdp=mdp()),
     "observe": lambda: dict(
         env="point-robot", policy=None, features=None, weights=None, discount=0.5,
-        feature_names=None, actions=None, recorded=None, n_rollouts=1, length=2, tolerance=0.1,
-        horizon=5, restore="auto", repeats=None, jobs=1, cluster=None, checkpoint=None,
-        progress=None, seed=0,
+        feature_names=None, actions=None, starts=None, recorded=None, n_rollouts=1, length=2,
+        tolerance=0.1, horizon=5, restore="auto", repeats=None, jobs=1, cluster=None,
+        checkpoint=None, progress=None, seed=0,
     ),
     "certify": lambda: dict(
         seen=seen(), lesson=didact.teach(seen()), n_situations=3, confidence=0.9, target=0.5,

@@ -54,6 +54,7 @@ def observe(
     discount: float = 0.99,
     feature_names: Sequence[str] | None = None,
     actions: Any = None,
+    starts: Any = None,
     recorded: Any = None,
     n_rollouts: int = 100,
     length: int = 40,
@@ -81,6 +82,8 @@ def observe(
     feature_names: one for each feature.
     actions: for continuous actions, how far around the policy's own to try others; by default a
         tenth of their range.
+    starts: where episodes begin, each as likely: states (n, d) of a simulator that steps arrays,
+        or seeds of resets; by default where the environment lets them begin.
     recorded: a Minari dataset, by its name or folder, of which demonstrations are cut instead of
         rollouts of the policy; its episodes must have seeds. The policy goes on after branches.
     n_rollouts: episodes of the policy, from which demonstrations are cut.
@@ -111,6 +114,8 @@ def observe(
     env = named_environment(env)
     episodes = None if recorded is None else read_episodes(recorded)
     simulator = open_simulator(_as_objects(env) if episodes else env, restore=restore)
+    if starts is not None:
+        simulator.start_from(starts)
     if features is None:
         weights = getattr(env, "weights", None) if weights is None else weights
         features, names = _own(env, "features"), getattr(env, "feature_names", None)

@@ -50,6 +50,10 @@ class Absent:
     def __init__(self, name: str, restoring: str):
         self.name, self.restoring = name, restoring
 
+    def start_from(self, starts: Any) -> None:
+        """Refused."""
+        raise self._refusal()
+
     def begin(self, seeds: Sequence[int]) -> Batch:
         """Refused."""
         raise self._refusal()

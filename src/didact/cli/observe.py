@@ -8,7 +8,7 @@ import click
 
 from didact.cli import options, printing
 from didact.cli.exits import exit_code
-from didact.cli.settings import read_settings, with_seed
+from didact.cli.settings import read_numbers, read_settings, with_seed
 
 
 @click.command("observe")
@@ -22,6 +22,7 @@ from didact.cli.settings import read_settings, with_seed
 @click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
 @click.option("--discount", type=float, default=0.99, show_default=True, help="Below 1.")
 @click.option("--actions", type=float, help="Step around a continuous action.")
+@click.option("--starts", help="Seeds of resets to begin with, as 0,1,2.")
 @click.option("--recorded", metavar="DATASET",
               help="Cut demonstrations of this Minari dataset.")  # fmt: skip
 @click.option("--n-rollouts", type=click.IntRange(1), default=100, show_default=True,
@@ -78,6 +79,7 @@ def command(
     for name in ("weights", "feature_names"):
         text = given[name]
         given[name] = None if text is None else [part.strip() for part in text.split(",")]
+    given["starts"] = read_numbers(given["starts"], "--starts")
     parameters = read_settings(settings)
     if env == "point-robot":
         parameters = with_seed(parameters, seed)

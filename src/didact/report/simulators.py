@@ -31,6 +31,8 @@ def lesson_lines(lesson: ClipLesson) -> Iterator[str]:
         yield f"  open: {open_words(seen, left)}"
     for line in measured_lines(seen):
         yield f"  {line}"
+    if not seen.setting.alternatives.n_actions:
+        yield f"  {width_words(lesson)}"
 
 
 def clip_words(clip: Clip) -> str:
@@ -65,6 +67,12 @@ def numbers_words(given: Any) -> str:
     if np.ndim(given) == 0:
         return told[0]
     return f"({', '.join(told)}{', ...' if flat.size > 8 else ''})"
+
+
+def width_words(lesson: ClipLesson) -> str:
+    """How wide the class is, which is as wide as the steps around continuous actions."""
+    wide = "without end" if not np.isfinite(lesson.width) else f"{lesson.width:.2g}"
+    return f"width of the class: {wide}, against 1 along the truth; larger steps make it wider"
 
 
 def measured_lines(seen: Observed) -> Iterator[str]:

@@ -9,6 +9,7 @@ from didact.errors import InvalidParameter
 from didact.teaching.clips.cutting import clips_of
 from didact.teaching.clips.lesson import ClipLesson
 from didact.worlds.simulators.classics import MountainCar
+from didact.worlds.simulators.lqr import LQR
 from tests.bec.test_observe import Coin, watch
 from tests.teaching.clips.robots import mean_return, planned
 
@@ -74,3 +75,28 @@ def test_clips_that_contradict_each_other_within_the_tolerance_still_teach_the_t
     clips = tuple(clips_of(seen))
     weights = ClipLesson(seen, clips, len(clips)).weights
     assert weights @ (car.weights / np.linalg.norm(car.weights)) > 0.9
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0])
+def test_the_class_of_a_linear_system_is_as_wide_as_the_steps_around_its_actions(step):
+    """Brute force over many directions across the truth, each as far as every row allows."""
+    cart = LQR(weights=[1.0, 0.3, 0.2])
+    seen = didact.observe(cart, discount=0.9, actions=step, n_rollouts=6, length=8)
+    lesson = didact.teach(seen)
+    truth = seen.setting.truth
+    across = np.linalg.svd(truth[None])[2][1:]
+    turns = np.linspace(0, 2 * np.pi, 2000)
+    directions = np.stack([np.cos(turns), np.sin(turns)], axis=1) @ across
+    slopes = lesson.cone @ directions.T
+    room = np.where(
+        slopes < 0, (lesson.cone @ truth)[:, None] / -np.minimum(slopes, -1e-300), np.inf
+    )
+    points = (directions * room.min(axis=0)[:, None]) @ across.T
+    assert lesson.width == pytest.approx(np.ptp(points, axis=0).max(), rel=1e-2)
+
+
+def test_steps_twice_as_large_make_the_class_wider():
+    cart = LQR(weights=[1.0, 0.3, 0.2])
+    given = dict(discount=0.9, n_rollouts=6, length=8)
+    widths = [didact.teach(didact.observe(cart, actions=a, **given)).width for a in (0.25, 1.0)]
+    assert widths[0] < widths[1]

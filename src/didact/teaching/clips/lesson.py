@@ -103,6 +103,26 @@ class ClipLesson:
         return int((self.openness(right) > seen.setting.tolerance).sum()) if len(right) else 0
 
     @cached_property
+    def width(self) -> float:
+        """How wide the class of rewards that fit is: the most by which a scaled weight of them
+        varies, where their part along the truth is 1; infinite where it has no end."""
+        from scipy.optimize import linprog
+
+        truth = self.seen.setting.truth
+        if not len(self.cone):
+            return np.inf
+        fits = {"A_ub": -self.cone, "b_ub": np.zeros(len(self.cone)), "A_eq": truth[None]}
+        ends = [
+            linprog(sign * direction, **fits, b_eq=[1.0], bounds=(None, None))
+            for direction in _across(truth)
+            for sign in (1.0, -1.0)
+        ]
+        if any(end.status != 0 for end in ends):
+            return np.inf
+        return float(max(-(one.fun + other.fun) for one, other in zip(ends[::2], ends[1::2],
+                                                                     strict=True)))  # fmt: skip
+
+    @cached_property
     def weights(self) -> Floats:
         """The reward in the middle of those that fit: the widest margin from every row, unit."""
         scale = self.seen.setting.scale
@@ -162,6 +182,12 @@ def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:
         raise InvalidModel(_nothing_to_show(seen, kind))
     numbers = chosen_clips(clips, seen.setting.truth, seen.setting.tolerance)
     return ClipLesson(seen, tuple(clips[number] for number in numbers), len(clips))
+
+
+def _across(truth: Floats) -> Floats:
+    """An orthonormal basis (k - 1, k) of directions across the truth."""
+    basis = np.linalg.svd(truth[None])[2]
+    return np.asarray(basis[1:])
 
 
 def _nothing_to_show(seen: Observed, kind: str) -> str:

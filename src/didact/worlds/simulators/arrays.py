@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import InvalidModel
-from didact.inputs import own_code, shown
+from didact.errors import InvalidModel, InvalidParameter
+from didact.inputs import FAILURES, own_code, plain_array, shown
 from didact.random import stream
 from didact.worlds.simulators.batches import Mask, Stepped
 
@@ -43,10 +43,28 @@ class ArraySimulator:
         self.name = name
         self.action_space = env.action_space
         self.n_steps = 0
+        self._starts: NDArray[np.float64] | None = None
         self.is_random = "rng" in inspect.signature(env.step).parameters
+
+    def start_from(self, starts: Any) -> None:
+        """Let episodes begin in one of these states (n, d), each as likely."""
+        with own_code(f"start of {self.name}"):
+            d = np.shape(self.env.start(1, stream(0, "episode")))[1]
+        try:
+            states = np.array(plain_array(starts, "starts"), dtype=np.float64)
+        except FAILURES:
+            states = np.empty(0)
+        if states.ndim != 2 or states.shape[1] != d or not len(states):
+            raise InvalidParameter(f"starts must be states (n, {d}); they are {shown(starts)}")
+        if not np.isfinite(states).all():
+            raise InvalidParameter("starts must be finite numbers; some are not")
+        self._starts = states
 
     def begin(self, seeds: Sequence[int]) -> ArrayBatch:
         """A fresh episode for each seed."""
+        if self._starts is not None:
+            drawn = [stream(seed, "start").integers(len(self._starts)) for seed in seeds]
+            return ArrayBatch(self, self._starts[drawn], seeds)
         with own_code(f"start of {self.name}"):
             rows = [self.env.start(1, stream(seed, "episode")) for seed in seeds]
         states = np.concatenate([np.asarray(row, dtype=np.float64) for row in rows])

@@ -59,6 +59,9 @@ class Simulator(Protocol):
     n_steps: int
     is_random: bool
 
+    def start_from(self, starts: Any) -> None:
+        """Let episodes begin in one of these states, or by one of these seeds."""
+
     def begin(self, seeds: Sequence[int]) -> Batch:
         """A fresh episode for each seed."""
 

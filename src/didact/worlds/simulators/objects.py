@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.inputs import own_code
+from didact.errors import InvalidParameter
+from didact.inputs import entries, own_code, whole_number
+from didact.random import stream
 from didact.worlds.simulators.batches import Mask, Stepped
 from didact.worlds.simulators.pictures import DrawnEpisodes
 from didact.worlds.simulators.restoring import History, Way
@@ -32,14 +34,26 @@ class ObjectSimulator:
         self.action_space = make().action_space
         self.restoring = way.words
         self.n_steps = 0
+        self._starts: list[int] | None = None
         self.is_random = is_random
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the pool: another process makes its own objects."""
         return {**self.__dict__, "_pool": []}
 
+    def start_from(self, starts: Any) -> None:
+        """Let episodes begin as reset does with one of these seeds, each as likely."""
+        given = entries(starts, "starts", "seeds of resets")
+        if not given or self.is_random:
+            raise InvalidParameter("starts must be seeds of resets, at least one, of an "
+                                   "environment without chance")  # fmt: skip
+        self._starts = [whole_number(seed, "starts", 0) for seed in given]
+
     def begin(self, seeds: Sequence[int]) -> ObjectBatch:
         """A fresh episode for each seed."""
+        if self._starts is not None:
+            drawn = [stream(seed, "start").integers(len(self._starts)) for seed in seeds]
+            seeds = [self._starts[i] for i in drawn]
         envs = self._taken(len(seeds))
         with own_code(f"reset of {self.name}"):
             shown = [env.reset(seed=int(seed))[0] for env, seed in zip(envs, seeds, strict=True)]
