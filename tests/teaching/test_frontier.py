@@ -1,9 +1,12 @@
 """Frontiers: each point is what `teach` gives for its bound, and bounds that grow need no more."""
 
+from dataclasses import replace
+
 import pytest
 
 import didact
 from didact.errors import InvalidInput
+from didact.teaching.frontier import _cheapest
 
 SETTINGS = {"horizon": 1, "learner": "half-spaces"}
 
@@ -54,3 +57,18 @@ def test_rewards_of_tighter_bounds_are_no_witnesses_of_looser_ones():
     assert back.points[1].lesson.lower_bound == alone.lower_bound
     assert len(back.points[1].lesson.demonstrations) == len(alone.demonstrations)
     assert back.points[1].lesson.settings["loss"] == "50%"
+
+
+def test_a_cheaper_lesson_of_a_tighter_bound_stands_in_where_it_is_as_sure():
+    task = didact.make("random-grid", size=5, n_features=4, seed=2)
+    settings = {"teacher": "exact", **SETTINGS}
+    tight = didact.teach(task, loss="5%", **settings)
+    dear = didact.teach(task, loss="50%", budget=None, teacher="scot", starts="all", **SETTINGS)
+    dear = replace(dear, cost=tight.cost + 3)
+    found = _cheapest(dear, [dear, tight])
+    assert found.demonstrations == tight.demonstrations
+    assert (found.loss_bound, found.lower_bound) == (dear.loss_bound, dear.within.lower_bound)
+    assert found.settings["loss"] == "50%"
+    unsure = replace(tight, within=replace(tight.within, statuses={"half-spaces": "tested"}))
+    assert _cheapest(dear, [dear, unsure]) is dear
+    assert _cheapest(tight, [dear, tight]) is tight

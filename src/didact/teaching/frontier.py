@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from didact.inputs import seconds, shown_name
 from didact.mdp import Task, as_task
 from didact.mdp.showing import in_notebook, show
 from didact.random import stream
+from didact.teaching.evidence import Evidence
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.goal import Bound
@@ -25,7 +26,7 @@ from didact.teaching.loss.mean import mean_loss
 from didact.teaching.loss.region import region_of
 from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.teach import teach
-from didact.teaching.within import Witness
+from didact.teaching.within import EXCEEDED, FROM_BAD_TO_GOOD, TESTED, Witness
 
 NOTHING = 1e-9
 """Smaller losses, as a share of the spread, are rounding."""
@@ -157,18 +158,49 @@ def frontier(
     if known is None:
         how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
         known = equivalence_class(task, **how)
-    points: list[Point] = []
+    lessons: list[Lesson] = []
     witnesses: tuple[Witness, ...] = ()
     for number, loss in enumerate(losses):
         if progress is not None:
             progress(str(loss))
         left = max(deadline - time.monotonic(), 0.1) / (len(losses) - number)
         given = {**settings, "known": known, "loss": Bound(loss, witnesses), "learner": learner}
-        lesson = teach(task, teacher=teacher, loss_time=left, **given)
-        witnesses += () if lesson.within is None else lesson.within.witnesses
-        points.append(_point(loss, lesson, known))
+        lessons.append(teach(task, teacher=teacher, loss_time=left, **given))
+        witnesses += () if lessons[-1].within is None else lessons[-1].within.witnesses
     exact = teach(task, teacher=teacher, **{**settings, "known": known})
+    points = [
+        _point(loss, _cheapest(lesson, lessons), known)
+        for loss, lesson in zip(losses, lessons, strict=True)
+    ]
     return Frontier(task.name, learner, (*points, _point(None, exact, known)))
+
+
+def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
+    """The lesson, or a cheaper one as sure that keeps to a tighter bound, and so to this one."""
+    own = lesson.within
+    assert own is not None
+    least = max(_sureness(lesson), FROM_BAD_TO_GOOD.index(TESTED))
+    fits = [
+        other
+        for other in lessons
+        if other.within is not None and other.within.bound <= own.bound
+        if other.cost < lesson.cost and _sureness(other) >= least
+    ]
+    best = min(fits, key=lambda other: other.cost, default=lesson)
+    if best is lesson or best.within is None or not isinstance(best._evidence, Evidence):
+        return lesson
+    told = best.within
+    within = replace(own, statuses=told.statuses, worst=told.worst, n_cells=told.n_cells)
+    return replace(
+        best,
+        within=within,
+        settings={**best.settings, "loss": lesson.settings["loss"]},
+        _evidence=replace(best._evidence, teachers_bound=own.lower_bound),
+    )
+
+
+def _sureness(lesson: Lesson) -> int:
+    return FROM_BAD_TO_GOOD.index(lesson.loss_status or EXCEEDED)
 
 
 def _point(loss: Any, lesson: Lesson, known: EquivalenceClass) -> Point:
