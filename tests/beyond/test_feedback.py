@@ -11,6 +11,7 @@ from didact.errors import InvalidModel
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.items import read_item
 from didact.teaching.feedback.rows import direction, item_differences, margin
+from didact.teaching.shown_cone import ExactlyShown
 from tests.beyond.test_exams import ways
 from tests.decisions import decisions
 from tests.laws.test_exams import world
@@ -231,3 +232,73 @@ def test_the_hardest_margin_is_the_smallest_difference_that_is_said():
     found = didact.check(task, items)
     assert found.teaches
     assert found.hardest == min(Fraction(9, 10), Fraction(27, 10) - Fraction(81, 50))
+
+
+def test_a_ranking_of_m_states_its_m_less_one_neighbours():
+    task = didact.make("six-cell")
+    known = didact.equivalence_class(task)
+    ranked = [[(2, 1), (5, 2)], [(2, 2), (1, 2)], [(2, 0), (2, 2)], [(2, 3), (2, 3)]]
+    rows = item_differences(known, didact.Ranking(ranked))
+    neighbours = [
+        item_differences(known, didact.Preference(first, second))[0]
+        for first, second in itertools.pairwise(ranked)
+    ]
+    assert rows == neighbours
+    assert len(rows) == len(ranked) - 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_stop_says_that_what_would_have_followed_is_worth_at_most_nothing(seed):
+    """Minus the discounted counts from the step on that was not let pass; all of them at once."""
+    task, rng = world(seed), random.Random(seed)
+    known, plain = didact.equivalence_class(task), Plain(task.mdp)
+    way = walk(task, rng, 0, 3)
+    for after in range(len(way)):
+        stop = didact.Stop(way, after, off_is_worth_nothing=True)
+        (row,) = item_differences(known, stop)
+        for feature in range(plain.k):
+            weights = [Fraction(int(j == feature)) for j in range(plain.k)]
+            whole = sum(
+                plain.discount**t * plain.reward(s, a, weights)
+                for t, (s, a) in enumerate(way)
+                if t >= after
+            )
+            ends = plain.row(*way[-1])
+            if all(plain.terminal[end] for end in ends):
+                last = plain.discount ** len(way)
+                whole += last * sum(
+                    share * plain.reward(end, 0, weights) for end, share in ends.items()
+                )
+            assert Fraction(int(row[feature].p), int(row[feature].q)) == -whole
+
+
+def test_answers_are_not_strict():
+    """Of two sides that are worth the same either may be called better, and both together tie."""
+    task = decisions([[[2, 0], [0, 1]]], [1, 2])
+    known = didact.equivalence_class(task)
+    both = [didact.Comparison(0, 0, 1), didact.Comparison(0, 1, 0)]
+    for item in both:
+        found = didact.check(task, [item], known=known)
+        assert not found.wrong_items
+        assert not found.teaches
+    assert didact.check(task, both, known=known).teaches
+
+
+@pytest.mark.slow
+def test_near_ties_in_one_world_determine_worlds_that_its_class_does_not():
+    """9x9, k = 8: what says more than the behaviour of one member says more of the others."""
+    tasks = [didact.make("random-grid", size=9, n_features=8, seed=s) for s in range(11)]
+    shared = [didact.Task(task.mdp, tasks[0].true_weights) for task in tasks]
+    known = didact.equivalence_class(shared[0])
+    lesson = didact.teach(shared[0], feedback=["preferences"], over_teach=True, known=known)
+    assert len(lesson) == known.cone.rank
+    taught = ExactlyShown([direction(item_differences(known, x)[0]) for x in lesson.items])
+    own = ExactlyShown(list(known.rows.exact))
+    determined = {"near ties": 0, "class": 0}
+    for task in shared[1:]:
+        unseen = didact.equivalence_class(task)
+        rows = [unseen.rows.exact[row] for row in unseen.cone.facet_rows()]
+        determined["near ties"] += all(taught.follows(row) for row in rows)
+        determined["class"] += all(own.follows(row) for row in rows)
+    assert determined["class"] == 0
+    assert determined["near ties"] >= 5
