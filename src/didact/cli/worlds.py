@@ -31,6 +31,9 @@ def command(as_json: bool) -> None:
         print_line(info.name)
         print_line(f"    {info.summary}")
         print_lines(textwrap.fill(_parameters(info), 96, **_HANGING) + "\n")
+    from didact.worlds.simulators.opening import BUILT_IN
+
+    print_line(f"Simulators, for `didact observe`: {', '.join(BUILT_IN)}.")
     print_line("Draw one with `didact show random-grid -p size=5 -p slip=0.1`.")
 
 
