@@ -32,6 +32,8 @@ EDGE_ONLY = {
     ("teach", "--frontier"): "prints what frontier returns",
     ("check", "--loss"): "prints what remaining_loss returns",
     ("check", "--proof"): "runs the independent checker",
+    ("exam", "--proof"): "runs the independent checker",
+    ("ask", "--comparisons"): "of strategy_options",
     ("exam", "--html"): "writes a sheet, as exam.report",
     ("exam", "--key"): "prints what Python returns",
     ("audit", "--person"): "answers from the keyboard, for the agent",
@@ -65,6 +67,9 @@ BEHIND = {
     "reproduce": [reproducing.reproduce],
     "observe": [didact.observe, didact.certify, didact.teach],
 }
+SERVED = ("studio", "study")
+"""Commands that serve pages, or are groups of others: Python has no function behind them."""
+WITH_FUNCTIONS = [name for name in COMMANDS if name not in SERVED]
 OWN = {"learn": didact.learn, "ask": didact.ask, "select": didact.select, "show": didact.solve}
 
 
@@ -82,7 +87,7 @@ def parameters_of(functions):
     return {name for function in functions for name in inspect.signature(function).parameters}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", WITH_FUNCTIONS)
 def test_every_option_has_the_name_of_a_parameter(name):
     behind = BEHIND.get(name) or [getattr(didact, name, didact.make)]
     known = parameters_of(behind) | {"seed", "task"}
@@ -93,7 +98,7 @@ def test_every_option_has_the_name_of_a_parameter(name):
             assert option.removeprefix("--").replace("-", "_") in known, (name, option)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "worlds"])
+@pytest.mark.parametrize("name", [name for name in WITH_FUNCTIONS if name != "worlds"])
 def test_every_keyword_can_be_given_on_the_command_line(name):
     function = OWN.get(name) or next(iter(BEHIND.get(name, [])), getattr(didact, name, None))
     offered = {option.removeprefix("--").replace("-", "_") for option in options_of(name)}

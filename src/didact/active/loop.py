@@ -89,9 +89,9 @@ class Loop:
         )
 
     def _next(self, situation: Situation) -> tuple[Query | None, str | None]:
-        pairs = situation.open_pairs
-        if not situation.open_states.size and (pairs is None or not pairs.any()):
-            return None, "done"
+        compares = self.options.get("comparisons") or self.n_asked > len(self.asked)
+        if not situation.open_states.size and not compares:
+            return None, "done"  # whoever asks what to do need not look whether there is a state
         rng = stream(self.root, "query", self.n_asked)
         query = next_query(self.strategy, situation, rng, self.options)
         return query, "done" if query is None else None
