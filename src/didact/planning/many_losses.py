@@ -253,10 +253,13 @@ def lose_each(
         found.close[i] = keep_best(
             model, batch.table, plan.values, found.ties[i], found.clear[i], allowed
         )
+        ties = 0
         for state in range(n_states):
-            choice = 0
-            while choice + 1 < n_actions and allowed[state * n_actions + choice] == 0:
-                choice += 1
+            choice, n_best = 0, 0
+            for action in range(n_actions - 1, -1, -1):
+                if allowed[state * n_actions + action] != 0:
+                    choice, n_best = action, n_best + 1
+            ties += n_best > 1 and model.ends[state] == 0
             truth.plan.policy[state] = choice
             truth.plan.values[state] = 0.0
         if iterate(truth.model, truth.rewards, truth.tolerance, most, truth.plan) < 0:
@@ -268,11 +271,14 @@ def lose_each(
             probe.plan.policy[state] = truth.plan.policy[state]
             own[state * n_actions + truth.plan.policy[state]] = 1
             found.values[i * n_states + state] = truth.plan.values[state]
-        if iterate(probe.model, probe.rewards, probe.tolerance, most, probe.plan) < 0:
-            return i
-        first_alike(probe, 1e4 * probe.tolerance, probe.plan.policy)
+        # Actions whose feature counts are equal tie for every reward: without ties there are none.
+        if ties > 0:
+            if iterate(probe.model, probe.rewards, probe.tolerance, most, probe.plan) < 0:
+                return i
+            first_alike(probe, 1e4 * probe.tolerance, probe.plan.policy)
         for state in range(n_states):
-            found.policies[i * n_states + state] = probe.plan.policy[state]
+            ended = model.ends[state] != 0
+            found.policies[i * n_states + state] = 0 if ended else probe.plan.policy[state]
     return -1
 
 
