@@ -95,3 +95,12 @@ def test_one_number_for_a_step_is_one_feature():
     steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
     phi = batch_features(lambda o, a, n, e: [float(n[0])], None, steps)
     np.testing.assert_array_equal(phi(*steps), np.ones((3, 1)))
+
+
+def test_features_of_many_in_single_precision_are_taken_as_they_are():
+    def rounded(observation, action, after, ended):
+        noise = 1e-6 * len(observation)  # as sums that depend on how many there are
+        return (after[:, :1] - observation[:, :1]) * 100 * (1 + noise)
+
+    steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
+    np.testing.assert_allclose(batch_features(rounded, None, steps)(*steps), 100.0, rtol=1e-4)
