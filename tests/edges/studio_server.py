@@ -10,17 +10,21 @@ from tests.browser import DESK
 
 
 @contextmanager
-def running(*arguments):
+def running(*arguments, stderr=None):
     """`didact studio --no-open ...` in its own process: the process and its link."""
     command = [sys.executable, "-m", "didact", *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment
+    )
     try:
         yield process, process.stdout.readline().split()[-1]
     finally:
         process.terminate()
         process.wait()
         process.stdout.close()
+        if process.stderr is not None:
+            process.stderr.close()
 
 
 @contextmanager

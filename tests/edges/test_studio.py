@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -225,11 +226,23 @@ def test_without_the_token_there_is_nothing(browser, link):
     context.close()
 
 
-def test_an_interrupt_ends_it():
-    with running("studio", "six-cell", "--no-open") as (process, link):
+def test_an_interrupt_ends_it_without_a_word(browser):
+    """Also while it works on something."""
+    with running("studio", "six-cell", "--no-open", stderr=subprocess.PIPE) as (process, link):
         assert link.startswith("http://127.0.0.1:")
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(link)
+        settled(page)
+        page.evaluate(
+            "import('/static/ask.js').then(({ ask }) => { ask('teach', { world: 'random-grid',"
+            " parameters: { size: 30, n_features: 20 } }).catch(() => null); })"
+        )
+        page.evaluate("import('/static/ask.js').then(({ ask }) => ask('open', { world: 'chain' }))")
         process.send_signal(signal.SIGINT)
         assert process.wait() in (0, 130)
+        assert "Traceback" not in process.stderr.read()
+        context.close()
 
 
 def test_the_cone_follows_the_slider(page):
@@ -333,7 +346,7 @@ def test_everything_can_be_taken_home(page, tmp_path):
     assert load_task(tmp_path / "task.json").name == "meadow"
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE])
+@pytest.mark.parametrize("viewport", [pytest.param(DESK, marks=pytest.mark.slow), PHONE])
 def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport):
     with visit(browser, link, viewport, bypass_csp=True) as page:
         for name in ("cone", "teacher", "exam", "export"):
@@ -347,6 +360,7 @@ def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport):
             assert broken_rules(page) == []
 
 
+@pytest.mark.slow
 def test_lessons_that_are_good_enough_have_a_slider(page):
     page.fill("#n-rows", "4")
     page.keyboard.press("Tab")

@@ -104,7 +104,7 @@ def killed_and_kept(study: str, n_kills: int) -> None:
 
 
 def test_what_was_acknowledged_survives_a_kill_of_the_server(study):
-    killed_and_kept(study, 3)
+    killed_and_kept(study, 2)
 
 
 @pytest.mark.slow

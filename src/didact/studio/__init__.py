@@ -32,7 +32,8 @@ def serve(
     from didact.app.studio import first_world
 
     site = studio_site(limits or Limits(), first_world(source, parameters))
-    run(site, host=host, port=port, names=names, ready=ready)
+    crew = site.state.crew
+    run(site, host=host, port=port, names=names, ready=ready, ending=crew.stop)
 
 
 def serve_study(

@@ -80,13 +80,14 @@ class Crew:
 
     async def stop(self) -> None:
         """End the workers at once; what still waits is told that they died."""
-        for task in self._tasks:
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
             task.cancel()
         for job in [*self._under_way, *self._waiting]:
             job.drop("died")
         for worker in self._workers.values():
             worker.kill()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     @property
     def n_under_way(self) -> int:

@@ -7,7 +7,7 @@ import ipaddress
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import uvicorn
@@ -71,10 +71,12 @@ def run(
     open_to_all: bool = False,
     names: Iterable[str] = (),
     ready: Callable[[str], None],
+    ending: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Serve a site until it is interrupted; ready(link): called when it listens.
 
-    open_to_all: no token is asked for. names: other names under which it is reached.
+    open_to_all: no token is asked for. names: other names under which it is reached. ending: called
+    when it is interrupted, before it waits for what is still being answered.
     """
     sock = listening(host, port)
     port = sock.getsockname()[1]
@@ -95,17 +97,34 @@ def run(
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=16 * 1024,
     )
-    asyncio.run(_serve(uvicorn.Server(config), sock, lambda: ready(link)))
+    server = uvicorn.Server(config)
+    asyncio.run(_serve(server, sock, lambda: ready(link), ending))
 
 
-async def _serve(server: uvicorn.Server, sock: socket.socket, ready: Callable[[], None]) -> None:
-    watching = asyncio.create_task(_close_idle(server))
-    telling = asyncio.create_task(_tell(server, ready))
+async def _serve(
+    server: uvicorn.Server,
+    sock: socket.socket,
+    ready: Callable[[], None],
+    ending: Callable[[], Awaitable[None]] | None,
+) -> None:
+    besides = [
+        asyncio.create_task(_close_idle(server)),
+        asyncio.create_task(_tell(server, ready)),
+        asyncio.create_task(_end(server, ending)),
+    ]
     try:
         await server.serve(sockets=[sock])
     finally:
-        watching.cancel()
-        telling.cancel()
+        for task in besides:
+            task.cancel()
+
+
+async def _end(server: uvicorn.Server, ending: Callable[[], Awaitable[None]] | None) -> None:
+    """Stop the work as soon as the server is told to end: nobody waits for it any more."""
+    while not server.should_exit:
+        await asyncio.sleep(0.05)
+    if ending is not None:
+        await ending()
 
 
 async def _tell(server: uvicorn.Server, ready: Callable[[], None]) -> None:
