@@ -44,6 +44,16 @@ def own_registries(monkeypatch):
     return found
 
 
+@pytest.fixture(autouse=True)
+def own_modules():
+    """Modules that a test writes and imports are forgotten: another's may have the same name."""
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if "pytest-of-" in str(getattr(sys.modules[name], "__file__", None)):
+            del sys.modules[name]
+
+
 @pytest.fixture
 def didact(capsys, monkeypatch):
     """Run a command in this process, without colours: didact("teach", "six-cell").
