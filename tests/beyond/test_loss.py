@@ -180,3 +180,10 @@ def test_fewest_single_steps(loss, seed):
     lesson = didact.teach(task, loss=loss, **settings)
     assert len(lesson.demonstrations) == lesson.lower_bound == GOLDEN[loss][seed]
     assert lesson.loss_status == "enumerated"
+
+
+def test_exact_lessons_of_single_steps():
+    worlds = [didact.make("random-grid", size=9, seed=seed) for seed in range(6)]
+    lessons = [didact.teach(task, teacher="exact", horizon=1) for task in worlds]
+    assert [len(lesson.demonstrations) for lesson in lessons] == [11, 14, 11, 14, 15, 19]
+    assert all(lesson.lower_bound == lesson.cost and lesson.is_complete for lesson in lessons)
