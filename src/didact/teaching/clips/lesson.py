@@ -19,7 +19,7 @@ from didact.teaching.clips.cutting import Clip, clips_of
 
 Floats = NDArray[np.float64]
 
-THIN = 0.02
+THIN = 1e-6
 """A margin, as a sine, below which the rewards that fit have no middle worth the name."""
 
 
