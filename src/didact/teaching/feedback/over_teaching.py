@@ -38,8 +38,11 @@ MOST_LOOKED_AT = 20_000
 NEIGHBOURS = 4
 """Each trajectory is compared with so many that are worth little less."""
 
-SIMPLICES = 30
-"""Random simplices that are tried for each size of margins."""
+FEWEST_SIMPLICES, MOST_SIMPLICES, MOST_TRIED = 30, 400, 1_000_000
+"""Random simplices that are tried for each size of margins; more where there are few pairs."""
+
+TOWARDS = 0.75
+"""Every other time the least margin is taken among pairs that point so nearly to a corner."""
 
 NOTHING = 1e-9
 """Parts of a row, against the largest count, that are none."""
@@ -210,9 +213,11 @@ def _simplices(
             return
         if small.size > MOST_LOOKED_AT:
             small = rng.choice(small, MOST_LOOKED_AT, replace=False)
-        for _ in range(SIMPLICES):
-            corners = _corners(d, rng)
-            cosines = directions[small] @ corners.T
+        tries = min(max(FEWEST_SIMPLICES, MOST_TRIED // small.size), MOST_SIMPLICES)
+        for attempt in range(tries):
+            cosines = directions[small] @ _corners(d, rng).T
+            if attempt % 2:
+                cosines = np.where(cosines > TOWARDS, 2.0 - slopes[small, None] / size, cosines)
             best = cosines.argmax(axis=0)
             if len(set(best.tolist())) == d and _implies(inside[numbers[small[best]]], wanted):
                 yield numbers[small[best]].tolist()
