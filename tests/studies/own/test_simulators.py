@@ -17,7 +17,7 @@ from didact.studies.own.simulators import (
 )
 from didact.teaching.clips.cutting import clips_of
 
-SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), n_rollouts=8,
+SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), n_rollouts=6,
                           length=12, situations=60, target=0.2, episodes=40)  # fmt: skip
 
 

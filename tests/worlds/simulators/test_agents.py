@@ -83,7 +83,7 @@ def test_bad_features_are_refused_in_one_line():
     some = (SOME, np.array([0, 1]), SOME, np.array([False, False]))
     with pytest.raises(InvalidModel, match="features must be finite; feature 1 is nan"):
         batch_features(lambda o, a, n, e: [1.0, np.nan], None, some)
-    with pytest.raises(InvalidParameter, match="the features failed: KeyError"):
+    with pytest.raises(InvalidParameter, match="the features failed: on many steps KeyError"):
         batch_features(lambda o, a, n, e: o["x"] if isinstance(o, dict) else {}["x"], None, some)
     with pytest.raises(InvalidParameter, match="feature_names must be 2"):
         batch_features(lambda o, a, n, e: [1.0, 2.0], ["one"], some)
@@ -104,3 +104,13 @@ def test_features_of_many_in_single_precision_are_taken_as_they_are():
 
     steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
     np.testing.assert_allclose(batch_features(rounded, None, steps)(*steps), 100.0, rtol=1e-4)
+
+
+def test_features_that_fail_say_why_on_many_steps_and_on_one():
+    steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
+
+    def broken(observation, action, after, ended):
+        return after[:, :1] / {}["missing"]
+
+    with pytest.raises(InvalidParameter, match=r"on many steps KeyError.*; on one step IndexError"):
+        batch_features(broken, None, steps)

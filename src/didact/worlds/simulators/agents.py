@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import FAILURES, own_code, shown
+from didact.inputs import FAILURES, own_code, reason_of, shown
 
 Floats = NDArray[np.float64]
 Policy = Callable[[Any], Any]
@@ -94,12 +94,24 @@ def batch_features(features: Any, names: Any, some: tuple[Any, Any, Any, Any]) -
             "features must be a function (observation, action, next_observation, terminated) -> "
             f"k numbers; it is {shown(features)}"
         )
-
     chosen = features if _takes_many(features, some) else _rows(_each(features))
+    _require_either(features, chosen, some)
     k = _numbers(chosen, some, None).shape[1]
     if names is not None and len(names) != k:
         raise InvalidParameter(f"feature_names must be {k}, one for each; there are {len(names)}")
     return lambda *steps: _numbers(chosen, steps, k)
+
+
+def _require_either(of_many: Callable[..., Any], of_one: Callable[..., Any], some: Any) -> None:
+    """Refuse features that fail on many steps and on one, with both reasons."""
+    reasons = []
+    for what, function in (("many steps", of_many), ("one step", of_one)):
+        try:
+            function(*some)
+            return
+        except FAILURES as error:
+            reasons.append(f"on {what} {reason_of(error, 120)}")
+    raise InvalidParameter(f"the features failed: {'; '.join(reasons)}")
 
 
 def _rows(function: Callable[..., Any]) -> Callable[..., Any]:
