@@ -159,6 +159,7 @@ class Crew:
     async def _answer(self, worker: Worker, job: Job) -> None:
         """Have a job done; kill the worker when it takes too long or nobody wants it any more."""
         done = asyncio.ensure_future(asyncio.to_thread(worker.exchange, job.kind, job.body))
+        done.add_done_callback(_heard)
         dropped = asyncio.ensure_future(job.dropped.wait())
         try:
             await asyncio.wait(
@@ -216,6 +217,12 @@ class Worker:
         """End the process at once."""
         self._killed = True
         self._process.kill()
+
+
+def _heard(done: asyncio.Future[bytes]) -> None:
+    """Take note of how an exchange ended, also where nobody waits for it any more."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _work(connection: Any, memory: int) -> None:

@@ -8,6 +8,7 @@ import secrets
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -98,7 +99,8 @@ def run(
         h11_max_incomplete_event_size=16 * 1024,
     )
     server = uvicorn.Server(config)
-    asyncio.run(_serve(server, sock, lambda: ready(link), ending))
+    with suppress(KeyboardInterrupt):  # how a server is ended
+        asyncio.run(_serve(server, sock, lambda: ready(link), ending))
 
 
 async def _serve(
