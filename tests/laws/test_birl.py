@@ -33,6 +33,7 @@ from didact.learners.chains.steps import (
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
+from tests import effort
 
 MOVES = [(prior, proposal) for prior in PRIORS.values() for proposal in prior.proposals]
 NAMES = [f"{prior.name}-{proposal}" for prior, proposal in MOVES]
@@ -420,8 +421,8 @@ def test_means_variances_and_maximum_are_those_of_quadrature(prior, k, slip):
     mean, variance, best = quadrature(evidence, 4.0, prior)
     for number, proposal in enumerate(PRIORS[prior].proposals):
         belief = birl(
-            evidence, np.random.default_rng([k, number]), confidence=4.0, n_steps=40_000,
-            prior=prior, proposal=proposal, threads=1,
+            evidence, np.random.default_rng([k, number]), confidence=4.0,
+            n_steps=effort.number(15_000, 40_000), prior=prior, proposal=proposal, threads=1,
             step_size=0.1871 if proposal == "lattice" else None,
         )  # fmt: skip
         assert belief.is_mixed
