@@ -9,7 +9,7 @@ from typing import Any
 
 from didact.app.verify import verify
 from didact.files.json import require_writable, write_text
-from didact.mdp import Family, Task
+from didact.mdp import Family, Task, as_task
 from didact.teaching import Frontier, Lesson, MixedLesson, frontier, teach
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
@@ -88,6 +88,13 @@ def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
     from didact.report.page.frontier import frontier_page
 
     write_text(frontier_page(found), path)
+
+
+def write_mixed_page(task: Task, lesson: MixedLesson, path: str | os.PathLike[str]) -> None:
+    """Write the page of a lesson of several kinds: `lesson.report(path, task)`."""
+    from didact.report.page.mixed import mixed_lesson_page
+
+    write_text(mixed_lesson_page(as_task(task), lesson), path)
 
 
 def teach_source(

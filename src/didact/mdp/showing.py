@@ -13,6 +13,7 @@ SHOWN = {
     "report": "didact.app.explain:write_lesson_page",
     "exam": "didact.app.exam:write_exam_pages",
     "report of a frontier": "didact.app.teach:write_frontier_page",
+    "report of a mixed lesson": "didact.app.teach:write_mixed_page",
     "report of a family": "didact.app.explain:write_family_page",
     "exam in a notebook": "didact.report.page.audits:exam_fragment",
     "audit": "didact.report.page.audits:audit_fragment",

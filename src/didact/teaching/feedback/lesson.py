@@ -13,7 +13,8 @@ from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp.files import write_number
 from didact.mdp.items import Item
-from didact.mdp.showing import in_notebook
+from didact.mdp.showing import in_notebook, show
+from didact.mdp.task import Task
 
 MIXED_FORMAT = "didact.lesson/2"
 
@@ -89,6 +90,14 @@ class MixedLesson:
         if not self.why[number]:
             return "It narrows what the others leave open."
         return "It says that " + "; that ".join(self.why[number]) + "."
+
+    def report(self, path: str | os.PathLike[str], task: Task) -> None:
+        """Write a page: each item in pictures and words, and what it is for.
+
+        path: of the page, such as 'lesson.html'.
+        task: that is taught; the lesson knows only its name.
+        """
+        show("report of a mixed lesson", task, self, path)
 
     def document(self) -> dict[str, Any]:
         """The `didact.lesson/2` object; `check` reads its items."""

@@ -1,0 +1,58 @@
+"""The page of a lesson of several kinds: everything that is to be shown and said, and why."""
+
+import html
+import re
+
+import pytest
+
+import didact
+from didact.report.page.mixed import mixed_lesson_page
+
+KINDS = ["demonstrations", "comparisons", "preferences"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "n_pictures"),
+    [
+        ("six-cell", ["comparisons"], 4),
+        ("six-cell", ["preferences"], 4),
+        ("six-cell", ["demonstrations"], 1),
+        ("uvm-failure", KINDS, None),
+    ],
+)
+def test_items_are_drawn_and_told(name, kinds, n_pictures, tmp_path):
+    task = didact.make(name)
+    lesson = didact.teach(task, feedback=kinds)
+    path = tmp_path / "lesson.html"
+    lesson.report(path, task)
+    page = path.read_text()
+    assert page == mixed_lesson_page(task, lesson)
+    told = html.unescape(re.sub(r"<[^>]*>", "", page))
+    for number, words in enumerate(lesson.words):
+        assert words in told
+        assert lesson.reason(number) in told
+    assert "the hardest question is a difference of" in told
+    if n_pictures is not None:
+        assert page.count("<figcaption>") == n_pictures
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_what_is_open_stands_on_the_page():
+    task = didact.make("random-grid", size=4, n_features=4, seed=0)
+    lesson = didact.teach(task, feedback=["preferences"])
+    assert lesson.open
+    told = html.unescape(re.sub(r"<[^>]*>", "", mixed_lesson_page(task, lesson)))
+    assert "What stays open" in told
+    assert lesson.open[0] in told
+
+
+def test_a_lesson_of_other_items_from_a_file_has_a_page_too(tmp_path):
+    """Rankings and stops as well, and names that would break a page."""
+    task = didact.make("six-cell")
+    lesson = didact.teach(task, feedback=["comparisons"])
+    lesson.save(tmp_path / "mix.json")
+    again = didact.load_lesson(tmp_path / "mix.json")
+    assert mixed_lesson_page(task, again) == mixed_lesson_page(task, lesson)
+    odd = didact.Task(task.mdp, task.true_weights, name="<script>alert(1)</script>")
+    made = didact.teach(odd, feedback=["comparisons"])
+    assert "<script>alert" not in mixed_lesson_page(odd, made)
