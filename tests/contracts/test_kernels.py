@@ -16,12 +16,14 @@ import didact
 from didact.numerics.compiled import Kernel
 
 MOST_PARAMETERS = 6
+WITH_EXTRAS = ("plots", "studio", "widgets")
+"""Rooms without kernels that cannot be imported everywhere."""
 
 
 def kernels() -> dict[str, Kernel]:
     found = {}
     for module in pkgutil.walk_packages(didact.__path__, "didact."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith("__main__") and module.name.split(".")[1] not in WITH_EXTRAS:
             names = vars(import_module(module.name))
             found |= {f"{module.name}.{n}": k for n, k in names.items() if isinstance(k, Kernel)}
     return {name: k for name, k in found.items() if k.plain.__module__ in name}
