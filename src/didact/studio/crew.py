@@ -177,8 +177,10 @@ class Crew:
             if not job.reply.done():
                 job.reply.set_result(Reply("answered", body))
         except BrokenPipeError:  # it had died before it was asked: the next one is asked
+            worker.kill()  # the system may not know yet that it is dead
             self._waiting.appendleft(job)
         except (EOFError, OSError):
+            worker.kill()
             job.drop("died")
 
 
