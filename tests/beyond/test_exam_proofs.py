@@ -126,3 +126,16 @@ def test_an_exam_of_another_task_or_without_its_key_is_refused():
         verify(task, didact.exam(task).document(key=False))
     with pytest.raises(ProofFailed, match="carries no proof"):
         verify(task, didact.exam(task, ask="actions").document())
+
+
+def test_a_question_too_many_is_refused():
+    """Asked twice, with agents and a bound to match: no agent fails one of the two alone."""
+    file, exam = files(didact.make("six-cell"))
+    proof = exam["proof"]
+    twice = {
+        **exam,
+        "questions": [*exam["questions"], exam["questions"][0]],
+        "lower_bound": len(exam["questions"]) + 1,
+        "proof": {**proof, "agents": [*proof["agents"], proof["agents"][0]]},
+    }
+    assert message_of(file, twice).startswith("agents[0] must fail question 0 alone")
