@@ -87,9 +87,9 @@ agent = Agent()
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        ("sys:exit", "the policy failed in state 1: SystemExit"),
-        ("mine:leaves", "the policy failed in state 1: SystemExit: 0"),
-        ("mine:ends", "the policy failed in state 1: EOFError: no more"),
+        ("sys:exit", "the policy failed in row 1, column 2: SystemExit"),
+        ("mine:leaves", "the policy failed in row 1, column 2: SystemExit: 0"),
+        ("mine:ends", "the policy failed in row 1, column 2: EOFError: no more"),
         ("mine:agent", "SystemExit"),
         ("leaving:act", "--policy leaving:act cannot be loaded: SystemExit: 3"),
     ],

@@ -126,3 +126,17 @@ def test_sockets_are_closed(gate):
 
     asyncio.run(gate({"type": "websocket", "headers": []}, None, send))
     assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_a_proxy_with_tls_is_let_in_by_its_name_alone():
+    gate = Gate(PlainTextResponse("inside"), [HOST], None, proxied=["study.example"])
+
+    def status(host, origin):
+        return asked(gate, "POST", headers=[("Host", host), ("Origin", origin)]).status
+
+    assert status("study.example", "https://study.example") == 200
+    assert status(HOST, f"http://{HOST}") == 200
+    assert status(HOST, f"https://{HOST}") == 403
+    assert status("study.example", "https://evil.example") == 403
+    assert status("study.example", f"http://{HOST}") == 403
+    assert status("evil.example", "https://evil.example") == 421

@@ -108,7 +108,7 @@ def answered(answer: Answer, question: Question) -> Demonstration | Comparison |
     if demonstration[0][0] != question.state:
         raise InvalidParameter(
             f"the answer must begin in {_asked(question)}, which was asked; "
-            f"it begins in {numbered_state(question.situation.mdp, demonstration[0][0])}"
+            f"it begins in {numbered_state(question.situation.task, demonstration[0][0])}"
         )
     return demonstration
 
@@ -130,4 +130,4 @@ def _compared(given: Any, question: Question) -> Comparison:
 
 
 def _asked(question: Question) -> str:
-    return numbered_state(question.situation.mdp, question.state)
+    return numbered_state(question.situation.task, question.state)

@@ -74,9 +74,7 @@ def shown_pairs(
     return stacked(
         parts,
         (
-            demonstrated_pairs(
-                part.task.mdp, part.own(demonstrations), part.plan if optimal else None
-            )
+            demonstrated_pairs(part.task, part.own(demonstrations), part.plan if optimal else None)
             for part in parts
         ),
     )

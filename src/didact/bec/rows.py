@@ -21,7 +21,7 @@ from didact.bec.directions import label_units
 from didact.bec.linear import Row, primitive, unit_floats
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted
-from didact.mdp import MDP, Demonstration
+from didact.mdp import MDP, Demonstration, Task, as_mdp
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import pair_words, step_words
 from didact.numerics.exact import Floats
@@ -271,16 +271,17 @@ def _unit(rows: Floats) -> Floats:
 
 
 def demonstrated_pairs(
-    mdp: MDP, demonstrations: Sequence[Demonstration], plan: Plan | None = None
+    where: MDP | Task, demonstrations: Sequence[Demonstration], plan: Plan | None = None
 ) -> NDArray[np.bool_]:
     """Which pairs (S, A) are shown; with a plan, every shown action must be optimal."""
+    mdp = as_mdp(where)
     shown = np.zeros((mdp.n_states, mdp.n_actions), dtype=np.bool_)
     for i, demonstration in enumerate(demonstrations):
         for step, (state, action) in enumerate(demonstration):
             if plan is not None and not plan.optimal[state, action]:
                 raise InvalidModel(
                     f"{step_words(i, step)} must show an optimal action; "
-                    f"{pair_words(mdp, state, action)} is not optimal"
+                    f"{pair_words(where, state, action)} is not optimal"
                 )
             shown[state, action] = True
     return shown

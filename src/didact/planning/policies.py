@@ -39,9 +39,9 @@ def as_policy(mdp: MDP | Task, given: Any) -> Floats:
     if isinstance(given, np.ndarray):
         return _from_table(where, given)
     if hasattr(given, "predict"):
-        return _from_actions(where, _ask(mdp, asking(where, given)))
+        return _from_actions(where, _ask(where, asking(where, given)))
     if callable(given):
-        return _from_answers(where, _ask(mdp, asking(where, given)))
+        return _from_answers(where, _ask(where, asking(where, given)))
     rows = [plain_array(row, "a policy") for row in given] if isinstance(given, list) else given
     try:
         array = np.asarray(rows)
@@ -122,17 +122,17 @@ def _without_exploration(predict: Any) -> dict[str, Any]:
     return {"deterministic": True} if "deterministic" in known else {}
 
 
-def _ask(mdp: MDP, answer: Any) -> list[Any]:
+def _ask(where: MDP | Task, answer: Any) -> list[Any]:
     """The answer in every state where something is to be done; None elsewhere."""
     answers: list[Any] = []
-    for state, decides in enumerate(deciding_states(mdp).tolist()):
+    for state, decides in enumerate(deciding_states(as_mdp(where)).tolist()):
         try:
             answers.append(answer(state) if decides else None)
         except DidactError:
             raise
         except FAILURES as error:
             raise InvalidModel(
-                f"the policy failed in {state_words(mdp, state)}: {reason_of(error)}"
+                f"the policy failed in {state_words(where, state)}: {reason_of(error)}"
             ) from error
     return answers
 

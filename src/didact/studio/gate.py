@@ -39,12 +39,22 @@ class Gate:
     """An ASGI application in front of another one.
 
     hosts: what the Host header may be, with the port. token: opens the door once; None where every
-    visitor may come in, as in a study. cookie: the name of the cookie.
+    visitor may come in, as in a study. cookie: the name of the cookie. proxied: names of a proxy
+    with TLS that hands the Host header on; its pages may come from there.
     """
 
-    def __init__(self, app: Any, hosts: Iterable[str], token: str | None, cookie: str = "didact"):
+    def __init__(
+        self,
+        app: Any,
+        hosts: Iterable[str],
+        token: str | None,
+        *,
+        cookie: str = "didact",
+        proxied: Iterable[str] = (),
+    ):
         self._app = app
-        self._hosts = frozenset(host.lower() for host in hosts)
+        self._proxied = frozenset(host.lower() for host in proxied)
+        self._hosts = frozenset(host.lower() for host in hosts) | self._proxied
         self._token = token
         self._cookie = cookie
         self._secret = secrets.token_urlsafe(32)
@@ -81,9 +91,15 @@ class Gate:
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return PlainTextResponse("this server does not answer to that name", 421)
         changes = scope["method"] == "POST"
-        if (changes or origins) and origins != [f"http://{hosts[0]}"]:
+        if (changes or origins) and not self._is_own(origins, hosts[0]):
             return PlainTextResponse("requests of other sites are not answered", 403)
         return None
+
+    def _is_own(self, origins: list[str], host: str) -> bool:
+        own = [[f"http://{host}"]]
+        if host.lower() in self._proxied:
+            own.append([f"https://{host}"])
+        return origins in own
 
     def _let_in(self, scope: Any) -> Response | None:
         """The answer to a visitor who has no cookie yet; None for one who may come in."""

@@ -85,7 +85,9 @@ def run(
     shown_host = "localhost" if host in ("0.0.0.0", "::") else host
     shown_host = f"[{shown_host}]" if ":" in shown_host else shown_host
     link = f"http://{shown_host}:{port}/" + ("" if token is None else f"?token={token}")
-    gate = Gate(site, host_names(host, port, names), token, cookie=f"didact-{port}")
+    names = list(names)
+    allowed = host_names(host, port, names)
+    gate = Gate(site, allowed, token, cookie=f"didact-{port}", proxied=names)
     config = uvicorn.Config(
         gate,
         log_level="error",

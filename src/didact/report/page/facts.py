@@ -112,7 +112,7 @@ def gather(task: Task, lesson: Lesson, known: EquivalenceClass | None = None) ->
         known = equivalence_class(task, scope=scope, arithmetic="float" if floats else "exact")
     if known.task.mdp is not task.mdp:
         raise InvalidParameter("known must be the class of this very task; it is of another one")
-    demonstrated_pairs(task.mdp, shown, known.plan)
+    demonstrated_pairs(task, shown, known.plan)
     elements = cover_elements(known)
     stated = (elements.stated_elements([demonstration]) for demonstration in shown)
     covered = Coverage.of(elements, stated).after
