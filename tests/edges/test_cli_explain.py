@@ -187,7 +187,7 @@ def test_the_nearest_is_taught_when_asked_for(didact, tmp_path):
         ("json:nothing", "--policy json:nothing cannot be loaded: AttributeError"),
         (
             "failing:act",
-            "failing:act: the policy failed in row 1, column 2: ZeroDivisionError: division by zero",
+            "failing:act: the policy failed in row 1, column 2: ZeroDivisionError: division by",
         ),
     ],
 )

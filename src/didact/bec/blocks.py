@@ -161,8 +161,9 @@ class _Checkpoint:
         with Archive(file, PARTIAL_FORMAT, self.KINDS, "observe") as archive:
             header, arrays = archive.header(), archive.arrays()
         if header.get("mark") != self._mark:
-            raise InvalidFile("belongs to another observation; give another checkpoint, or remove "
-                              "it")  # fmt: skip
+            raise InvalidFile(
+                "belongs to another observation; give another checkpoint, or remove it"
+            )
         rows, spread = arrays["rows"], arrays["covariances"]
         n_done, ends = int(header["n_blocks"]), np.cumsum([0, *self._sizes])
         if rows.ndim != 3 or not 0 <= n_done <= len(self._sizes) or len(rows) != ends[n_done]:

@@ -124,8 +124,11 @@ def observe(
         policy = _own(env, "best_policy")(discount)
     seeds = rng.integers(2**31, size=n_rollouts).tolist()
     act, phi = _tried(simulator, policy, features, feature_names, seeds[:2])
-    walked = (rollouts(simulator, act, phi, seeds, length) if episodes is None
-              else replayed(simulator, phi, episodes, length))  # fmt: skip
+    walked = (
+        rollouts(simulator, act, phi, seeds, length)
+        if episodes is None
+        else replayed(simulator, phi, episodes, length)
+    )
     own_weights, residual = _weights(weights, walked)
     first_look = Setting(
         *(simulator, act, phi, own_weights, _names(feature_names, len(own_weights))),

@@ -146,8 +146,9 @@ def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
     some = seen.observations[: min(20, len(seen.observations))]
     act = batch_policy(agent, simulator.action_space, some)
     if not np.allclose(act(some), seen.own[: len(some)]):
-        raise InvalidParameter("policy must be the one that was seen; it acts otherwise in what "
-                               "the file shows")  # fmt: skip
+        raise InvalidParameter(
+            "policy must be the one that was seen; it acts otherwise in what the file shows"
+        )
     ended = np.zeros(len(some), dtype=np.bool_)
     phi = batch_features(chosen, old.feature_names, (some, act(some), some, ended))
     setting = replace(old, simulator=simulator, policy=act, features=phi)
@@ -223,10 +224,15 @@ def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     bounds = (0,) if discrete else (3, *shape)
     spread = (n, n_others, k, k) if header["repeats"] > 1 else (0,)
     expected: dict[str, tuple[int, ...]] = {
-        "weights": (k,), "scale": (k,), "rollout": (n,), "step": (n,),
-        "own": (n, *shape), "others": (n, n_others, *shape), "bounds": bounds,
+        "weights": (k,),
+        "scale": (k,),
+        "rollout": (n,),
+        "step": (n,),
+        "own": (n, *shape),
+        "others": (n, n_others, *shape),
+        "bounds": bounds,
         "covariances": spread,
-    }  # fmt: skip
+    }
     for name, wanted in expected.items():
         if arrays[name].shape != wanted:
             raise InvalidFile(f"{name} must have the shape {wanted}; it has {arrays[name].shape}")

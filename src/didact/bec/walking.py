@@ -33,8 +33,15 @@ class Walked:
         columns = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
         order = np.lexsort((columns[-1], columns[-2]))
         self.situations = [self.situations[i] for i in order]
-        (self.observations, self.actions, self.features, self.rewards, self.ended, self.rollout,
-         self.step) = (column[order] for column in columns)  # fmt: skip
+        (
+            self.observations,
+            self.actions,
+            self.features,
+            self.rewards,
+            self.ended,
+            self.rollout,
+            self.step,
+        ) = (column[order] for column in columns)
         return self
 
 

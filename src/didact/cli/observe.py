@@ -16,32 +16,47 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @options.parameters
 @options.seed("all that is drawn")
 @click.option("--policy", help="A file of Stable-Baselines3 (.zip), module:name or file.py:name.")
-@click.option("--features", help="phi(observation, action, next_observation, terminated): "
-              "module:name or file.py:name.")  # fmt: skip
+@click.option(
+    "--features",
+    help="phi(observation, action, next_observation, terminated): module:name or file.py:name.",
+)
 @click.option("--feature-names", help="Their names, as speed,energy.")
 @click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
 @click.option("--discount", type=float, default=0.99, show_default=True, help="Below 1.")
 @click.option("--actions", type=float, help="Step around a continuous action.")
 @click.option("--starts", help="Seeds of resets to begin with, as 0,1,2.")
-@click.option("--recorded", metavar="DATASET",
-              help="Cut demonstrations of this Minari dataset.")  # fmt: skip
-@click.option("--n-rollouts", type=click.IntRange(1), default=100, show_default=True,
-              help="Episodes of the policy.")  # fmt: skip
-@click.option("--length", type=click.IntRange(1), default=40, show_default=True,
-              help="Their most steps.")  # fmt: skip
+@click.option("--recorded", metavar="DATASET", help="Cut demonstrations of this Minari dataset.")
+@click.option(
+    "--n-rollouts",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Episodes of the policy.",
+)
+@click.option(
+    "--length", type=click.IntRange(1), default=40, show_default=True, help="Their most steps."
+)
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=click.IntRange(1), help="Steps of a branch.")
 @click.option("--repeats", type=click.IntRange(2), help="Branches of each action, with chance.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
-              help="Processes that branch.")  # fmt: skip
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that branch."
+)
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler that branches instead.")
 @options.file("--checkpoint", help="Keep what is done there, and go on from it.")
-@options.choice("--restore", ("auto", "own", "mujoco", "copy", "replay"),
-                "How states are put back.")  # fmt: skip
-@options.choice("--demonstrations", ("clips", "rollouts"),
-                "Runs of steps without a mistake, or whole rollouts.")  # fmt: skip
-@click.option("--n-situations", type=click.IntRange(1), default=600, show_default=True,
-              help="Fresh ones in each round of the certificate.")  # fmt: skip
+@options.choice(
+    "--restore", ("auto", "own", "mujoco", "copy", "replay"), "How states are put back."
+)
+@options.choice(
+    "--demonstrations", ("clips", "rollouts"), "Runs of steps without a mistake, or whole rollouts."
+)
+@click.option(
+    "--n-situations",
+    type=click.IntRange(1),
+    default=600,
+    show_default=True,
+    help="Fresh ones in each round of the certificate.",
+)
 @options.text("--confidence", "95%", "Of the certificate.")
 @options.text("--target", "2%", "Share of open situations that is small enough.")
 @click.option("--extend/--no-extend", default=True, help="Show counterexamples as further clips.")

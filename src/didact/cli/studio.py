@@ -20,12 +20,27 @@ from didact.cli.settings import world_settings
 @click.option(
     "--name", "names", multiple=True, metavar="HOST", help="Another name of this machine; again."
 )
-@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
-              help="Processes that work at once.")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(1, 3600), default=60, show_default=True,
-              help="How long an answer may take.")  # fmt: skip
-@click.option("--memory", type=click.IntRange(128, 65536), default=2048, show_default=True,
-              help="MiB that a process may take for it.")  # fmt: skip
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Processes that work at once.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 3600),
+    default=60,
+    show_default=True,
+    help="How long an answer may take.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(128, 65536),
+    default=2048,
+    show_default=True,
+    help="MiB that a process may take for it.",
+)
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
 def command(
     world: str | None,

@@ -24,10 +24,20 @@ def command() -> None:
 @click.argument("world")
 @options.parameters
 @options.text("--conditions", "exact,random,none", "Of exact, scot, loss, random, highlights, none")
-@click.option("--questions", type=click.IntRange(1, 60), default=12, show_default=True,
-              help="Of the test, in states that no condition shows.")  # fmt: skip
-@click.option("--practice", type=click.IntRange(0, 60), default=2, show_default=True,
-              help="Questions before the lesson.")  # fmt: skip
+@click.option(
+    "--questions",
+    type=click.IntRange(1, 60),
+    default=12,
+    show_default=True,
+    help="Of the test, in states that no condition shows.",
+)
+@click.option(
+    "--practice",
+    type=click.IntRange(0, 60),
+    default=2,
+    show_default=True,
+    help="Questions before the lesson.",
+)
 @options.seed("a random world, of questions, orders and blocks")
 @click.option("--title", help="What participants read at the top.")
 @options.file("--consent", help="A text file with what participants agree to.")
@@ -69,8 +79,9 @@ def init(
 @command.command("serve")
 @click.argument("study", type=click.Path(dir_okay=False))
 @options.text("--host", "127.0.0.1", "Where to listen; 0.0.0.0 for other machines.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0,
-              help="The port; by default a free one.")  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port; by default a free one."
+)
 @click.option("--name", "names", multiple=True, metavar="HOST", help="Another name of it; again.")
 def serve(study: str, host: str, port: int, names: tuple[str, ...]) -> None:
     """Serve the pages of STUDY to all who open the link, until interrupted."""
@@ -87,12 +98,28 @@ def serve(study: str, host: str, port: int, names: tuple[str, ...]) -> None:
 
 @command.command("simulate")
 @click.argument("study", type=click.Path(dir_okay=False))
-@click.option("-n", "n", type=click.IntRange(1, 100_000), default=120, show_default=True,
-              help="Learners that take it.")  # fmt: skip
-@click.option("--confidence", "confidences", type=float, multiple=True,
-              help="How seldom they slip; again for several. By default 2, 10, 50.")  # fmt: skip
-@click.option("--difference", type=float, default=0.1, show_default=True,
-              help="In mean score, that people should show.")  # fmt: skip
+@click.option(
+    "-n",
+    "n",
+    type=click.IntRange(1, 100_000),
+    default=120,
+    show_default=True,
+    help="Learners that take it.",
+)
+@click.option(
+    "--confidence",
+    "confidences",
+    type=float,
+    multiple=True,
+    help="How seldom they slip; again for several. By default 2, 10, 50.",
+)
+@click.option(
+    "--difference",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="In mean score, that people should show.",
+)
 @options.as_json
 def simulate(
     study: str, n: int, confidences: tuple[float, ...], difference: float, as_json: bool
@@ -115,8 +142,13 @@ def simulate(
 
 @command.command("export")
 @click.argument("study", type=click.Path(dir_okay=False))
-@click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
-              help="The folder to write to.")  # fmt: skip
+@click.option(
+    "--out",
+    default=".",
+    show_default=True,
+    type=click.Path(file_okay=False),
+    help="The folder to write to.",
+)
 def export(study: str, out: str) -> None:
     """Write answers.csv, participants.csv, codebook.md and report.md of STUDY."""
     from didact.app.study import export_study

@@ -94,8 +94,10 @@ def learn_from_clips(
     """
     instance(lesson, ClipLesson, "demonstrations", "the result of teach(seen)")
     if lesson.seen is not seen:
-        raise InvalidParameter("demonstrations must be a lesson of what is given; this lesson is "
-                               "of another observation")  # fmt: skip
+        raise InvalidParameter(
+            "demonstrations must be a lesson of what is given; this lesson is "
+            "of another observation"
+        )
     kind = choice(learner, "learner", ("birl", "max-margin"))
     if kind == "max-margin":
         if options or confidence is not None:
@@ -124,8 +126,10 @@ def decisions_of(lesson: ClipLesson) -> MDP:
     features = np.zeros((n + 1, n_others + 1, k))
     features[: len(rows), 1:] = -rows
     size = n * (n_others + 1)
-    moves = csr_array((np.ones(size), (np.arange(size), np.full(size, n))),
-                      shape=((n + 1) * (n_others + 1), n + 1))  # fmt: skip
+    moves = csr_array(
+        (np.ones(size), (np.arange(size), np.full(size, n))),
+        shape=((n + 1) * (n_others + 1), n + 1),
+    )
     return MDP(
         moves,
         features,

@@ -207,11 +207,14 @@ def _require_for_clips(given: Mapping[str, Any]) -> None:
     for name, parameter in inspect.signature(teach).parameters.items():
         own = parameter.default is parameter.empty or name == "demonstrations"
         if not own and given[name] is not parameter.default and given[name] != parameter.default:
-            raise InvalidParameter(f"{name} is for tasks; a policy in a simulator is taught with "
-                                   "demonstrations= alone")  # fmt: skip
+            raise InvalidParameter(
+                f"{name} is for tasks; a policy in a simulator is taught with demonstrations= alone"
+            )
     for name in given["options"]:
-        raise InvalidParameter(f"there is no option {name!r} for a policy in a simulator; it is "
-                               "taught with demonstrations= alone")  # fmt: skip
+        raise InvalidParameter(
+            f"there is no option {name!r} for a policy in a simulator; it is "
+            "taught with demonstrations= alone"
+        )
 
 
 def _problem(

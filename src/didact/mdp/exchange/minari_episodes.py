@@ -114,10 +114,15 @@ def write_episodes(
             "minari.dataset.minari_storage", "minari", "Minari datasets"
         ).MinariStorage
         data.mkdir()
-        made = storage.new(data, observation_space=spaces[0], action_space=spaces[1],
-                           data_format="hdf5")  # fmt: skip
-        told = {"dataset_id": dataset_id, "minari_version": minari.__version__,
-                "algorithm_name": "didact", "didact_clips": json.dumps(dict(about))}  # fmt: skip
+        made = storage.new(
+            data, observation_space=spaces[0], action_space=spaces[1], data_format="hdf5"
+        )
+        told = {
+            "dataset_id": dataset_id,
+            "minari_version": minari.__version__,
+            "algorithm_name": "didact",
+            "didact_clips": json.dumps(dict(about)),
+        }
         made.update_metadata(told)
         write_bytes(image_of(lambda file: _fill_file(file, episodes)), data / HDF5_FILE)
         steps = sum(len(episode.actions) for episode in episodes)

@@ -99,10 +99,13 @@ def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> Shown:
         n_more=max(0, len(astray) - MOST_MISTAKES),
         frame=None,
         shown=_arrows(scene, pairs, 7.4),
-        right=_arrows(scene, ((s, a) for s, _ in astray for a in range(mdp.n_actions)
-                              if known.plan.optimal[s, a]), 6.4),
+        right=_arrows(
+            scene,
+            ((s, a) for s, _ in astray for a in range(mdp.n_actions) if known.plan.optimal[s, a]),
+            6.4,
+        ),
         wrong=_arrows(scene, astray, 6.4),
-    )  # fmt: skip
+    )
 
 
 def _framed(number: int, point: Shown, box: Box) -> Shown:

@@ -74,10 +74,20 @@ def trial(settings: SimulatorSettings, number: int) -> Record:
     case = every[number % len(every)]
     rng = stream(settings.seed, NAME, number)
     env, discount, length = _world(case, int(rng.integers(2**31)), settings.length)
-    seen = observe(env, discount=discount, n_rollouts=settings.n_rollouts, length=length,
-                   seed=int(rng.integers(2**31)))  # fmt: skip
-    lesson = certify(seen, teach_observed(seen), n_situations=settings.situations,
-                     target=settings.target, seed=int(rng.integers(2**31)))  # fmt: skip
+    seen = observe(
+        env,
+        discount=discount,
+        n_rollouts=settings.n_rollouts,
+        length=length,
+        seed=int(rng.integers(2**31)),
+    )
+    lesson = certify(
+        seen,
+        teach_observed(seen),
+        n_situations=settings.situations,
+        target=settings.target,
+        seed=int(rng.integers(2**31)),
+    )
     told = lesson.certificate
     assert told is not None
     judge = _Judge(seen, env, rng.integers(2**31, size=settings.episodes).tolist(), rng)
@@ -151,9 +161,12 @@ def summarise(settings: SimulatorSettings, records: Sequence[Record]) -> Summary
 
 
 COLUMNS = (
-    ("clips", "number", 1.0), ("shown steps", "number", 1.0), ("open", "percent", 100.0),
-    ("mistaken", "percent", 100.0), *((way, "percent", 1.0) for way in WAYS),
-)  # fmt: skip
+    ("clips", "number", 1.0),
+    ("shown steps", "number", 1.0),
+    ("open", "percent", 100.0),
+    ("mistaken", "percent", 100.0),
+    *((way, "percent", 1.0) for way in WAYS),
+)
 
 
 def _table(by_case: Mapping[str, Sequence[Record]]) -> Table:
@@ -173,9 +186,13 @@ def _findings(records: Sequence[Record]) -> tuple[Finding, ...]:
     told = [
         Finding(CLAIMS["small"], small == n, f"{small} of {n}"),
         Finding(CLAIMS["open"], closed == n, f"{closed} of {n}"),
-        Finding(CLAIMS["return"], attained.mean >= 99.5, f"{attained.told()}% in mean, at worst "
-                f"{min(float(record[LESSON]) for record in records):.1f}%"),
-    ]  # fmt: skip
+        Finding(
+            CLAIMS["return"],
+            attained.mean >= 99.5,
+            f"{attained.told()}% in mean, at worst "
+            f"{min(float(record[LESSON]) for record in records):.1f}%",
+        ),
+    ]
     for key, way in (("random", RANDOM), ("important", IMPORTANT)):
         lost = differences(records, lambda r: r[LESSON], lambda r, way=way: r[way])
         told.append(Finding(CLAIMS[key], lost.is_positive, f"{lost.told()}% less return"))

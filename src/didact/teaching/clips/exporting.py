@@ -21,16 +21,22 @@ def save_clips(lesson: ClipLesson, target: str, *, replace: bool = False) -> Non
 
     setting = lesson.seen.setting
     if setting.simulator.action_space is None:
-        raise InvalidParameter("clips that were read from a file have no simulator to step them; "
-                               "load_observed(path, env=...) brings it back")  # fmt: skip
+        raise InvalidParameter(
+            "clips that were read from a file have no simulator to step them; "
+            "load_observed(path, env=...) brings it back"
+        )
     episodes = [_episode(lesson, clip) for clip in lesson.clips]
     shape = np.shape(lesson.seen.observations)[1:]
     kind = np.asarray(lesson.seen.observations).dtype
     observed = spaces.Box(-np.inf, np.inf, shape, kind.type)
-    about = {"simulator": setting.simulator.name, "statement": lesson.statement(),
-             "clips": [repr(clip) for clip in lesson.clips]}  # fmt: skip
-    write_episodes(episodes, (observed, setting.simulator.action_space), target, about,
-                   replace=replace)  # fmt: skip
+    about = {
+        "simulator": setting.simulator.name,
+        "statement": lesson.statement(),
+        "clips": [repr(clip) for clip in lesson.clips],
+    }
+    write_episodes(
+        episodes, (observed, setting.simulator.action_space), target, about, replace=replace
+    )
 
 
 def _episode(lesson: ClipLesson, clip: Clip) -> Episode:

@@ -119,8 +119,9 @@ class ClipLesson:
         ]
         if any(end.status != 0 for end in ends):
             return np.inf
-        return float(max(-(one.fun + other.fun) for one, other in zip(ends[::2], ends[1::2],
-                                                                     strict=True)))  # fmt: skip
+        return float(
+            max(-(one.fun + other.fun) for one, other in zip(ends[::2], ends[1::2], strict=True))
+        )
 
     @cached_property
     def weights(self) -> Floats:

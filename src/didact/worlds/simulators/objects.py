@@ -45,8 +45,9 @@ class ObjectSimulator:
         """Let episodes begin as reset does with one of these seeds, each as likely."""
         given = entries(starts, "starts", "seeds of resets")
         if not given or self.is_random:
-            raise InvalidParameter("starts must be seeds of resets, at least one, of an "
-                                   "environment without chance")  # fmt: skip
+            raise InvalidParameter(
+                "starts must be seeds of resets, at least one, of an environment without chance"
+            )
         self._starts = [whole_number(seed, "starts", 0) for seed in given]
 
     def begin(self, seeds: Sequence[int]) -> ObjectBatch:

@@ -27,8 +27,13 @@ class GridPolicy:
         """Actions (n,) in places (n, 2)."""
         here = np.ascontiguousarray(np.atleast_2d(places), dtype=np.float64)
         actions = np.zeros(len(here), dtype=np.int64)
-        best_moves.run(here.size * len(self.moves) * 8, here.ravel(), self.moves.ravel(),
-                       self.values.ravel(), actions)  # fmt: skip
+        best_moves.run(
+            here.size * len(self.moves) * 8,
+            here.ravel(),
+            self.moves.ravel(),
+            self.values.ravel(),
+            actions,
+        )
         return actions
 
 
@@ -62,8 +67,10 @@ def _interpolation(places: Floats) -> Any:
     corner = low[:, 0] * SIDE + low[:, 1]
     columns = np.stack([corner, corner + 1, corner + SIDE, corner + SIDE + 1], axis=1)
     across, along = part.T
-    shares = np.stack([(1 - across) * (1 - along), (1 - across) * along, across * (1 - along),
-                       across * along], axis=1)  # fmt: skip
+    shares = np.stack(
+        [(1 - across) * (1 - along), (1 - across) * along, across * (1 - along), across * along],
+        axis=1,
+    )
     return csr_array((shares.ravel(), (rows, columns.ravel())), shape=(len(places), SIDE * SIDE))
 
 
