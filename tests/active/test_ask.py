@@ -182,12 +182,15 @@ def test_pairs_can_answer_a_benchmarks_question_too(quick):
     [
         (
             lambda q: 7,
-            "about state 0: demonstration 1, step 1: action must be from 0 to 3",
+            "about state 0 (row 1, column 1): demonstration 1, step 1: action must be from 0 to 3",
         ),
-        (lambda q: "up", "the answer about state 0: demonstration 1: a demonstration must be"),
+        (
+            lambda q: "up",
+            "the answer about state 0 (row 1, column 1): demonstration 1: a demonstration",
+        ),
         (
             lambda q: [(5, 0)],
-            "the answer must begin in state 0, which was asked; it begins in state 5",
+            "the answer must begin in state 0 (row 1, column 1), which was asked; it begins in",
         ),
         (lambda q: [(0, 0), (15, 0)], "state 15 cannot follow "),
         (lambda q: 1 / 0, "the answering function failed: ZeroDivisionError"),

@@ -142,6 +142,6 @@ def test_proofs_need_exact_arithmetic():
 def test_proofs_need_optimal_demonstrations():
     known = equivalence_class(make("six-cell"))
     with pytest.raises(
-        InvalidModel, match="must show an optimal action; up in state 2 is not optimal"
+        InvalidModel, match="must show an optimal action; up in row 1, column 3 is not optimal"
     ):
         prove(known, [[(2, 0)]])

@@ -42,7 +42,7 @@ def test_a_frontier_has_a_line_for_each_bound(didact):
 
 def test_what_cannot_be_asked_is_refused(didact):
     refused(didact("teach", *WORLD, "--loss", "lots"), "loss must be", "lots")
-    refused(didact("teach", *WORLD, "--loss", "1%", "--budget", "2"), "budget")
+    refused(didact("teach", *WORLD, "--loss", "1%", "--budget", "0"), "budget")
     refused(didact("teach", *WORLD, "--loss", "1%", "--frontier"), "--frontier")
 
 

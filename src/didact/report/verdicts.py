@@ -53,7 +53,8 @@ def _within_words(lesson: Lesson, within: Within) -> str:
     shown = f"{n} {_kind(lesson)} {_are(n)} enough" if n else "nothing needs to be shown"
     at_most = f"to lose at most {100 * within.share:.3g}% ({within.bound:.4g})"
     if within.status == "exceeded":
-        return f"NOT within {100 * within.share:.3g}%: {n} {_kind(lesson)} lose more."
+        after = f"after {n} {_kind(lesson)} learners lose more"
+        return f"NOT within {100 * within.share:.3g}%: {after}."
     if within.status == "enumerated":
         return f"{shown} {at_most}. Every class of policies that fits was visited."
     tested = [learner for learner, status in within.statuses.items() if status == "tested"]
