@@ -24,6 +24,10 @@ MOMENT = 0.25
 """Seconds that a worker may still take for an answer that nobody waits for any more."""
 
 
+MOST_TRIES = 5
+"""Workers that may die before they begin a question, until it is given up."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What work may take: seconds and bytes for a question, questions of a page and of all."""
@@ -52,6 +56,7 @@ class Job:
     body: bytes
     reply: asyncio.Future[Reply]
     dropped: asyncio.Event = field(default_factory=asyncio.Event)
+    n_tries: int = 0
 
     def drop(self, outcome: Outcome) -> None:
         """End it without an answer."""
@@ -125,7 +130,11 @@ class Crew:
                 await self._ready(number)
                 job = await self._next()
                 try:
-                    await self._answer(self._workers[number], job)
+                    worker = await self._ready(number)  # it may have died while it waited
+                    await self._answer(worker, job)
+                except (OSError, EOFError):
+                    job.drop("died")
+                    raise
                 finally:
                     self._under_way.discard(job)
             except (OSError, EOFError):
@@ -176,9 +185,13 @@ class Crew:
             body = await done
             if not job.reply.done():
                 job.reply.set_result(Reply("answered", body))
-        except BrokenPipeError:  # it had died before it was asked: the next one is asked
+        except BrokenPipeError:  # it had died before it began: the next one is asked
             worker.kill()  # the system may not know yet that it is dead
-            self._waiting.appendleft(job)
+            job.n_tries += 1
+            if job.n_tries < MOST_TRIES:
+                self._waiting.appendleft(job)
+            else:
+                job.drop("died")
         except (EOFError, OSError):
             worker.kill()
             job.drop("died")
@@ -209,9 +222,16 @@ class Worker:
         return not self._killed and self._process.is_alive()
 
     def exchange(self, kind: str, body: bytes) -> bytes:
-        """Ask and wait for the reply; EOFError or OSError where the worker dies."""
-        self._connection.send_bytes(kind.encode())
-        self._connection.send_bytes(body)
+        """Ask and wait for the reply; EOFError or OSError where the worker dies over it.
+
+        BrokenPipeError where it had died before it began.
+        """
+        try:
+            self._connection.send_bytes(kind.encode())
+            self._connection.send_bytes(body)
+            self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise BrokenPipeError from error
         reply: bytes = self._connection.recv_bytes()
         return reply
 

@@ -22,6 +22,8 @@ from didact.studies.workers import begin_worker
 
 Questions = Mapping[str, Callable[[Any], Any]]
 
+BEGUN = b"1"
+"""Says that a question has come and is worked on."""
 DONE, REFUSED, FAILED = b"2", b"4", b"5"
 """The first byte of a reply; what follows is JSON."""
 SOON = 0.2
@@ -29,7 +31,10 @@ SOON = 0.2
 
 
 def work(connection: Any, parent: int, memory: int) -> None:
-    """Answer what comes through a connection: a question's name, then its body."""
+    """Answer what comes through a connection: a question's name, then its body.
+
+    Two messages go back: that it has begun, then the reply.
+    """
     from didact.app.studio import QUESTIONS
     from didact.studio.warmed import load_lessons
 
@@ -40,7 +45,9 @@ def work(connection: Any, parent: int, memory: int) -> None:
         _limit_memory(memory)
         while True:
             name = connection.recv_bytes().decode()
-            connection.send_bytes(answer(QUESTIONS, name, connection.recv_bytes()))
+            body = connection.recv_bytes()
+            connection.send_bytes(BEGUN)
+            connection.send_bytes(answer(QUESTIONS, name, body))
 
 
 def answer(questions: Questions, name: str, body: bytes) -> bytes:
