@@ -12,19 +12,11 @@ from didact.report.page.templates import static_text
 from tests.browser import AXE, CHROMIUM, CUT_OFF, DESK, PHONE, SMALL, broken_rules
 from tests.report.drawn import HOSTILE, WORLDS
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "docs" / "reproduction" / "index.html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -12,17 +12,9 @@ from didact.app.studio import MEADOW
 from tests.browser import CHROMIUM, CUT_OFF, DESK, PHONE, broken_rules
 from tests.edges.studio_server import running, settled, visit, world
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 pytest.importorskip("starlette", reason="the studio is an extra")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

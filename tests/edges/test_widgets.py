@@ -11,7 +11,7 @@ pytest.importorskip("anywidget", reason="the widgets are an extra")
 
 from didact.widgets import Cone, LessonPlayer, World
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 MODEL = """async (state) => {
@@ -31,14 +31,6 @@ MODEL = """async (state) => {
   const el = document.body.appendChild(document.createElement("div"));
   widget.render({ model: window.model, el });
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -104,10 +104,9 @@ def highest_pair(situation: Situation, scores: Floats) -> Query | None:
         return None
     places = np.argwhere(situation.open_pairs)
     values = scores[situation.open_pairs]
-    best = float(values.max())
-    if best == -np.inf:
+    place = _first_highest(values)
+    if place is None:
         return None
-    place = int(np.argmax(values >= best - TIED * abs(best)))
     state, first, second = places[place].tolist()
     return Query(state, float(values[place]), actions=(first, second))
 
@@ -120,11 +119,14 @@ def highest(situation: Situation, scores: Floats) -> Query | None:
     if not situation.open_states.size:
         return None
     values = scores[situation.open_states]
+    place = _first_highest(values)
+    return None if place is None else Query(int(situation.open_states[place]), float(values[place]))
+
+
+def _first_highest(values: Floats) -> int | None:
+    """The first place of those within 1e-12 of the highest; None where all are minus infinity."""
     best = float(values.max())
-    if best == -np.inf:
-        return None
-    place = int(np.argmax(values >= best - TIED * abs(best)))
-    return Query(int(situation.open_states[place]), float(values[place]))
+    return None if best == -np.inf else int(np.argmax(values >= best - TIED * abs(best)))
 
 
 def _as_open(name: str, state: int, situation: Situation) -> int:
