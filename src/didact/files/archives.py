@@ -79,7 +79,10 @@ class Archive:
         return {name: self._read(name, kinds) for name, kinds in self._kinds.items()}
 
     def _read(self, name: str, kinds: str) -> Any:
-        """An array whose own sizes agree with those of its entry, before memory is taken."""
+        """An array whose own sizes agree with those of its entry, before memory is taken.
+
+        Whatever order its bytes have in the file, they have this machine's.
+        """
         with self._archive.open(f"{name}.npy") as entry:
             version = np.lib.format.read_magic(entry)
             if version != (1, 0):
@@ -94,7 +97,7 @@ class Archive:
             array = np.lib.format.read_array(entry, allow_pickle=False)
         if dtype.kind == "U" and _signs(array).max(initial=0) > sys.maxunicode:
             raise ValueError(f"{name} holds what is no text")
-        return array
+        return array.astype(dtype.newbyteorder("="), copy=False)
 
     def __enter__(self) -> Archive:
         return self
