@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Family
 from didact.mdp.naming import action_words, pair_words, step_words
-from didact.report.verdicts import close_calls, closed_words, statement_words
+from didact.report.verdicts import close_calls, closed_words, hardest_words, statement_words
 from didact.teaching import Lesson, Verdict
 
 MOST_SHOWN, MOST_STEPS = 30, 8
@@ -28,6 +28,8 @@ def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) ->
         yield f"  cost {lesson.cost}; at least {lesson.lower_bound} is needed"
     if lesson.is_complete:
         yield f"  {closed_words(lesson.closed)}"
+    if lesson.hardest is not None:
+        yield f"  {hardest_words(lesson.hardest)}"
     for gap in lesson.uncovered[:MOST_SHOWN]:
         where = shown_name(family.names[gap.member or 0])
         words = statement_words(family[gap.member or 0], gap.state, gap.action, gap.other)

@@ -12,22 +12,25 @@ from functools import cached_property
 from typing import Any
 
 from didact.bec.families import Known
+from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.greedy import harmonic
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.relaxation import lp_bound
+from didact.teaching.margins import hardest_step
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The problem that a lesson answers, and what its demonstrations cover.
+    """The problem that a lesson answers, what its demonstrations are, and what they cover.
 
     teachers_bound: the teacher's own lower bound. is_greedy: whether the lesson is a greedy cover.
     """
 
     problem: Problem
+    shown: tuple[Demonstration, ...]
     coverage: Coverage
     teachers_bound: int | Fraction | None
     is_greedy: bool
@@ -58,6 +61,11 @@ class Evidence:
         if not self.is_greedy or self.problem.charges or self.known.cone.equalities or not masks:
             return None
         return harmonic(max(mask.bit_count() for mask in masks.values()))
+
+    @cached_property
+    def hardest(self) -> Fraction | float | None:
+        """The smallest difference in return that a step shown rests on."""
+        return hardest_step(self.known.parts, self.shown)
 
     @cached_property
     def facets(self) -> tuple[Mapping[str, Any], ...]:

@@ -57,6 +57,10 @@ class Evidence(Protocol):
         """Greedy costs at most so many times the cheapest."""
 
     @property
+    def hardest(self) -> Fraction | float | None:
+        """The smallest difference in return that a step shown rests on."""
+
+    @property
     def facets(self) -> tuple[Mapping[str, Any], ...]:
         """Every facet and equality, and who covers it first."""
 
@@ -68,6 +72,7 @@ class Recorded:
     lower_bound: int | Fraction | None = None
     guarantee: Fraction | None = None
     facets: tuple[Mapping[str, Any], ...] = ()
+    hardest: Fraction | None = None
     known: None = None
 
 
@@ -173,6 +178,14 @@ class Lesson:
         return self._evidence.guarantee
 
     @property
+    def hardest(self) -> Fraction | float | None:
+        """The hardest question: what the least bad other action costs at any step shown.
+
+        A fraction where the class is exact; None where every other action is as good.
+        """
+        return self._evidence.hardest
+
+    @property
     def facets(self) -> tuple[Mapping[str, Any], ...]:
         """Every facet and equality: normal, statement, words, and who covers it first."""
         return self._evidence.facets
@@ -212,6 +225,7 @@ class Lesson:
             "cost": _number(self.cost),
             "lower_bound": _number(self.lower_bound),
             "guarantee": _number(self.guarantee),
+            "hardest": _number(self.hardest),
             "closed": self.closed,
             "n_facets": self.n_facets,
             "n_equalities": self.n_equalities,
@@ -343,5 +357,9 @@ def _names(mdp: MDP, state: int, action: int) -> dict[str, str]:
     return {"state_name": mdp.state_name(state), "action_name": mdp.action_name(action)}
 
 
-def _number(value: int | Fraction | None) -> int | float | str | None:
-    return None if value is None else write_number(Fraction(value))
+def _number(value: int | float | Fraction | None) -> int | float | str | None:
+    return (
+        None
+        if value is None
+        else write_number(Fraction(repr(value) if isinstance(value, float) else value))
+    )

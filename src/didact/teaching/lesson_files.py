@@ -51,6 +51,7 @@ def load_lesson(path: str | os.PathLike[str]) -> Lesson | MixedLesson:
 
 def _from_document(document: Mapping[str, Any]) -> Lesson:
     witness, loss, volumes = document["witness"], document["loss"], document["volumes"]
+    hardest = document.get("hardest")  # older files have none
     return Lesson(
         task_name=as_text(document["task"], "task", error=InvalidFile),
         status=_as_status(document["status"]),
@@ -61,7 +62,7 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         n_facets=whole_number(document["n_facets"], "n_facets", 0),
         n_equalities=whole_number(document["n_equalities"], "n_equalities", 0),
         uncovered=tuple(_as_missing(missing) for missing in _as_list(document, "uncovered")),
-        witness=None if witness is None else tuple(_as_weight(w) for w in witness),
+        witness=None if witness is None else tuple(_as_exact(w, "witness") for w in witness),
         loss=None if loss is None else _as_finite(loss, "loss"),
         proof=None if document["proof"] is None else plain_numbers(_as_object(document["proof"])),
         settings=plain_numbers(_as_object(document["settings"])),
@@ -74,6 +75,7 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
             _read(document["lower_bound"]),
             _read(document["guarantee"]),
             tuple(_as_facet(facet) for facet in _as_list(document, "facets")),
+            None if hardest is None else _as_exact(hardest, "hardest"),
         ),
     )
 
@@ -118,10 +120,10 @@ def _as_finite(value: Any, place: str) -> float:
     return finite_number(plain_numbers(value), place, -math.inf)
 
 
-def _as_weight(value: Any) -> Fraction:
-    """A weight of any length; decimals as elsewhere."""
+def _as_exact(value: Any, place: str) -> Fraction:
+    """A number of any length; decimals as elsewhere."""
     is_long = isinstance(value, str) and value.lstrip("+-").replace("/", "", 1).isdecimal()
-    return read_text(value, "witness") if is_long else read_number(value, "witness")
+    return read_text(value, place) if is_long else read_number(value, place)
 
 
 def _as_object(value: Any) -> dict[str, Any]:

@@ -320,7 +320,7 @@ def _lesson(
         settings=settings,
         volumes=picks.volumes,
         n_close_calls=known.n_close_calls,
-        _evidence=Evidence(problem, coverage, picks.lower_bound, is_greedy),
+        _evidence=Evidence(problem, demonstrations, coverage, picks.lower_bound, is_greedy),
     )
 
 

@@ -18,7 +18,7 @@ from didact.mdp.idle import deciding_states
 from didact.report.families import demonstration_words, status_words
 from didact.report.page.arrows import stub
 from didact.report.page.scene import Scene, scene_of, view_of
-from didact.report.page.svg import Picture
+from didact.report.page.svg import Picture, amount
 from didact.report.page.templates import render
 from didact.report.page.world import legend
 from didact.report.verdicts import closed_words, statement_words
@@ -103,12 +103,15 @@ def _verdict(family: Family, lesson: Lesson, n_used: int) -> str:
 
 def _numbers(family: Family, lesson: Lesson, n_used: int) -> tuple[tuple[str, str], ...]:
     bound = "?" if lesson.lower_bound is None else str(lesson.lower_bound)
+    margin = lesson.hardest
+    hardest = () if margin is None else ((amount(float(margin)), "hardest difference"),)
     return (
         (str(len(lesson.demonstrations)), "demonstrations"),
         (str(lesson.n_pairs), "steps"),
         (f"{n_used} of {len(family)}", "worlds shown"),
         (str(lesson.n_facets), "facets"),
         (str(lesson.cost), f"cost; at least {bound}"),
+        *hardest,
     )
 
 

@@ -32,6 +32,7 @@ from didact.report.page.words import (
     bound_words,
     example_words,
     half_space_words,
+    hardest_sentence,
     proof_words,
     python_command,
     task_words,
@@ -222,6 +223,7 @@ class Verdict:
     is_verified: bool
     numbers: tuple[tuple[str, str], ...]
     bound: str
+    hardest: str
 
 
 def _verdict(facts: Facts, verified: str | None) -> Verdict:
@@ -240,6 +242,7 @@ def _verdict(facts: Facts, verified: str | None) -> Verdict:
             (amount(loss), "loss still possible" if lesson.is_complete else "loss still found"),
         ),
         bound=bound_words(lesson),
+        hardest=hardest_sentence(lesson),
     )
 
 

@@ -93,6 +93,14 @@ def bound_words(lesson: Lesson) -> str:
     )
 
 
+def hardest_sentence(lesson: Lesson) -> str:
+    """The smallest difference in return that a step shown rests on; else empty."""
+    if lesson.hardest is None:
+        return ""
+    what = "at some step shown another action is worse by no more than that"
+    return f"The hardest question is a difference of {amount(float(lesson.hardest))}: {what}."
+
+
 def half_space_words(facts: Facts) -> str:
     """How to read the pictures of the rewards that still fit."""
     two = facts.task.mdp.n_features == 2

@@ -15,6 +15,7 @@ from didact.mdp.naming import pair_words
 from didact.report.terminal.worlds import action_arrows, draw_grid, indented, letter_legend
 from didact.report.verdicts import (
     closed_words,
+    hardest_words,
     lesson_line,
     statement_words,
     within_lines,
@@ -84,9 +85,12 @@ def frames(task: Task, demonstration: Demonstration, width: int) -> Iterator[Ren
 
 
 def _size(lesson: Lesson) -> Iterator[str]:
-    if lesson.within is not None:
-        yield from within_lines(lesson, lesson.within)
-        return
+    yield from _known(lesson) if lesson.within is None else within_lines(lesson, lesson.within)
+    if lesson.hardest is not None:
+        yield hardest_words(lesson.hardest)
+
+
+def _known(lesson: Lesson) -> Iterator[str]:
     if lesson.is_complete and lesson.demonstrations:
         bound = lesson.lower_bound
         least = "" if bound is None else f"; at least {_shown_bound(bound)} are needed"

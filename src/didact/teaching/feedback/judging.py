@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.linear import Row
-from didact.bec.parts import exact_gap, shown_pairs
+from didact.bec.parts import shown_pairs
 from didact.mdp import Demonstration
 from didact.mdp.items import Item
 from didact.numerics.texts import number_text
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.feedback.rows import direction, item_differences, item_words, margin
+from didact.teaching.margins import hardest_step
 from didact.teaching.shown_cone import ExactlyShown
 from didact.teaching.witness import worst_loss
 
@@ -64,7 +65,6 @@ def judge_items(
     assert exact is not None
     stated = known.rows.stated_by(shown_pairs(known.parts, right))
     rows += [exact[row] for row in stated.tolist()]
-    margins += _step_margins(known, right)
     shown = ExactlyShown(list(dict.fromkeys(row for row in rows if any(row))))
     elements = cover_elements(known)
     open_rows, witness = [], None
@@ -75,8 +75,9 @@ def judge_items(
             open_rows.append(row)
             witness = witness or found
     loss = None if witness is None else worst_loss(known, witness)
-    strict = [m for m in margins if m > 0]
-    return Mixed(tuple(open_rows), witness, loss, wrong, min(strict, default=None))
+    strict = [m for m in (*margins, hardest_step(known.parts, right)) if m]
+    hardest = None if not strict else Fraction(min(strict))
+    return Mixed(tuple(open_rows), witness, loss, wrong, hardest)
 
 
 def _said(
@@ -99,15 +100,3 @@ def _said(
         rows += [direction(difference) for difference in differences]
         margins += worths
     return rows, tuple(wrong), margins
-
-
-def _step_margins(known: EquivalenceClass, right: Sequence[Demonstration]) -> list[Fraction]:
-    """What the least bad other action costs at each step shown."""
-    part, found = known.parts[0], []
-    for state, action in sorted({pair for way in right for pair in way}):
-        for other in range(known.task.mdp.n_actions):
-            if not known.plan.optimal[state, other]:
-                gap = exact_gap(part, state, other, action)
-                assert gap is not None
-                found.append(gap)
-    return found
