@@ -12,7 +12,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "src" / "didact"
 
 LEVELS = (
-    {"errors"},
+    {"errors", "stages"},
     {"inputs"},
     {"numerics"},
     {"random"},

@@ -110,9 +110,9 @@ def test_the_checker_shares_nothing_and_needs_only_the_standard_library():
 def test_the_order_is_that_of_the_design():
     order = [room for rooms in LEVELS for room in sorted(rooms)]
     assert order == [
-        "errors", "inputs", "numerics", "random", "files", "registry", "mdp", "worlds", "planning",
-        "bec", "teaching", "learners", "active", "auditing", "studies", "plots", "report", "app",
-        "cli", "studio", "widgets",
+        "errors", "stages", "inputs", "numerics", "random", "files", "registry", "mdp", "worlds",
+        "planning", "bec", "teaching", "learners", "active", "auditing", "studies", "plots",
+        "report", "app", "cli", "studio", "widgets",
     ]  # fmt: skip
 
 

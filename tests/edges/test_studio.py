@@ -236,6 +236,30 @@ def test_an_interrupt_ends_it_without_a_word(browser):
         context.close()
 
 
+def test_long_work_tells_its_stage_and_is_cancelled_by_the_keyboard(browser, link):
+    with visit(browser, link, bypass_csp=True) as page:
+        shown = page.locator("#panel-lesson .verdict").inner_text()
+        page.click("#open")
+        page.fill("#open-parameters", "size=30 n_features=22")
+        page.click("#open-go")
+        cancel = page.locator("#panel-lesson .work .cancel")
+        page.wait_for_selector(
+            "#panel-lesson .work :text-matches('proof: facets: .* rows decided')"
+        )
+        cancel.focus()
+        page.keyboard.press("Enter")
+        again = page.locator("#panel-lesson .again")
+        assert again.evaluate("(button) => button === document.activeElement")
+        assert page.locator("#panel-lesson .verdict").inner_text() == shown
+        assert page.locator("#panel-lesson .demo").count() > 0
+        page.wait_for_function(
+            "import('/static/ask.js').then(async ({ stage }) => await stage('teach') === null)"
+        )
+        assert broken_rules(page) == []
+        page.keyboard.press("Enter")
+        cancel.click()
+
+
 def test_the_cone_follows_the_slider(page):
     page.click("#tab-cone")
     page.wait_for_selector("#panel-cone[data-answered='3']")

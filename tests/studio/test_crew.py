@@ -63,6 +63,23 @@ def test_something_newer_of_a_kind_stops_what_is_older():
     assert newest.outcome == other.outcome == "answered"
 
 
+def test_a_page_is_told_the_stage_of_its_question():
+    async def work(crew):
+        asked = asyncio.create_task(crew.ask("page", "teach", LONG))
+        stages = [crew.stage("page", "teach")]
+        while not (stages[-1] or "").startswith("facets: "):
+            await asyncio.sleep(0.01)
+            stages.append(crew.stage("page", "teach"))
+        others = [crew.stage("page", "look"), crew.stage("other", "teach")]
+        asked.cancel()
+        await asyncio.sleep(0)
+        return stages, [*others, crew.stage("page", "teach")]
+
+    stages, nothing = with_crew(work, n_workers=1)
+    assert {"waiting for its turn", "solving"} < {*stages}
+    assert nothing == [None] * 3
+
+
 def test_what_takes_too_long_is_stopped():
     async def work(crew):
         return await crew.ask("page", "teach", LONG), await crew.ask("page", "look", LOOK)

@@ -59,6 +59,7 @@ def test_nothing_else_is_served(site, path):
         ("/ask/nothing", [PAGE, JSON], b"{}", 404),
         ("/ask/__class__", [PAGE, JSON], b"{}", 404),
         ("/ask/look", [JSON], b"{}", 400),
+        ("/stage/look", [PAGE, JSON], b"{}", 405),
         ("/ask/look", [("X-Didact-Page", "../../x"), JSON], b"{}", 400),
         ("/ask/look", [PAGE], b"{}", 415),
         ("/ask/look", [PAGE, ("Content-Type", "text/plain")], b"{}", 415),
@@ -72,6 +73,12 @@ def test_questions_are_checked_before_they_are_asked(site, path, headers, body, 
     answer = asked(site, "POST", path, headers, body=body)
     assert answer.status == status
     assert "\n" not in json.loads(answer.body)["error"]
+
+
+def test_stages_are_told_to_the_page_that_asks(site):
+    assert json.loads(asked(site, path="/stage/teach", headers=[PAGE]).body) == {"stage": None}
+    assert asked(site, path="/stage/nothing", headers=[PAGE]).status == 404
+    assert asked(site, path="/stage/teach").status == 400
 
 
 def test_a_body_that_grows_too_large_is_refused(site):

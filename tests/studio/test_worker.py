@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("starlette", reason="the studio is an extra")
 
 from didact.errors import InvalidParameter, Unsupported
-from didact.studio.worker import DONE, FAILED, REFUSED, answer
+from didact.stages import stage
+from didact.studio.worker import DONE, FAILED, REFUSED, STAGE, answer, answered_through
 
 
 def refuse(question):
@@ -54,6 +55,32 @@ def test_bugs_are_told_without_their_details(name, capsys):
     assert kind == FAILED
     assert "secret" not in reply["error"]
     assert "Traceback" in capsys.readouterr().err
+
+
+class Connection:
+    """What a worker sends, kept."""
+
+    def __init__(self):
+        self.sent = []
+
+    def send_bytes(self, message):
+        self.sent.append(message)
+
+
+def test_stages_are_sent_once_each_and_numbers_only_now_and_then():
+    def slow(question):
+        for words in ("solving", *(f"facets: {i} of 99" for i in range(99)), "proof"):
+            stage(words)
+
+    connection = Connection()
+    answered_through(connection, {"slow": slow}, "slow", b"1")
+    *stages, reply = connection.sent
+    assert all(message[:1] == STAGE for message in stages)
+    assert [stages[0][1:], stages[1][1:], stages[-1][1:]] == [
+        b"solving", b"facets: 0 of 99", b"proof",
+    ]  # fmt: skip
+    assert len(stages) < 50
+    assert reply == DONE + b"null"
 
 
 @pytest.mark.parametrize(

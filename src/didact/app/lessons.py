@@ -19,6 +19,7 @@ from didact.report.page.family import family_page
 from didact.report.page.frontier import frontier_page
 from didact.report.page.lesson import lesson_piece
 from didact.report.page.words import proof_words, verdict_words
+from didact.stages import stage
 from didact.teaching import Lesson, frontier, teach
 
 TEACHERS = ("exact", "scot")
@@ -84,7 +85,13 @@ def frontier_of(subject: Task | Family, question: Mapping[str, Any]) -> dict[str
     settings = read_settings(question.get("settings", {}))
     known = class_for(subject, settings["scope"])
     rest = {name: settings[name] for name in ("teacher", "cost", "horizon")}
-    found = frontier(subject, known=known, time_limit=LOSS_TIME, **rest)
+    found = frontier(
+        subject,
+        known=known,
+        time_limit=LOSS_TIME,
+        progress=lambda loss: stage(f"a lesson after which {loss} may be lost"),
+        **rest,
+    )
     return {"html": frontier_page(found, layout="piece.html.jinja"), "points": found.to_records()}
 
 

@@ -11,10 +11,12 @@ from didact.mdp import Family, Task
 from didact.mdp.family_files import family_document
 from didact.mdp.files import task_document
 from didact.proofcheck import ProofError, check_proof
+from didact.stages import stage
 
 
 def verify(task: Task | Family, document: Mapping[str, Any]) -> str:
     """The line of the independent checker on a proof or lesson; raises ProofFailed."""
+    stage("checking the proof")
     try:
         whole = family_document(task) if isinstance(task, Family) else task_document(task)
         return check_proof(_as_read(whole), _as_read(document))

@@ -36,6 +36,7 @@ from didact.planning import (
 )
 from didact.planning.digits import digits_with, expected_digits, multiplier_digits, require_writable
 from didact.planning.solve import Arithmetic, is_exact_affordable
+from didact.stages import stage
 
 if TYPE_CHECKING:
     from didact.bec.families import Known
@@ -177,6 +178,7 @@ def equivalence_class(
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     if plan is not None:
         instance(plan, Plan, "plan", "the result of solve")
+    stage("solving")
     found = solve(task.mdp, task.true_weights, arithmetic=arithmetic) if plan is None else plan
     exact = arithmetic == "exact" or (arithmetic == "auto" and is_affordable(task, found))
     if exact and not found.is_proved:
@@ -184,6 +186,7 @@ def equivalence_class(
             "arithmetic 'exact' needs a plan whose optimal actions are proved; this one leaves "
             f"{found.n_close - found.n_settled} comparisons open. Leave plan out, or solve exactly"
         )
+    stage("comparing actions: a row for each two")
     shown = found.optimal & scope_states(task.mdp, scope)[:, None]
     counts = exact_counts(task, found, arithmetic) if exact else None
     scales = feature_scales(task.mdp)

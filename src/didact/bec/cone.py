@@ -27,6 +27,7 @@ from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
 from didact.numerics.exact import Floats, Numbers
+from didact.stages import counting, stage
 
 Position = Literal["inside", "boundary", "outside"]
 
@@ -169,9 +170,11 @@ def cone_of(rows: Rows, true_weights: Numbers, progress: Progress | None = None)
 
     progress: told how many distinct rays are decided, and of how many; only in exact arithmetic.
     """
+    stage("facets")
     if rows.exact is None:
         return _float_cone(rows, true_weights)
-    return _exact_cone(rows, rows.exact, true_weights, progress)
+    tell = progress or counting("facets: {} of {} rows decided")
+    return _exact_cone(rows, rows.exact, true_weights, tell)
 
 
 def _exact_cone(

@@ -31,6 +31,7 @@ from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.planning import Plan, float_successor_features, solve
 from didact.planning.solve import Arithmetic
+from didact.stages import stage
 
 EXACT_ENTRIES = 2_000_000
 """`auto` works exactly up to so many states times features of all members together."""
@@ -182,7 +183,9 @@ def equivalence_class(
 def class_of_family(family: Family, scope: Scope, arithmetic: Arithmetic) -> FamilyClass:
     """The intersection of the members' classes, over the states in scope."""
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
+    stage("solving all members")
     plans = [solve(task.mdp, task.true_weights, arithmetic=arithmetic) for task in family.members]
+    stage("comparing actions: a row for each two")
     exact = arithmetic == "exact" or (arithmetic == "auto" and _is_affordable(family, plans))
     parts = _parts(family, plans, arithmetic if exact else "float")
     rows = _joined(parts, scope)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from didact.cli.printing import printable
+from didact.stages import listening
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[Callable[[str], None]]:
     """Show a spinner with the time spent; nothing where standard error is no terminal.
 
-    It gives a function that changes the words.
+    Its words are followed by the stage of the work. It gives a function that changes them.
     """
     if not sys.stderr.isatty():
         yield lambda words: None
@@ -24,4 +25,9 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(printable(what), total=None)
-        yield lambda words: progress.update(task, description=printable(words))
+
+        def say(words: str) -> None:
+            progress.update(task, description=printable(words))
+
+        with listening(lambda words: say(f"{what}: {words}")):
+            yield say

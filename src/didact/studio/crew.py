@@ -12,11 +12,12 @@ import asyncio
 import multiprocessing
 import os
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from didact.studies.workers import ONE_THREAD
-from didact.studio.worker import work
+from didact.studio.worker import STAGE, work
 
 Outcome = Literal["answered", "superseded", "too late", "died", "too many", "busy"]
 
@@ -49,7 +50,10 @@ class Reply:
 
 @dataclass(eq=False)
 class Job:
-    """A question under way; dropped: what became of it before an answer came."""
+    """A question under way; dropped: what became of it before an answer came.
+
+    stage: what is being done, in words.
+    """
 
     page: str
     kind: str
@@ -57,6 +61,11 @@ class Job:
     reply: asyncio.Future[Reply]
     dropped: asyncio.Event = field(default_factory=asyncio.Event)
     n_tries: int = 0
+    stage: str = "waiting for its turn"
+
+    def tell(self, stage: str) -> None:
+        """Take note of the stage it is at."""
+        self.stage = stage
 
     def drop(self, outcome: Outcome) -> None:
         """End it without an answer."""
@@ -124,6 +133,13 @@ class Crew:
             job.drop("superseded")
             raise
 
+    def stage(self, page: str, kind: str) -> str | None:
+        """What is being done for a question of a page, in words; None where nothing is."""
+        for job in (*self._under_way, *self._waiting):
+            if (job.page, job.kind) == (page, kind) and not job.reply.done():
+                return job.stage
+        return None
+
     async def _keep_answering(self, number: int) -> None:
         while True:
             try:
@@ -167,7 +183,9 @@ class Crew:
 
     async def _answer(self, worker: Worker, job: Job) -> None:
         """Have a job done; kill the worker when it takes too long or nobody wants it any more."""
-        done = asyncio.ensure_future(asyncio.to_thread(worker.exchange, job.kind, job.body))
+        done = asyncio.ensure_future(
+            asyncio.to_thread(worker.exchange, job.kind, job.body, job.tell)
+        )
         done.add_done_callback(_heard)
         dropped = asyncio.ensure_future(job.dropped.wait())
         try:
@@ -221,10 +239,10 @@ class Worker:
         """Whether it can be asked."""
         return not self._killed and self._process.is_alive()
 
-    def exchange(self, kind: str, body: bytes) -> bytes:
+    def exchange(self, kind: str, body: bytes, tell: Callable[[str], None]) -> bytes:
         """Ask and wait for the reply; EOFError or OSError where the worker dies over it.
 
-        BrokenPipeError where it had died before it began.
+        BrokenPipeError where it had died before it began. tell: called with each stage.
         """
         try:
             self._connection.send_bytes(kind.encode())
@@ -232,7 +250,11 @@ class Worker:
             self._connection.recv_bytes()
         except (EOFError, OSError) as error:
             raise BrokenPipeError from error
+        tell("reading the world")
         reply: bytes = self._connection.recv_bytes()
+        while reply[:1] == STAGE:
+            tell(reply[1:].decode())
+            reply = self._connection.recv_bytes()
         return reply
 
     def kill(self) -> None:

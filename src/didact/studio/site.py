@@ -67,19 +67,19 @@ def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
         return Response(text, media_type="text/html")
 
     async def question(request: Request) -> Response:
-        kind, sender = request.path_params["kind"], request.headers.get("x-didact-page", "")
-        if kind not in QUESTIONS:
-            raise HTTPException(404, "there is no such question")
-        if not _PAGE.fullmatch(sender):
-            raise HTTPException(400, "X-Didact-Page must name the page that asks")
+        sender, kind = _asked(request)
         body = await read_body(request, LARGEST_QUESTION)
         return _response(await _while_connected(request, crew.ask(sender, kind, body)))
+
+    async def stage(request: Request) -> Response:
+        return JSONResponse({"stage": crew.stage(*_asked(request))})
 
     app = Starlette(
         routes=[
             Route("/", page, methods=["GET"]),
             Route("/static/{name}", asset, methods=["GET"]),
             Route("/ask/{kind}", question, methods=["POST"]),
+            Route("/stage/{kind}", stage, methods=["GET"]),
         ],
         exception_handlers={HTTPException: refusal},
         lifespan=lifespan,
@@ -94,6 +94,16 @@ async def asset(request: Request) -> Response:
     if found is None:
         raise HTTPException(404, "there is no such file")
     return Response(found[1], media_type=found[0])
+
+
+def _asked(request: Request) -> tuple[str, str]:
+    """The page that asks, and the question's name."""
+    kind, sender = request.path_params["kind"], request.headers.get("x-didact-page", "")
+    if kind not in QUESTIONS:
+        raise HTTPException(404, "there is no such question")
+    if not _PAGE.fullmatch(sender):
+        raise HTTPException(400, "X-Didact-Page must name the page that asks")
+    return sender, kind
 
 
 async def _while_connected(request: Request, asked: Any) -> Reply | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,14 +19,19 @@ from typing import Any
 from didact.errors import DidactError, InvalidInput
 from didact.files.json import parse_json
 from didact.inputs import in_one_line
+from didact.stages import listening
 from didact.studies.workers import begin_worker
 
 Questions = Mapping[str, Callable[[Any], Any]]
 
 BEGUN = b"1"
 """Says that a question has come and is worked on."""
+STAGE = b"3"
+"""Begins what a worker says before its reply: the stage that the work is at, in words."""
 DONE, REFUSED, FAILED = b"2", b"4", b"5"
 """The first byte of a reply; what follows is JSON."""
+GLANCE = 0.1
+"""Seconds between two messages of one stage."""
 SOON = 0.2
 """Seconds without a question after which a new worker loads what it may need later."""
 
@@ -33,7 +39,7 @@ SOON = 0.2
 def work(connection: Any, parent: int, memory: int) -> None:
     """Answer what comes through a connection: a question's name, then its body.
 
-    Two messages go back: that it has begun, then the reply.
+    Messages go back: that it has begun, the stages it is at, then the reply.
     """
     from didact.app.studio import QUESTIONS
     from didact.studio.warmed import load_lessons
@@ -47,7 +53,30 @@ def work(connection: Any, parent: int, memory: int) -> None:
             name = connection.recv_bytes().decode()
             body = connection.recv_bytes()
             connection.send_bytes(BEGUN)
-            connection.send_bytes(answer(QUESTIONS, name, body))
+            answered_through(connection, QUESTIONS, name, body)
+
+
+def answered_through(connection: Any, questions: Questions, name: str, body: bytes) -> None:
+    """Send the stages of an answer through a connection, then the answer."""
+    with listening(_telling(connection)):
+        reply = answer(questions, name, body)
+    connection.send_bytes(reply)
+
+
+def _telling(connection: Any) -> Callable[[str], None]:
+    """Sends stages: a new one at once, the same with other numbers only now and then."""
+    last, told = "", 0.0
+
+    def tell(words: str) -> None:
+        nonlocal last, told
+        name, now = words.partition(":")[0], time.monotonic()
+        if name == last and now < told + GLANCE:
+            return
+        last, told = name, now
+        with suppress(OSError):  # that nobody is there any more the reply will find
+            connection.send_bytes(STAGE + words.encode())
+
+    return tell
 
 
 def answer(questions: Questions, name: str, body: bytes) -> bytes:

@@ -21,6 +21,7 @@ from didact.mdp import Demonstration, Family, Task
 from didact.numerics.exact import whole_if_whole
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
+from didact.stages import stage
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.teaching.closure import all_closed, close
 from didact.teaching.covers.charges import Charges
@@ -182,6 +183,7 @@ def teach(
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     offers = offers_of(known, all_starts(known) if begin is None else begin, horizon)
     given = None if starts is None else require_in_scope(known, offers)
+    stage("cover: what can be shown, and the fewest of it")
     problem = _problem(wish, known, offers, visits, "demonstrations" if kinds else cost)
     settings = settings_of(wish, problem, given) | family_settings(task, visits)
     settings |= {} if order is None else {"order": order}

@@ -17,6 +17,7 @@ from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Numbers
 from didact.planning import Plan, evaluate, solve
 from didact.planning.solve import Arithmetic
+from didact.stages import stage
 from didact.teaching.covers.elements import Elements
 
 
@@ -32,6 +33,7 @@ class Judgement(NamedTuple):
 def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: int) -> Judgement:
     """What is known of demonstrations that cover so much: by a proof, or in floats by counting."""
     known = elements.known
+    stage("proof")
     proof = prove(known, demonstrations) if known.rows.exact is not None else None
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)

@@ -3,6 +3,7 @@
 import pytest
 
 from didact.learners.chains.threads import run_all
+from didact.stages import listening
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -34,3 +35,15 @@ def test_an_error_ends_all(threads):
 
     with pytest.raises(ValueError, match="no"):
         run_all([[fails(), iter([1])], []], 3, threads=threads, progress=None)
+
+
+def test_who_listens_hears_of_steps_and_of_mixing():
+    told, rounds = [], iter(["", "R-hat 1.01"])
+    with listening(told.append):
+        phases = [[iter([2, 3])], [iter([5])]]
+        run_all(phases, 9, threads=1, progress=None, say=lambda: next(rounds))
+    assert told == [
+        "learning: 2 of 9 steps",
+        "learning: 5 of 9 steps",
+        "learning: 9 of 9 steps; R-hat 1.01",
+    ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from didact.errors import InvalidParameter
 from didact.inputs import shown, whole_number
+from didact.stages import counting
 
 Progress = Callable[[int, int], object]
 Run = Iterator[int]
@@ -17,6 +18,7 @@ Run = Iterator[int]
 
 GLANCE = 0.05
 """Seconds between two reports of progress."""
+STEPS = "learning: {:,} of {:,} steps"
 
 
 def run_all(
@@ -33,16 +35,19 @@ def run_all(
     that is called with what `say` tells after each phase. An interruption, or an error in one of
     them, stops the others at their next block.
     """
-    done = 0
+    done, count = 0, counting(STEPS)
     speak = getattr(progress, "say", None)
 
     def tell(taken: int) -> None:
-        if progress is not None:
-            progress(min(done + taken, n_steps), n_steps)
+        for listener in (progress, count):
+            if listener is not None:
+                listener(min(done + taken, n_steps), n_steps)
 
     for runs in phases:
+        words = "" if say is None else say()
+        count = counting(STEPS, f"; {words}" if words else "")
         if speak is not None and say is not None:
-            speak(say())
+            speak(words)
         if threads == 1 or len(runs) == 1:
             done += _run_in_turn(runs, tell)
         else:

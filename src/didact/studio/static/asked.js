@@ -1,14 +1,14 @@
 // Be asked: a strategy chooses the state, you say what to do, and the learner's belief follows.
 
-import { ask } from "./ask.js";
-import { make, waiting } from "./elements.js";
+import { make } from "./elements.js";
+import { work } from "./work.js";
 
 const STRATEGIES = { "max-var": "where it could lose most", "max-infogain": "where it learns most", "max-entropy": "where it doubts most", random: "anywhere" };
 
 export function asked(panel, desk) {
   let answers = [];
   const told = make("p", { className: "verdict", role: "status" });
-  const status = make("p", { className: "status", role: "alert" });
+  const status = make("p", { className: "status", role: "status" });
   const strategy = make("select", { onchange: () => next() }, ...Object.entries(STRATEGIES).map(([value, words]) => make("option", { value }, words)));
   const begin = make("button", { type: "button", className: "main", onclick: () => { answers = []; next(); } }, "Begin");
   const asking = make("div", { className: "asking" }), belief = make("p");
@@ -16,9 +16,8 @@ export function asked(panel, desk) {
     make("p", { className: "fields" }, make("label", { className: "field" }, "It asks", strategy), begin), status, asking, belief);
 
   async function next() {
-    const stop = waiting(status, "the learner thinks");
     try {
-      const answer = await ask("next", { ...desk.subject(), answers, strategy: strategy.value });
+      const answer = await work(status, "The learner thinks", next, "next", { ...desk.subject(), answers, strategy: strategy.value });
       if (!answer) return;
       status.textContent = "";
       belief.textContent = `After ${answers.length} answers it holds ${answer.believed} most likely, is ${(100 * answer.sure).toFixed(0)} % sure of what it would do, is wrong in ${(100 * answer.wrong).toFixed(0)} % of situations and would lose ${answer.loss.toPrecision(3)}.`;
@@ -34,8 +33,6 @@ export function asked(panel, desk) {
       }
     } catch (error) {
       status.textContent = error.message;
-    } finally {
-      stop();
     }
     panel.dataset.answered = answers.length;
   }

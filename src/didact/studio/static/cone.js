@@ -1,8 +1,9 @@
 // The cone: demonstrations are added one by one, and what still fits shrinks.
 
-import { ask, latest } from "./ask.js";
+import { latest } from "./ask.js";
 import { make } from "./elements.js";
 import { believer, rewards } from "./rewards.js";
+import { work } from "./work.js";
 
 export function cone(panel, desk) {
   const slider = make("input", { type: "range", min: "0", value: "0", "aria-label": "Demonstrations shown", oninput: () => update() });
@@ -18,7 +19,7 @@ export function cone(panel, desk) {
     if (!lesson) return;
     const n = Number(slider.value);
     try {
-      const answer = await ask("fit", {
+      const answer = await work(problem, "Looking for what still fits", update, "fit", {
         ...desk.subject(), demonstrations: lesson.demonstrations.slice(0, n), settings: desk.settings(), ...shown.wish(),
       });
       if (!answer) return;

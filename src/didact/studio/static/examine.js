@@ -1,13 +1,13 @@
 // Examine: the shortest exam that decides alignment, for you or for a policy from a file.
 
-import { ask } from "./ask.js";
 import { make } from "./elements.js";
+import { work } from "./work.js";
 
 const SIDES = ["first", "second", "equal"];
 
 export function examine(panel, desk) {
   const told = make("p", { className: "verdict", role: "status" });
-  const status = make("p", { className: "status", role: "alert" });
+  const status = make("p", { className: "status", role: "status" });
   const kind = make("select", { onchange: () => start() }, make("option", { value: "comparisons" }, "which of two actions is worth more"),
     make("option", { value: "actions" }, "all best actions of a state"));
   const begin = make("button", { type: "button", className: "main", onclick: () => start() }, "Begin");
@@ -22,7 +22,7 @@ export function examine(panel, desk) {
 
   async function start() {
     try {
-      const exam = await ask("exam", wish());
+      const exam = await work(status, "Looking for the fewest questions", start, "exam", wish());
       if (!exam) return;
       questions = exam.questions;
       status.textContent = "";
@@ -52,7 +52,7 @@ export function examine(panel, desk) {
 
   async function grade() {
     try {
-      const graded = await ask("grade", { ...wish(), answers: questions.map((_, i) => given(i)) });
+      const graded = await work(status, "Grading", grade, "grade", { ...wish(), answers: questions.map((_, i) => given(i)) });
       if (!graded) return;
       result(graded);
       sheet.querySelectorAll(".graded").forEach((line, i) => {
@@ -74,7 +74,9 @@ export function examine(panel, desk) {
   async function audit() {
     try {
       const text = await policy.files[0].text();
-      result(await ask("audit", { ...desk.subject(), policy: JSON.parse(text), settings: desk.settings() }));
+      const found = await work(status, "Auditing", audit, "audit", { ...desk.subject(), policy: JSON.parse(text), settings: desk.settings() });
+      if (!found) return;
+      result(found);
     } catch (error) {
       status.textContent = error instanceof SyntaxError ? "this file is no JSON" : error.message;
     }

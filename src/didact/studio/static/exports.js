@@ -1,7 +1,7 @@
 // Export: files to keep, a page to send, pictures, and code that does the same.
 
-import { ask } from "./ask.js";
-import { make, waiting } from "./elements.js";
+import { make } from "./elements.js";
+import { work } from "./work.js";
 
 const FILES = {
   task: ["task.json", "application/json", "Task"],
@@ -22,12 +22,11 @@ export function exports_(panel, desk) {
   }
 
   async function opened() {
-    const stop = waiting(status, "making the files");
-    buttons.replaceChildren();
     try {
-      const made = await ask("export", { ...desk.subject(), settings: desk.settings() });
+      const made = await work(status, "Making the files", opened, "export", { ...desk.subject(), settings: desk.settings() });
       if (!made) return;
       status.textContent = "";
+      buttons.replaceChildren();
       for (const [kind, [name, type, words]] of Object.entries(FILES)) {
         if (made[kind]) buttons.append(make("button", { type: "button", id: `export-${kind}`, onclick: () => save(name, new Blob([made[kind]], { type })) }, words));
       }
@@ -36,8 +35,6 @@ export function exports_(panel, desk) {
       command.text.textContent = made.command;
     } catch (error) {
       status.textContent = error.message;
-    } finally {
-      stop();
     }
     panel.dataset.ready = "yes";
   }

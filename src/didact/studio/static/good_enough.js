@@ -1,8 +1,8 @@
 // Good enough: a slider over the cheapest lessons after which nobody loses more than so much.
 
-import { ask } from "./ask.js";
-import { make, place, waiting } from "./elements.js";
+import { make, place } from "./elements.js";
 import { frontier } from "./frontier.js";
+import { work } from "./work.js";
 
 export function goodEnough(panel, desk) {
   const status = make("p", { className: "status", role: "status" });
@@ -12,17 +12,14 @@ export function goodEnough(panel, desk) {
     begin, status, parts);
 
   async function start() {
-    const stop = waiting(status, "looking for good-enough lessons");
     try {
-      const told = await ask("frontier", { ...desk.subject(), settings: desk.settings() });
+      const told = await work(status, "Looking for good-enough lessons", start, "frontier", { ...desk.subject(), settings: desk.settings() });
       if (!told) return;
       status.textContent = "";
       place(parts, told.html, "frontier");
       frontier(parts);
     } catch (error) {
       status.textContent = error.message;
-    } finally {
-      stop();
     }
     panel.dataset.answered = "yes";
   }

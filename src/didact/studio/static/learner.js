@@ -1,12 +1,12 @@
 // Play the learner: watch a lesson, say what is best in cells that it does not show.
 
-import { ask } from "./ask.js";
-import { make, place, waiting } from "./elements.js";
+import { make, place } from "./elements.js";
 import { lesson } from "./lesson.js";
+import { work } from "./work.js";
 
 export function learner(panel, desk) {
   const told = make("p", { className: "verdict", role: "status" });
-  const status = make("p", { className: "status", role: "alert" });
+  const status = make("p", { className: "status", role: "status" });
   const begin = make("button", { type: "button", className: "main", onclick: start }, "Watch a lesson");
   const parts = make("div"), asking = make("div", { className: "asking" });
   panel.append(told, make("p", { className: "lead" }, "You see demonstrations, but no arrows. Then you say what is best where nothing was shown."),
@@ -16,10 +16,10 @@ export function learner(panel, desk) {
   async function start() {
     seed++;
     answers = [];
-    const stop = waiting(status, "preparing a lesson");
     try {
-      quiz = await ask("quiz", { ...desk.subject(), seed, n: 8, settings: desk.settings() });
-      if (!quiz) return;
+      const made = await work(status, "Preparing a lesson", start, "quiz", { ...desk.subject(), seed, n: 8, settings: desk.settings() });
+      if (!made) return;
+      quiz = made;
       status.textContent = quiz.states.length ? "" : "This lesson shows every state where something can be wrong: there is nothing to ask.";
       told.textContent = "Watch, then answer.";
       place(parts, quiz.html, "quiz");
@@ -27,8 +27,6 @@ export function learner(panel, desk) {
       next();
     } catch (error) {
       status.textContent = error.message;
-    } finally {
-      stop();
     }
     panel.dataset.lessons = seed;
   }
@@ -49,9 +47,8 @@ export function learner(panel, desk) {
     desk.mark([]);
     if (!answers.length) return;
     asking.replaceChildren();
-    const stop = waiting(status, "two learners take the same test");
     try {
-      const answer = await ask("score", { ...desk.subject(), demonstrations: quiz.demonstrations, answers, seed });
+      const answer = await work(status, "Two learners take the same test", finish, "score", { ...desk.subject(), demonstrations: quiz.demonstrations, answers, seed });
       if (!answer) return;
       const n = answers.length, right = answer.right.filter(Boolean).length;
       told.textContent = `You: ${right} of ${n}.`;
@@ -64,8 +61,6 @@ export function learner(panel, desk) {
       begin.textContent = "Once more";
     } catch (error) {
       status.textContent = error.message;
-    } finally {
-      stop();
     }
     panel.dataset.scored = seed;
   }

@@ -1,8 +1,8 @@
 // The lesson: verdict, proof, demonstrations that play; the same modules as a lesson's own page.
 
-import { ask } from "./ask.js";
-import { make, place, waiting } from "./elements.js";
+import { make, place } from "./elements.js";
 import { lesson } from "./lesson.js";
+import { work } from "./work.js";
 
 // The panel; subject(): the world now.
 export function lessons(panel, subject) {
@@ -33,14 +33,11 @@ export function lessons(panel, subject) {
   async function update() {
     const number = ++asked, wish = wished();
     panel.dataset.asked = number;
-    const stop = waiting(status, "looking for the fewest demonstrations and their proof");
     try {
-      const told = await ask("teach", { ...subject(), settings: wish });
+      const told = await work(status, "Looking for the fewest demonstrations and their proof", update, "teach", { ...subject(), settings: wish });
       if (told && number === asked) show(told);
     } catch (error) {
       if (number === asked) { status.textContent = error.message; status.classList.add("problem"); }
-    } finally {
-      stop();
     }
     if (number === asked) panel.dataset.answered = number;
   }

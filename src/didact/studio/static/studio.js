@@ -15,6 +15,7 @@ import { WALL, MOST_ROWS, cellWords, columnsOf, painted, resized, signAt, ground
 import { decode, encode, past } from "./state.js";
 import { tabs } from "./tabs.js";
 import { teacher } from "./teacher.js";
+import { work } from "./work.js";
 
 const status = byId("status");
 let subject = decode(location.hash.slice(1)) ?? JSON.parse(document.body.dataset.first);
@@ -241,9 +242,10 @@ byId("link").addEventListener("click", async (event) => {
 
 const dialog = byId("open-dialog");
 byId("open").addEventListener("click", () => { byId("open-problem").textContent = ""; dialog.showModal(); });
-byId("open-go").addEventListener("click", async () => {
+byId("open-go").addEventListener("click", openWished);
+async function openWished() {
   try {
-    const told = await ask("open", await wished());
+    const told = await work(byId("open-problem"), "Opening", openWished, "open", await wished());
     if (!told) return;
     dialog.close();
     seen = looked = null;
@@ -251,7 +253,7 @@ byId("open-go").addEventListener("click", async () => {
   } catch (error) {
     byId("open-problem").textContent = error.message;
   }
-});
+}
 
 async function wished() {
   const file = byId("open-file").files[0];

@@ -3,6 +3,7 @@
 import { ask, latest } from "./ask.js";
 import { make } from "./elements.js";
 import { believer, rewards } from "./rewards.js";
+import { work } from "./work.js";
 
 export function teacher(panel, desk) {
   let chosen = [];
@@ -13,7 +14,7 @@ export function teacher(panel, desk) {
   const add = make("button", { type: "button", onclick: () => pick(Number(state.value)) }, "Show from this state");
   const again = make("button", { type: "button", onclick: () => { chosen = []; update(); } }, "Begin again");
   const list = make("ol", { className: "chosen" });
-  const problem = make("p", { className: "status problem", role: "alert" });
+  const problem = make("p", { className: "status problem", role: "status" });
   const beside = make("p"), mistaken = make("div"), view = make("div");
   panel.append(
     told, meter,
@@ -43,7 +44,7 @@ export function teacher(panel, desk) {
       make("button", { type: "button", "aria-label": `Take demonstration ${i + 1} away`, onclick: () => { chosen.splice(i, 1); update(); } }, "✕"))));
     desk.mark(chosen.flat().map(([s]) => s));
     try {
-      const answer = await ask("fit", { ...desk.subject(), demonstrations: chosen, settings: desk.settings(), ...shown.wish() });
+      const answer = await work(problem, "Looking for what stays open", update, "fit", { ...desk.subject(), demonstrations: chosen, settings: desk.settings(), ...shown.wish() });
       if (!answer) return;
       meter.value = answer.n_said ? (answer.n_said - answer.n_open) / answer.n_said : 1;
       told.textContent = answer.teaches ? "Taught. Nothing stays open."

@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.stages import counting
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.minimum import cheapest_cover
@@ -71,6 +72,7 @@ def good_enough(
     rewards of other bounds; those that lose more than this one are cuts from the start.
     """
     deadline = time.monotonic() + time_limit
+    tell = progress or counting("bounds of loss: {} cells visited, {} open")
     cuts = Cuts(problem, fan, bound)
     cuts.witnesses = [w for w in witnesses if w.loss > cuts.limit and w.learner in learners]
     is_last = greedy
@@ -84,7 +86,7 @@ def good_enough(
         statuses, outcome = dict.fromkeys(learners, EXCEEDED if found else TESTED), None
         if not found and "half-spaces" in learners:
             limits: dict[str, float] = {"deadline": deadline, "most_cells": most_cells}
-            outcome = worst_cell(region, cuts.limit, progress=progress, **limits)
+            outcome = worst_cell(region, cuts.limit, progress=tell, **limits)
             if outcome.worst is not None and outcome.worst.loss > cuts.limit:
                 statuses["half-spaces"] = EXCEEDED
                 found = push(cuts, "half-spaces", outcome.worst.weights, chosen)

@@ -22,13 +22,3 @@ export function place(root, html, name) {
   ground.id = `world-of-${name}`;
   for (const use of root.querySelectorAll("use")) use.setAttribute("href", `#${ground.id}`);
 }
-
-// A waiting line for slow answers: it says so after a moment, and how long it takes.
-export function waiting(place, words) {
-  const began = performance.now();
-  const timer = setInterval(() => {
-    const seconds = (performance.now() - began) / 1000;
-    if (seconds > 0.6) place.textContent = `${words} … ${seconds.toFixed(0)} s`;
-  }, 200);
-  return () => clearInterval(timer);
-}

@@ -1,0 +1,44 @@
+"""Stages: told to who listens, inside and only there, and to nobody else."""
+
+from didact import learn, make, teach
+from didact.stages import counting, listening, stage
+
+
+def test_only_those_who_listen_are_told():
+    told = []
+    assert counting("{} of {}") is None
+    with listening(told.append):
+        stage("one")
+        with listening(lambda words: told.append(f"inner {words}")):
+            counting("{} of {:,}", "; {x}")(2, 3000)
+        stage("two")
+    stage("nobody")
+    assert told == ["one", "inner 2 of 3,000; {x}", "two"]
+
+
+def test_a_listener_that_fails_is_forgotten():
+    try:
+        with listening(lambda words: 1 / 0):
+            stage("one")
+    except ZeroDivisionError:
+        pass
+    stage("nobody")
+
+
+def test_teaching_tells_its_stages_in_order():
+    told = []
+    with listening(told.append):
+        teach(make("random-grid", size=4, n_features=4, seed=1), teacher="exact", loss="5%")
+    names = list(dict.fromkeys(words.partition(":")[0] for words in told))
+    assert names == ["solving", "comparing actions", "facets", "cover", "bounds of loss", "proof"]
+    assert "facets: 15 of 15 rows decided" in told
+
+
+def test_learners_tell_how_far_they_are():
+    told = []
+    task = make("six-cell")
+    shown = teach(task)
+    with listening(told.append):
+        learn(task.mdp, shown, budget=60_000)
+    assert all(words.startswith("learning: ") for words in told)
+    assert "likelihoods" in told[-1]
