@@ -16,6 +16,16 @@ def written(path, document):
     return path
 
 
+def test_answers_may_cost_a_little(didact, tmp_path):
+    answers = tmp_path / "answers.json"
+    answers.write_text('["second", null]')
+    for loss, code, word in (("1%", 3, "NOT DECIDED"), ("800%", 0, "PASSED")):
+        done = didact("audit", "six-cell", "--agent", answers, "--loss", loss)
+        assert (done.code, word in done.out) == (code, True)
+        assert "percentages are of V* less V" in done.out
+    refused(didact("audit", "six-cell", "--agent", answers, "--loss", "much"), "loss")
+
+
 def test_an_exam_is_made_saved_and_written_as_a_sheet(didact, tmp_path):
     out, html = tmp_path / "exam.json", tmp_path / "exam.html"
     done = didact("exam", "six-cell", "--out", out, "--html", html)

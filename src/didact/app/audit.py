@@ -44,6 +44,8 @@ def audit_source(
     exam_file: str | None = None,
     ask: str = "comparisons",
     within: Any = 0,
+    loss: Any = None,
+    loss_time: float | None = None,
     **settings: Any,
 ) -> Audited:
     """The audit of an agent that a file or module:name holds, or of a person who is asked."""
@@ -51,26 +53,32 @@ def audit_source(
         raise InvalidParameter("an audit needs --agent or --person, and not both")
     task = open_task_or_family(source, parameters)
     if person is not None:
-        answers, found = ask_all(_exam(task, exam_file, ask, settings), person)
+        how = {} if loss is None else {"loss": loss, "loss_time": loss_time}
+        answers, found = ask_all(_exam(task, exam_file, ask, settings), person, **how)
         return Audited(task, found, answers)
     assert agent is not None
     if exam_file is not None or _holds_answers(agent):
         questions = _exam(task, exam_file, ask, settings)
-        return Audited(task, audit(task, agent, exam=questions))
-    return Audited(task, audit(task, read_agent(agent, task), within=within, **settings))
+        more = {"loss": loss, "loss_time": loss_time, "known": questions.known}
+        return Audited(task, audit(task, agent, within=within, exam=questions, **more))
+    settings |= {"within": within, "loss": loss, "loss_time": loss_time}
+    return Audited(task, audit(task, read_agent(agent, task), **settings))
 
 
-def ask_all(questions: Exam, person: Choose) -> tuple[tuple[Any, ...], Audit]:
-    """Ask one question after the other, until one is answered wrongly or the person stops."""
+def ask_all(questions: Exam, person: Choose, **how: Any) -> tuple[tuple[Any, ...], Audit]:
+    """Ask one question after the other, until one is answered wrongly or the person stops.
+
+    how: of `grade`; where a loss is allowed, a wrong answer does not end it.
+    """
     answers: dict[int, Any] = {}
     for number, question in enumerate(questions.questions):
         answer = person(number, question)
         if answer is None:
             break
         answers[number] = as_answer(question, answer, f"answer {number + 1}")
-        if not is_right(question, answers[number]):
+        if not how and not is_right(question, answers[number]):
             break
-    return tuple(answers.values()), questions.grade(answers)
+    return tuple(answers.values()), questions.grade(answers, **how)
 
 
 def _exam(

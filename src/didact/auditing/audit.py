@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from didact.auditing.answered import graded_by_loss
 from didact.auditing.asked import answering, audit_followed, follow
 from didact.auditing.beliefs import audit_belief
 from didact.auditing.exam import Ask, Exam
 from didact.auditing.exam import exam as made_exam
+from didact.auditing.losing import Allowed, allowed_loss, judged_by_loss
 from didact.auditing.planned import audit_weights
 from didact.auditing.result import Audit
 from didact.bec.classes import EquivalenceClass
@@ -33,6 +35,8 @@ def audit(
     agent: Any,
     *,
     within: Any = 0,
+    loss: Any = None,
+    loss_time: float | None = None,
     exam: Exam | None = None,
     ask: Ask = "comparisons",
     scope: Scope = "reachable",
@@ -48,6 +52,10 @@ def audit(
         path of a JSON file of answers to an exam.
     within: what an action of a policy may cost in a state that it comes to; it then loses at most
         within / (1 - discount).
+    loss: judge what the agent loses from the start instead: a number of return, or a text such as
+        '1%', of V* less V of the uniformly random policy. Answers pass when no reward that answers
+        so loses more, and fail when every one does; nothing that is only searched passes.
+    loss_time: seconds to visit the classes of policies that fit answers, 20 by default.
     exam: that the answers are to; by default `exam(task, ask=ask)`.
     ask: what answers are to, where no exam is given: 'comparisons', 'actions' or 'preferences'.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
@@ -55,28 +63,43 @@ def audit(
     known: the class, when it is at hand; it then decides scope and arithmetic.
     """
     allowed = _as_allowed(within)
+    if loss is not None and allowed:
+        raise InvalidParameter("give within, for each action, or loss, for all of them; not both")
     if exam is not None:
         instance(exam, Exam, "exam", "the result of exam")
-    if isinstance(agent, str | os.PathLike) and exam is not None:
+    is_path = isinstance(agent, str | os.PathLike)
+    if is_path and exam is not None and loss is None:
         return exam.grade(read_answers(agent))
     known = _known(task, scope, arithmetic, known)
-    if isinstance(agent, str | os.PathLike):
-        return made_exam(task, ask=ask, known=known).grade(read_answers(agent))
+    if is_path:
+        asked = made_exam(task, ask=ask, known=known) if exam is None else exam
+        if loss is None:
+            return asked.grade(read_answers(agent))
+        return graded_by_loss(asked, read_answers(agent), known, loss, loss_time)
     if exam is not None:
         raise InvalidParameter("exam is for a file of answers; use exam.grade for answers at hand")
+    most = None if loss is None else allowed_loss(known, loss)
     if _is_weights(agent, known.parts[0].task.mdp):
-        return audit_weights(known, agent)
+        return _judged(audit_weights(known, agent), agent, most)
     if isinstance(known, FamilyClass):
         raise InvalidParameter(
             f"a family takes weights or a file of answers; the agent is {shown(agent)}. Audit each "
             "member by itself"
         )
+    if isinstance(agent, Belief) and agent.is_point and most is not None:
+        return _judged(audit_belief(known, agent), agent.map_weights, most)
     if isinstance(agent, Belief):
-        return audit_belief(known, agent)
+        return audit_belief(known, agent, most)
     if callable(agent) or hasattr(agent, "predict"):
-        return audit_followed(known, follow(known, answering(known, agent)), allowed, "asked")
-    table = as_policy(known.task, agent)
-    return audit_followed(known, follow(known, lambda state: table[state]), allowed, "policy")
+        followed, how = follow(known, answering(known, agent)), "asked"
+    else:
+        table = as_policy(known.task, agent)
+        followed, how = follow(known, lambda state: table[state]), "policy"
+    return _judged(audit_followed(known, followed, allowed, how), followed.policy, most)
+
+
+def _judged(found: Audit, policy: Any, most: Allowed | None) -> Audit:
+    return found if most is None else judged_by_loss(found, policy, most)
 
 
 def _known(task: Any, scope: Scope, arithmetic: Arithmetic, known: Known | None) -> Known:

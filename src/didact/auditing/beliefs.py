@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.auditing.losing import Allowed, loses_little
 from didact.auditing.planned import RIGHT, audit_weights
 from didact.auditing.result import Audit
 from didact.bec.classes import EquivalenceClass
@@ -26,8 +27,11 @@ from didact.planning.many_rewards import action_values_of, value_reach
 LEVEL = 0.95
 
 
-def audit_belief(known: EquivalenceClass, belief: Belief) -> Audit:
-    """The share of draws that never act wrongly; a point belief is judged by its weights."""
+def audit_belief(known: EquivalenceClass, belief: Belief, allowed: Allowed | None = None) -> Audit:
+    """The share of draws that never act wrongly; a point belief is judged by its weights.
+
+    allowed: the share of draws that lose at most so much instead.
+    """
     mdp = known.task.mdp
     shape = (mdp.n_states, mdp.n_actions, mdp.n_features)
     if (belief.mdp.n_states, belief.mdp.n_actions, belief.mdp.n_features) != shape:
@@ -38,17 +42,21 @@ def audit_belief(known: EquivalenceClass, belief: Belief) -> Audit:
     if belief.is_point:
         return audit_weights(known, belief.map_weights)
     draws = thinned(belief, max(MOST_DRAWS, belief.n_chains))
-    right = acts_rightly(known, draws.reshape(-1, mdp.n_features)).reshape(draws.shape[:2])
+    flat = draws.reshape(-1, mdp.n_features)
+    right = acts_rightly(known, flat) if allowed is None else loses_little(allowed, flat)
+    right = right.reshape(draws.shape[:2])
     worth = _effective(right, draws)
     share = float(right.mean())
     low, high = share_interval(share * worth, worth)
+    does = "act rightly" if allowed is None else "lose no more"
     told = (
-        f"{int(right.sum())} of {right.size} draws act rightly: {100 * share:.3g}%, 95% interval "
+        f"{int(right.sum())} of {right.size} draws {does}: {100 * share:.3g}%, 95% interval "
         f"{100 * low:.3g}% to {100 * high:.3g}%"
         f"{'' if belief.is_mixed else ', of chains that have not mixed'}"
     )
     found = {"share": share, "low": low, "high": high, "n_effective": worth}
-    return Audit("undecided", RIGHT[known.scope], told, "belief", share=found)
+    statement = RIGHT[known.scope] if allowed is None else allowed.statement
+    return Audit("undecided", statement, told, "belief", share=found)
 
 
 def acts_rightly(known: EquivalenceClass, draws: Floats) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from didact.auditing.answered import graded_by_loss
 from didact.auditing.comparisons import deciding_comparisons
 from didact.auditing.evidence import exam_proof
 from didact.auditing.grading import graded
@@ -129,14 +130,20 @@ class Exam:
             return self._proof
         return exam_proof(self._known, self.questions)
 
-    def grade(self, answers: Any) -> Audit:
+    def grade(self, answers: Any, *, loss: Any = None, loss_time: float | None = None) -> Audit:
         """Whether the answers pass: 'pass', 'fail' with a situation and its cost, or 'undecided'.
 
         answers: one for each question in their order, or {number of the question from 0: answer};
             None where there is none. Of two sides 'first', 'second' or 'equal'; of actions a list
             of all that are best, or one number, which passes nothing but may fail.
+        loss: judge what agents that answer so may lose, as `audit` does.
+        loss_time: seconds for that, 20 by default.
         """
-        return graded(self, answers)
+        if loss is None:
+            return graded(self, answers)
+        if self._known is None:
+            raise InvalidParameter("an exam from a file does not hold its task; use audit for loss")
+        return graded_by_loss(self, answers, self._known, loss, loss_time)
 
     def answers_of(self, weights: Any) -> list[Any]:
         """What an agent with these weights answers, exactly.

@@ -56,10 +56,12 @@ class Audit:
     answer: what was answered to it.
     situation: where the agent acts otherwise, and what it costs; None where it does not.
     loss: what the agent loses from the start, ties broken as badly as can be; None where not known.
-    loss_bound: it loses at most so much, from any state that was looked at; None where not known.
+    loss_bound: it loses at most so much, from any state that was looked at, or from the start where
+        a bound on the loss was asked for; None where not known.
     same: whether it holds the same actions best in every state; None where not known.
     share: of a belief, the share of draws that never act wrongly, with `low` and `high`, the ends
         of its 95% interval.
+    witness: weights that answer as the agent did and lose more than was allowed; None without.
     """
 
     verdict: Outcome
@@ -74,6 +76,7 @@ class Audit:
     loss_bound: float | None = None
     same: bool | None = None
     share: Mapping[str, float] | None = None
+    witness: tuple[float, ...] | None = None
 
     _repr_html_ = in_notebook("audit")
 
@@ -93,5 +96,6 @@ class Audit:
             **vars(self),
             "answer": answer,
             "situation": None if self.situation is None else self.situation.to_dict(),
+            "witness": None if self.witness is None else list(self.witness),
             "share": None if self.share is None else dict(self.share),
         }

@@ -37,6 +37,16 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
     "What a person is asked, and what answers are to.",
 )
 @options.text("--within", "0", "What an action of a policy may cost; bounds its loss.")
+@click.option(
+    "--loss",
+    metavar="LOSS|PERCENT",
+    help="Good enough: it passes when at most this is lost from the start, as 0.5 or 1%.",
+)
+@click.option(
+    "--loss-time",
+    type=click.FloatRange(0, min_open=True),
+    help="With --loss: seconds to visit what fits answers. 20 by default.",
+)
 @options.scope()
 @options.arithmetic()
 @options.as_json
@@ -53,7 +63,8 @@ def command(
 
     Weights are planned and compared in every state. Policies and trained agents are followed along
     what they do from the start on. Answers are graded by an exam. A fail names a situation and what
-    it costs. Exit code 0: passed; 3: failed, or not decided.
+    it costs. With --loss it may act wrongly as long as that costs little. Exit code 0: passed; 3:
+    failed, or not decided.
     """
     from didact.app.audit import audit_source
     from didact.cli.progress import waiting

@@ -56,6 +56,7 @@ class Walk:
     seen: set[bytes] = field(default_factory=set)
     n_close: int = 0
     worst: Cell | None = None
+    least: Cell | None = None
 
     def begin(self, points: Floats) -> None:
         """Start at points (n, m) inside the facet."""
@@ -139,6 +140,8 @@ class Walk:
         heapq.heappush(self.open, (-loss, len(self.seen), cell))
         if self.worst is None or loss > self.worst.loss:
             self.worst = cell
+        if self.least is None or loss < self.least.loss:
+            self.least = cell
 
 
 def crossings(facets: Floats, inside: Floats) -> Floats:

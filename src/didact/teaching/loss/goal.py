@@ -61,12 +61,17 @@ def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
         loss, witnesses = loss
     chosen = choice(learner, "learner", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
+    return Goal(*read_loss(loss), learners, teacher == "scot", witnesses)
+
+
+def read_loss(loss: Any) -> tuple[float, bool]:
+    """A loss as people say it: an amount, and whether that is a share of the spread."""
     is_share = isinstance(loss, str) and loss.strip().endswith("%")
     text = loss.strip().removesuffix("%").strip() if isinstance(loss, str) else loss
     amount = float(read_number(text, "loss")) / (100.0 if is_share else 1.0)
     if amount < 0.0:
         raise InvalidParameter(f"loss must not be negative; it is {shown(loss)}")
-    return Goal(amount, is_share, learners, teacher == "scot", witnesses)
+    return amount, is_share
 
 
 def teach_within(

@@ -78,14 +78,14 @@ def region_of(fan: Fan, rows: Floats) -> Region:
     if not len(rows) or not d:
         return Region(fan, fan.basis, np.zeros((0, d)), truth, (), fan.n_close)
     cone = find_facets(inner, truth)
-    space = _null_space(cone.lineality, d)
+    space = null_space(cone.lineality, d)
     facets = inner[cone.facets] @ space.T
     facets /= np.linalg.norm(facets, axis=1)[:, None]
     slopes = facets @ (truth @ space.T)
     lower = tuple(np.flatnonzero(slopes > TIED).tolist())
     inside = truth @ space.T
     if len(lower) < len(facets):
-        inside = _well_inside(facets)
+        inside = well_inside(facets)
     n_close = fan.n_close + cone.n_unknown
     return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
 
@@ -94,7 +94,7 @@ def walks_of(region: Region) -> list[Walk]:
     """A walk for each facet that rays along -w* meet, begun at a point inside of it."""
     walks = []
     for number in region.lower:
-        space = _null_space(region.facets[number][None], len(region.inside))
+        space = null_space(region.facets[number][None], len(region.inside))
         if not len(space):
             continue
         others = np.delete(region.facets, number, axis=0) @ space.T
@@ -168,14 +168,14 @@ def worst_cell(
         min((w for w in walks if w.open), key=lambda w: w.open[0][0]).expand()
 
 
-def _null_space(rows: Floats, size: int) -> Floats:
+def null_space(rows: Floats, size: int) -> Floats:
     """An orthonormal basis of what is across independent unit rows."""
     if not len(rows):
         return np.eye(size)
     return np.asarray(np.linalg.svd(rows)[2][len(rows) :])
 
 
-def _well_inside(facets: Floats) -> Floats:
+def well_inside(facets: Floats) -> Floats:
     """The point of a box that is farthest inside all facets."""
     from scipy.optimize import linprog
 

@@ -1,0 +1,132 @@
+"""What agents that answer in some way may lose, against every direction of weights."""
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+
+import didact
+from didact.auditing import exam, load_exam
+from didact.errors import InvalidParameter, Unsupported
+from tests.all_policies import counts_and_losses
+from tests.beyond.test_loss_by_angles import directions, model
+
+
+@cache
+def every(seed):
+    """A tiny world with two features: one direction in each class, and what its policies lose."""
+    task = model(seed)
+    known = didact.equivalence_class(task)
+    weights = directions(known)
+    counts, losses = counts_and_losses(task)
+    returns = weights @ counts.T
+    best = returns >= returns.max(axis=1)[:, None] - 1e-9
+    return known, weights, np.where(best, losses, -np.inf).max(axis=1)
+
+
+def answers_of(questions, rng):
+    """Some right, some wrong, some none; a wrong "equal" says nothing."""
+    given = []
+    for question in questions:
+        wrong = [side for side in ("first", "second", "equal") if side != question.key]
+        given.append(rng.choice([question.key, question.key, None, rng.choice(wrong)]))
+    return given
+
+
+def who_answers(questions, given, weights):
+    fits = np.ones(len(weights), dtype=bool)
+    for question, answer in zip(questions, given, strict=True):
+        if answer in ("first", "second"):
+            sign = 1 if answer == "first" else -1
+            fits &= sign * (weights @ np.array(question.normal, dtype=float)) > 0
+    return fits
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_follows_from_answers_is_true_of_every_direction(seed):
+    known, weights, losses = every(seed)
+    rng = random.Random(f"answers {seed}")
+    asked = exam(known.task, known=known)
+    assert all(question.key != "equal" for question in asked.questions)
+    if not asked.questions:
+        assert asked.grade([], loss=0).passed
+        return
+    for share in (0.0, 0.02, 0.3, 1.0):
+        given = answers_of(asked.questions, rng)
+        found = asked.grade(given, loss=f"{100 * share:g}%")
+        fits = who_answers(asked.questions, given, weights)
+        bound = share * spread(known)
+        if not fits.any():
+            assert "no weights" in found.reason
+        elif losses[fits].max() <= bound + 1e-9:
+            assert found.verdict == "pass"
+            assert found.loss_bound == pytest.approx(losses[fits].max(), abs=1e-9)
+        elif losses[fits].min() > bound + 1e-9:
+            assert found.verdict == "fail"
+        else:
+            assert found.verdict == "undecided"
+            assert found.witness is not None
+
+
+def spread(known):
+    uniform = np.full(known.plan.optimal.shape, 1 / known.plan.optimal.shape[1])
+    return didact.evaluate(known.task, uniform, plan=known.plan).policy_loss
+
+
+def corridor():
+    return didact.make("random-grid", size=5, n_features=4, seed=2)
+
+
+def test_open_questions_pass_once_little_can_be_lost():
+    asked = exam(corridor())
+    key = [question.key for question in asked.questions]
+    found = [asked.grade(key[:n] + [None] * (5 - n), loss="5%") for n in range(6)]
+    assert [each.verdict for each in found] == ["undecided"] * 4 + ["pass"] * 2
+    assert found[5].loss_bound == 0
+    assert asked.grade([*key[:4], None]).verdict == "undecided"
+    assert asked.grade([*key[:4], None], loss=f"{100 * 0.99 * 0.0033:g}%").verdict == "undecided"
+    assert "answers the same" in found[3].reason
+    rows = [np.array(q.normal, dtype=float) for q in asked.questions[:3]]
+    signs = [1 if side == "first" else -1 for side in key[:3]]
+    assert all(s * (r @ found[3].witness) >= -1e-9 for s, r in zip(signs, rows, strict=True))
+    lost = didact.audit(corridor(), np.array(found[3].witness)).loss
+    assert lost > 0.2 * spread(didact.equivalence_class(corridor()))
+
+
+def test_a_wrong_answer_that_costs_little_passes():
+    asked = exam(corridor())
+    given = [question.key for question in asked.questions]
+    given[4] = {"first": "second", "second": "first"}[given[4]]
+    assert asked.grade(given).verdict == "fail"
+    found = asked.grade(given, loss="1%")
+    assert (found.verdict, found.same, found.question) == ("pass", False, 4)
+    assert 0 < found.loss_bound < 0.01 * spread(asked.known)
+    assert asked.grade(given, loss=found.loss_bound / 2).verdict != "pass"
+
+
+def test_best_actions_pass_where_they_are_closed_and_are_searched_elsewhere():
+    asked = exam(corridor(), ask="actions")
+    key = [question.key for question in asked.questions]
+    n = len(key)
+    assert asked.grade([*key[: n - 1], None], loss="5%").verdict == "pass"
+    found = asked.grade(key[:5] + [None] * (n - 5), loss="5%")
+    assert found.verdict == "undecided"
+    assert "proves nothing" in found.reason
+    wrong = [None] * n
+    wrong[0] = (key[0][0] + 1) % 4
+    cost = float(asked.questions[0].costs[wrong[0]]) / 25
+    assert asked.grade(wrong, loss=0.99 * cost).verdict == "fail"
+    assert asked.grade(wrong, loss=1.01 * cost).verdict == "undecided"
+
+
+def test_what_cannot_be_judged_by_loss_is_refused(tmp_path):
+    asked = exam(corridor())
+    asked.save(tmp_path / "exam.json")
+    with pytest.raises(InvalidParameter, match="use audit for loss"):
+        load_exam(tmp_path / "exam.json").grade([None] * 5, loss="1%")
+    with pytest.raises(InvalidParameter, match="loss must not be negative"):
+        asked.grade([None] * 5, loss=-1)
+    family = didact.Family([corridor(), corridor()])
+    with pytest.raises(Unsupported, match="for one task"):
+        exam(family).grade([None] * 5, loss="1%")
