@@ -40,8 +40,8 @@ def test_every_answer_has_the_headers(gate, cookie):
     for answer in (asked(gate), asked(gate, headers=[*HOME, cookie])):
         assert all(answer.headers[name.lower()] == value for name, value in HEADERS.items())
     policy = HEADERS["Content-Security-Policy"]
-    scripts = next(part for part in policy.split("; ") if part.startswith("script-src"))
-    assert scripts == "script-src 'self'"
+    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} < {*policy.split("; ")}
+    assert "unsafe" not in policy
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ def test_the_page_runs_only_scripts_in_files(site):
     assert answer.body.count("<script") == 1
     assert '<script type="module" src="/static/studio.js"></script>' in answer.body
     assert " onclick" not in answer.body
+    assert " style=" not in answer.body
     assert HOSTILE not in answer.body
 
 
