@@ -1,6 +1,8 @@
 """Use cases of studies: files that are made, exported, simulated."""
 
 import csv
+import re
+from itertools import groupby
 
 import pytest
 
@@ -31,12 +33,15 @@ def test_what_participants_see_does_not_tell_what_is_right(path):
     records = Records(path)
     stage = staged(records)
     assert stage.design.consent == "Do you?\nReally?"
-    assert 'class="policy"' not in stage.picture
-    assert stage.lessons["none"].strip() == ""
-    assert stage.lessons["exact"].count('class="demo ') == len(stage.design.shown["exact"])
-    assert "★" not in stage.lessons["exact"]
-    for state, (row, column) in stage.cells.items():
+    assert stage.lessons["none"] == ()
+    ((world, html),) = stage.lessons["exact"]
+    assert world == ""
+    assert html.count('class="demo ') == len(stage.design.shown["exact"])
+    assert "★" not in html
+    for (_, state), told in stage.asked.items():
+        row, column, _, _ = told["cell"]
         assert row * 6 + column == state
+        assert 'class="policy"' not in told["picture"]
     records.close()
 
 
@@ -45,7 +50,7 @@ def test_other_worlds_have_words_instead_of_a_map(tmp_path):
     init_study(place, "garnet", {"n_states": 40}, n_questions=3, conditions=("scot", "none"))
     records = Records(place)
     stage = staged(records)
-    assert stage.picture is None
+    assert all(told["picture"] is None for told in stage.asked.values())
     assert stage.lessons["scot"]
     records.close()
     assert make("garnet", n_states=40)
@@ -74,3 +79,28 @@ def test_a_simulation_leaves_the_study_alone_and_plans_it(path):
     records.close()
     with pytest.raises(DidactError, match="difference"):
         simulate_study(path, 3, x=0.0)
+
+
+def test_a_family_is_taken_world_by_world(tmp_path):
+    place = str(tmp_path / "family.sqlite")
+    wish = {"size": 5, "n_features": 3, "members": 4, "seed": 2}
+    design = init_study(place, "random-grid", wish, n_questions=6, unseen=["3"])
+    records = Records(place)
+    stage = staged(records)
+    numbers = [
+        int(n) for _, html in stage.lessons["exact"] for n in re.findall('id="demo(\\d+)"', html)
+    ]
+    assert numbers == list(range(1, len(design.shown["exact"]) + 1))
+    worlds = [world for world, _ in stage.lessons["exact"]]
+    members = [each.member for each in design.shown["exact"]]
+    assert worlds == [f"world {member + 1}" for member, _ in groupby(members)]
+    assert all(stage.asked[at]["place"].startswith("world 4, ") for at in design.test)
+    person = records.join()
+    for step, (_, at) in enumerate(design.order_of(0)):
+        records.answer(person, step, {"action": design.right.get(at, [0])[0]})
+    records.close()
+    export_study(place, str(tmp_path / "out"))
+    rows = list(csv.DictReader((tmp_path / "out/answers.csv").open(encoding="utf-8")))
+    assert {row["member"] for row in rows if row["kind"] == "test"} == {"3"}
+    assert "none, set apart | 6 |" in (tmp_path / "out/codebook.md").read_text(encoding="utf-8")
+    assert simulate_study(place, 12).document()["participants"] == 12

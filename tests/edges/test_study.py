@@ -27,13 +27,15 @@ def study(didact, in_own_folder):
     return "s.sqlite"
 
 
-def take(page, reload_at: int | None = None) -> None:
-    """Go through all steps of a participant's page."""
+def take(page, reload_at: int | None = None) -> dict[str, list[str]]:
+    """Go through all steps of a participant's page; what each kind of step said."""
+    told = {}
     page.wait_for_selector("#step[data-kind=consent]")
     page.click("text=I agree")
     page.wait_for_selector("#step[data-kind=practice]")
     while (kind := page.get_attribute("#step", "data-kind")) != "done":
         at = page.get_attribute("#step", "data-step")
+        told.setdefault(kind, []).append(page.inner_text("#step").partition("\n\n")[2])
         if reload_at is not None and at == str(reload_at):
             page.reload()
             page.wait_for_selector(f"#step[data-step='{at}']")
@@ -46,6 +48,7 @@ def take(page, reload_at: int | None = None) -> None:
             page.locator("[data-action='2']").click()
             page.click("text=certain")
         page.wait_for_selector(f"#step:not([data-step='{at}'])")
+    return told
 
 
 @in_browser
@@ -74,6 +77,30 @@ def test_a_person_takes_part_on_a_phone_and_comes_back(study, didact):
     assert didact("study", "export", study, "--out", "out").code == 0
     assert "| 1 |" in Path("out/report.md").read_text(encoding="utf-8")
     assert didact("study", "delete", study, "0").out == "participant 0 and 8 answers are gone\n"
+
+
+@in_browser
+def test_a_family_is_taken_world_by_world(browser, didact, in_own_folder):
+    made = didact(
+        "study", "init", "f.sqlite", "random-grid", "-p", "size=5", "-p", "n_features=3",
+        "--members", "4", "--seed", "2", "--unseen", "3", "--conditions", "exact,scot",
+        "--questions", "2", "--practice", "1", "--confidence",
+    )  # fmt: skip
+    assert made.code == 0, made
+    with running("study", "serve", "f.sqlite") as (_, link):
+        troubles = []
+        context = browser.new_context(viewport=DESK)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.goto(link)
+        told = take(page)
+        context.close()
+    assert [words.startswith("You are in world 4, ") for words in told["test"]] == [True] * 2
+    assert "In world" in told["lesson"][0]
+    assert troubles == []
+    records = Records("f.sqlite")
+    assert [row["member"] for row in records.answers() if row["kind"] == "test"] == [3, 3]
+    records.close()
 
 
 def sent(link: str, path: str, body: dict) -> dict:

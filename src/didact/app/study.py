@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from didact.errors import InvalidParameter
 from didact.files.json import write_text
 from didact.files.reading import read_text
 from didact.inputs import finite_number, whole_number
+from didact.mdp import Demonstration, Family, Task
+from didact.mdp.family_files import FAMILY_FORMAT, family_document, family_from_document
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.layout import cell_of
 from didact.mdp.naming import action_words
 from didact.report.page.lesson import demonstrations_piece, task_drawn
 from didact.report.page.scene import scene_of, state_in_words
 from didact.studies.people.design import Design, design_study
+from didact.studies.people.places import Place, members_of
 from didact.studies.people.records import Records
 from didact.studies.people.results import (
     COLUMNS,
@@ -29,7 +33,7 @@ from didact.studies.people.results import (
     table,
 )
 from didact.studies.people.simulated import CONFIDENCES, simulated_answers
-from didact.worlds.opening import open_task
+from didact.worlds.members import open_task_or_family
 
 LONGEST_CONSENT = 20_000
 
@@ -42,47 +46,89 @@ def init_study(
     consent: str | None = None,
     **settings: Any,
 ) -> Design:
-    """Make the file of a study of the world that `source` names; consent: a file with the text."""
-    task = open_task(source, parameters)
+    """Make the file of a study of the world or family that `source` names.
+
+    consent: a file with the text.
+    """
+    subject = open_task_or_family(source, parameters)
     if consent is not None:
         settings["consent"] = read_text(consent)[:LONGEST_CONSENT]
-    design = design_study(task, **settings)
-    Records.create(path, design, task_document(task)).close()
+    design = design_study(subject, **settings)
+    document = family_document(subject) if isinstance(subject, Family) else task_document(subject)
+    Records.create(path, design, document).close()
     return design
+
+
+def subject_of(records: Records) -> Task | Family:
+    """The world or the family of a study."""
+    document = records.subject_document
+    is_family = document.get("format") == FAMILY_FORMAT
+    return family_from_document(document) if is_family else task_from_document(document)
 
 
 @dataclass(frozen=True, eq=False)
 class Staged:
-    """All that participants of a study can see, drawn once: no page needs to compute anything."""
+    """All that participants of a study can see, drawn once: no page needs to compute anything.
+
+    lessons: of each condition, parts of [world, HTML]; the world is named where there are several.
+    asked: of each place that is asked about, what a page is told: words, actions, picture and cell.
+    """
 
     design: Design
-    lessons: Mapping[str, str]
-    picture: str | None
-    places: Mapping[int, str]
-    cells: Mapping[int, tuple[int, int]]
-    size: tuple[int, int] | None
-    actions: tuple[str, ...]
+    lessons: Mapping[str, Sequence[tuple[str, str]]]
+    asked: Mapping[Place, Mapping[str, Any]]
 
 
 def staged(records: Records) -> Staged:
     """What participants see, from the file of a study."""
-    task, design = task_from_document(records.task_document), records.design
-    scene = scene_of(task)
-    asked = (*design.practice, *design.test)
-    is_grid = scene is not None and scene.kind == "grid"
-    layout = task.layout or {}
+    members, design = members_of(subject_of(records)), records.design
+    places = (*design.practice, *design.test)
+    asked = {member: _asking(members, member) for member, _ in places}
     return Staged(
         design=design,
-        lessons={
-            name: demonstrations_piece(task, design.demonstrations(name))
-            for name in design.conditions
-        },
-        picture=task_drawn(task)[0] if is_grid else None,
-        places={state: state_in_words(task.mdp, state, scene) for state in asked},
-        cells={state: cell_of(task, state) for state in asked} if is_grid else {},
-        size=(int(layout["rows"]), int(layout["columns"])) if is_grid else None,
-        actions=tuple(action_words(task, action) for action in range(task.mdp.n_actions)),
+        lessons={name: _lesson_parts(members, design.shown[name]) for name in design.conditions},
+        asked={(member, state): asked[member](state) for member, state in places},
     )
+
+
+def _world_words(members: Sequence[Task], member: int) -> str:
+    """What participants call a world; nothing where it is the only one."""
+    return f"world {member + 1}" if len(members) > 1 else ""
+
+
+def _lesson_parts(
+    members: Sequence[Task], shown: Sequence[Demonstration]
+) -> tuple[tuple[str, str], ...]:
+    """Demonstrations to play, those in one world after each other as one part."""
+    parts, first = [], 1
+    for member, run in groupby(shown, key=lambda each: each.member or 0):
+        own = list(run)
+        html = demonstrations_piece(members[member], own, first=first)
+        parts.append((_world_words(members, member), html))
+        first += len(own)
+    return tuple(parts)
+
+
+def _asking(members: Sequence[Task], member: int) -> Callable[[int], dict[str, Any]]:
+    """What a page is told to ask about a state of a member; its picture is drawn once."""
+    task = members[member]
+    scene, layout = scene_of(task), task.layout or {}
+    is_grid = scene is not None and scene.kind == "grid"
+    picture = task_drawn(task)[0] if is_grid else None
+    world = _world_words(members, member)
+    actions = [action_words(task, action) for action in range(task.mdp.n_actions)]
+
+    def of(state: int) -> dict[str, Any]:
+        words = state_in_words(task.mdp, state, scene)
+        size = (int(layout["rows"]), int(layout["columns"])) if is_grid else ()
+        return {
+            "place": f"{world}, {words}" if world else words,
+            "actions": actions,
+            "picture": picture,
+            "cell": [*cell_of(task, state), *size] if is_grid else None,
+        }
+
+    return of
 
 
 def export_study(path: str, folder: str) -> list[str]:
@@ -148,9 +194,9 @@ def simulate_study(
     for each in confidences:
         finite_number(each, "confidence", 0)
     records = Records(path)
-    design, task = records.design, task_from_document(records.task_document)
+    design, subject = records.design, subject_of(records)
     records.close()
-    answers = simulated_answers(task, design, n, tuple(confidences) or CONFIDENCES)
+    answers = simulated_answers(subject, design, n, tuple(confidences) or CONFIDENCES)
     found = estimates(scores(answers, design))
     spreads = [each.spread for each in found.values() if each.n > 1]
     largest = max(spreads, default=0.0)

@@ -38,6 +38,13 @@ def command() -> None:
     show_default=True,
     help="Questions before the lesson.",
 )
+@options.members
+@click.option(
+    "--unseen",
+    multiple=True,
+    metavar="MEMBER",
+    help="Of a family: not shown, the test is about it; by name or number, again for several.",
+)
 @options.seed("a random world, of questions, orders and blocks")
 @click.option("--title", help="What participants read at the top.")
 @options.file("--consent", help="A text file with what participants agree to.")
@@ -50,10 +57,15 @@ def init(
     conditions: str,
     questions: int,
     practice: int,
+    members: int | None,
+    unseen: tuple[str, ...],
     seed: int | None,
     **given: Any,
 ) -> None:
-    """Make the file STUDY (.sqlite) of a study in WORLD, as `didact teach` takes it."""
+    """Make the file STUDY (.sqlite) of a study in WORLD, as `didact teach` takes it.
+
+    WORLD may be a family: then demonstrations and questions are of its members.
+    """
     from didact.app.study import init_study
     from didact.cli.progress import waiting
 
@@ -62,10 +74,11 @@ def init(
         design = init_study(
             study,
             world,
-            world_settings(world, settings, seed),
+            world_settings(world, settings, seed, members),
             conditions=names,
             n_questions=questions,
             n_practice=practice,
+            unseen=unseen,
             seed=seed or 0,
             **given,
         )

@@ -33,69 +33,71 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{16,40}")
 
 def study_site(records: Records, stage: Staged) -> Starlette:
     """The application of a study; stage: what its participants can see."""
-    lock = asyncio.Lock()
-
-    async def front(request: Request) -> Response:
-        return _page(stage)
-
-    async def join(request: Request) -> Response:
-        await read_body(request, LARGEST_ANSWER)
-        async with lock:
-            joined = records.join()
-            records.answer(joined, 0, {})
-        return JSONResponse({"link": f"/p/{joined.secret}"})
-
-    async def visit(request: Request) -> Response:
-        return _page(stage) if _known(request) else RedirectResponse("/", 303)
-
-    async def step(request: Request) -> Response:
-        person = _known(request)
-        if person is None:
-            raise HTTPException(404, "this link is of no participant")
-        return JSONResponse(shown_step(stage, person))
-
-    async def answer(request: Request) -> Response:
-        person = _known(request)
-        if person is None:
-            raise HTTPException(404, "this link is of no participant")
-        given = read_answer(await read_body(request, LARGEST_ANSWER), stage, person)
-        async with lock:
-            records.answer(person, given.pop("step"), given)
-        return JSONResponse(shown_step(stage, _again(person)))
-
-    def _again(person: Participant) -> Participant:
-        found = records.find(person.secret)
-        if found is None:
-            raise HTTPException(404, "this link is of no participant")
-        return found
-
-    def _known(request: Request) -> Participant | None:
-        secret = request.path_params["secret"]
-        return records.find(secret) if _SECRET.fullmatch(secret) else None
-
+    pages = _Pages(records, stage)
     return Starlette(
         routes=[
-            Route("/", front, methods=["GET"]),
-            Route("/consent", _consent(stage), methods=["GET"]),
-            Route("/join", join, methods=["POST"]),
+            Route("/", pages.front, methods=["GET"]),
+            Route("/consent", pages.consent, methods=["GET"]),
+            Route("/join", pages.join, methods=["POST"]),
             Route("/static/{name}", asset, methods=["GET"]),
-            Route("/p/{secret}", visit, methods=["GET"]),
-            Route("/p/{secret}/step", step, methods=["GET"]),
-            Route("/p/{secret}/answer", answer, methods=["POST"]),
+            Route("/p/{secret}", pages.visit, methods=["GET"]),
+            Route("/p/{secret}/step", pages.step, methods=["GET"]),
+            Route("/p/{secret}/answer", pages.answer, methods=["POST"]),
         ],
         exception_handlers={HTTPException: refusal},
     )
 
 
-def _page(stage: Staged) -> Response:
-    return Response(render("study.html.jinja", title=stage.design.title), media_type="text/html")
+class _Pages:
+    """What is answered to participants; answers are kept one after the other."""
 
+    def __init__(self, records: Records, stage: Staged):
+        self._records, self._stage = records, stage
+        self._lock = asyncio.Lock()
+        page = render("study.html.jinja", title=stage.design.title)
+        self._page = Response(page, media_type="text/html")
 
-def _consent(stage: Staged) -> Any:
-    async def consent(request: Request) -> Response:
-        return JSONResponse({"kind": "consent", "words": stage.design.consent})
+    async def front(self, request: Request) -> Response:
+        """The page of who has not joined yet."""
+        return self._page
 
-    return consent
+    async def consent(self, request: Request) -> Response:
+        """What one agrees to."""
+        return JSONResponse({"kind": "consent", "words": self._stage.design.consent})
+
+    async def join(self, request: Request) -> Response:
+        """A new participant, who has agreed."""
+        await read_body(request, LARGEST_ANSWER)
+        async with self._lock:
+            joined = self._records.join()
+            self._records.answer(joined, 0, {})
+        return JSONResponse({"link": f"/p/{joined.secret}"})
+
+    async def visit(self, request: Request) -> Response:
+        """The page of a participant; others begin at the front."""
+        return self._page if self._found(request) else RedirectResponse("/", 303)
+
+    async def step(self, request: Request) -> Response:
+        """Where a participant is."""
+        return JSONResponse(shown_step(self._stage, self._known(request)))
+
+    async def answer(self, request: Request) -> Response:
+        """Keep an answer; then where the participant is."""
+        person = self._known(request)
+        given = read_answer(await read_body(request, LARGEST_ANSWER), self._stage, person)
+        async with self._lock:
+            self._records.answer(person, given.pop("step"), given)
+        return JSONResponse(shown_step(self._stage, self._known(request)))
+
+    def _found(self, request: Request) -> Participant | None:
+        secret = request.path_params["secret"]
+        return self._records.find(secret) if _SECRET.fullmatch(secret) else None
+
+    def _known(self, request: Request) -> Participant:
+        found = self._found(request)
+        if found is None:
+            raise HTTPException(404, "this link is of no participant")
+        return found
 
 
 def shown_step(stage: Staged, person: Participant) -> dict[str, Any]:
@@ -107,20 +109,12 @@ def shown_step(stage: Staged, person: Participant) -> dict[str, Any]:
             "kind": "done",
             "words": "Thank you. Your answers are kept; you may close this page.",
         }
-    kind, state = steps[person.n_done]
+    kind, place = steps[person.n_done]
     told: dict[str, Any] = {"kind": kind, "step": person.n_done, "of": len(steps)}
     if kind == "lesson":
-        return {**told, "html": stage.lessons[person.condition]}
+        return {**told, "parts": stage.lessons[person.condition]}
     if kind in ("practice", "test"):
-        cell = stage.cells.get(state)
-        return {
-            **told,
-            "place": stage.places[state],
-            "actions": list(stage.actions),
-            "picture": stage.picture,
-            "cell": None if cell is None else [*cell, *(stage.size or (1, 1))],
-            "confidence": design.confidence,
-        }
+        return {**told, **stage.asked[place], "confidence": design.confidence}
     return told
 
 
@@ -140,12 +134,14 @@ def _checked(given: Mapping[str, Any], stage: Staged, person: Participant) -> di
     design = stage.design
     steps = design.order_of(person.number)
     step = whole_number(given.get("step"), "step", 0, len(steps) - 1)
+    kind, (member, _) = steps[step]
     checked: dict[str, Any] = {"step": step}
-    if steps[step][0] in ("practice", "test"):
-        checked["action"] = whole_number(given.get("action"), "action", 0, design.n_actions - 1)
+    if kind in ("practice", "test"):
+        most = design.n_actions[member] - 1
+        checked["action"] = whole_number(given.get("action"), "action", 0, most)
         if design.confidence:
             checked["confidence"] = whole_number(given.get("confidence"), "confidence", 1, 5)
-    if steps[step][0] == "comments":
+    if kind == "comments":
         comment = given.get("comment", "")
         if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
             raise InvalidInput(f"a comment must be a text of at most {LONGEST_COMMENT} signs")

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from didact import make, solve
+from didact import Demonstration, Family, check, make, solve
 from didact.errors import DidactError
 from didact.studies.people.design import Design, design_study
 
@@ -15,12 +15,39 @@ DESIGN = design_study(TASK, conditions=("exact", "random", "none"), n_questions=
 
 def test_questions_are_shown_to_nobody_and_can_be_wrong():
     optimal = solve(TASK.mdp, TASK.true_weights, arithmetic="exact").optimal
-    seen = {s for shown in DESIGN.shown.values() for each in shown for s, _ in each}
+    seen = {(0, s) for shown in DESIGN.shown.values() for each in shown for s, _ in each}
     assert not seen & {*DESIGN.test}
     assert not {*DESIGN.practice} & {*DESIGN.test}
-    for state in (*DESIGN.practice, *DESIGN.test):
-        assert DESIGN.right[state] == [a for a in range(4) if optimal[state, a]]
-        assert len(DESIGN.right[state]) < 4
+    for place in (*DESIGN.practice, *DESIGN.test):
+        assert DESIGN.right[place] == [a for a in range(4) if optimal[place[1], a]]
+        assert len(DESIGN.right[place]) < 4
+
+
+FAMILY = make("random-grid", size=5, n_features=3, members=4, seed=2)
+
+
+def test_a_family_is_shown_and_asked_about_member_by_member():
+    design = design_study(FAMILY, conditions=("exact", "highlights", "none"), n_questions=20)
+    seen = {(d.member, s) for shown in design.shown.values() for d in shown for s, _ in d}
+    assert not seen & {*design.test}
+    assert len({member for member, _ in design.test}) == 4
+    for (member, state), best in design.right.items():
+        optimal = solve(FAMILY[member].mdp, FAMILY.true_weights, arithmetic="exact").optimal
+        assert best == [a for a in range(4) if optimal[state, a]]
+    assert check(FAMILY, list(design.shown["exact"])).teaches
+
+
+def test_members_that_are_set_apart_are_asked_about_and_never_shown():
+    name = FAMILY.names[2]
+    design = design_study(FAMILY, n_questions=8, unseen=[name, "0"])
+    assert design.unseen == (0, 2)
+    shown = {each.member for lesson in design.shown.values() for each in lesson}
+    assert shown <= {1, 3}
+    assert {member for member, _ in design.test} <= {0, 2}
+    assert not {member for member, _ in design.practice} & {0, 2}
+    rest = Family([FAMILY[1], FAMILY[3]])
+    lesson = [Demonstration(each, {1: 0, 3: 1}[each.member]) for each in design.shown["exact"]]
+    assert check(rest, lesson).teaches
 
 
 def test_groups_stay_balanced():
@@ -47,15 +74,26 @@ def test_a_design_is_kept_without_loss():
     assert again.order_of(3) == DESIGN.order_of(3)
     assert again.right == DESIGN.right
     for name in DESIGN.conditions:
-        assert again.demonstrations(name) == DESIGN.demonstrations(name)
+        assert again.shown[name] == tuple(DESIGN.shown[name])
     assert again.document().keys() == DESIGN.document().keys()
 
 
 @pytest.mark.parametrize(
     "wrong",
     [{"conditions": ("exact",)}, {"conditions": ("exact", "exact")}, {"conditions": ("x", "none")},
-     {"n_questions": 0}, {"n_questions": 60}, {"n_practice": -1}],
+     {"n_questions": 0}, {"n_questions": 60}, {"n_practice": -1}, {"unseen": ["x"]}],
 )  # fmt: skip
 def test_designs_are_checked(wrong):
     with pytest.raises(DidactError):
         design_study(TASK, **wrong)
+
+
+@pytest.mark.parametrize("wrong", [[9], ["nobody"], [0, 1, 2, 3]])
+def test_members_that_are_set_apart_are_checked(wrong):
+    with pytest.raises(DidactError, match="unseen"):
+        design_study(FAMILY, unseen=wrong)
+
+
+def test_the_order_of_losses_is_of_one_world():
+    with pytest.raises(DidactError, match="order of losses is for one task"):
+        design_study(FAMILY, conditions=("loss", "none"))

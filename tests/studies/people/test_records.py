@@ -25,8 +25,9 @@ def records(tmp_path):
 def test_a_participant_goes_on_where_they_were(records):
     joined = records.join()
     assert joined.condition == DESIGN.condition_of(0)
-    for step, (kind, state) in enumerate(DESIGN.order_of(0)):
-        given = {"action": DESIGN.right[state][0]} if state >= 0 else {"comment": "x"}
+    for step, (kind, place) in enumerate(DESIGN.order_of(0)):
+        asks = place in DESIGN.right
+        given = {"action": DESIGN.right[place][0]} if asks else {"comment": "x"}
         assert records.answer(joined, step, given) == step + 1
         other = Records(records.path)
         assert other.find(joined.secret).n_done == step + 1

@@ -161,12 +161,12 @@ def task_fragment(task: Task) -> str:
     return _frame(task.name, page, "", min(height, TALLEST_FRAME))
 
 
-def demonstrations_piece(task: Task, shown: Sequence[Demonstration]) -> str:
-    """Demonstrations to play, without a word about what they show."""
+def demonstrations_piece(task: Task, shown: Sequence[Demonstration], *, first: int = 1) -> str:
+    """Demonstrations to play, without a word about what they show; numbered from `first` on."""
     scene = scene_of(task)
     moments = [frames(task, each, scene) for each in shown]
     players = [
-        player(each, scene, number=i + 1, n_steps=len(shown[i]), telling={})
+        player(each, scene, number=i + first, n_steps=len(shown[i]), telling={})
         for i, each in enumerate(moments)
     ]
     boxes = [] if scene is None else [box_of(each, scene) for each in moments]

@@ -4,7 +4,8 @@
 lengths where they can be. `scot` is the greedy lesson in its own order. `loss` shows the minimum
 lesson in the order of loss: last those without which least is lost.
 `highlights` walks from the states where most is at stake, the largest gap between the best and the
-worst action (Amir and Amir, HIGHLIGHTS, AAMAS 2018). `random` walks from random states.
+worst action (Amir and Amir, HIGHLIGHTS, AAMAS 2018). `random` walks from random states. In a family
+walks are of any member, as lessons are; `loss` is for one world.
 """
 
 from __future__ import annotations
@@ -13,75 +14,83 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.mdp import Demonstration, Task
+from didact.bec.families import Known, equivalence_class
+from didact.mdp import Demonstration, Family, Task
+from didact.numerics.exact import Floats
 from didact.planning import reachable_states, rollout, solve
 from didact.random import stream
+from didact.studies.people.places import Place, going_places, members_of
 from didact.teaching import teach
 
 Shown = tuple[Demonstration, ...]
 
 
-def shown_to(condition: str, task: Task, seed: int) -> Shown:
+def shown_to(condition: str, subject: Task | Family, seed: int) -> Shown:
     """The demonstrations of a condition, in the order to show them."""
-    known = equivalence_class(task)
-    return CONDITIONS[condition](task, known, seed)
+    known = equivalence_class(subject)
+    return CONDITIONS[condition](subject, known, seed)
 
 
-def _exact(task: Task, known: EquivalenceClass, seed: int) -> Shown:
-    return teach(task, teacher="exact", known=known).demonstrations
+def _exact(subject: Task | Family, known: Known, seed: int) -> Shown:
+    return teach(subject, teacher="exact", known=known).demonstrations
 
 
-def _scot(task: Task, known: EquivalenceClass, seed: int) -> Shown:
-    return teach(task, teacher="scot", known=known).demonstrations
+def _scot(subject: Task | Family, known: Known, seed: int) -> Shown:
+    return teach(subject, teacher="scot", known=known).demonstrations
 
 
-def _by_loss(task: Task, known: EquivalenceClass, seed: int) -> Shown:
-    return teach(task, teacher="exact", known=known, order="loss", seed=seed).demonstrations
+def _by_loss(subject: Task | Family, known: Known, seed: int) -> Shown:
+    return teach(subject, teacher="exact", known=known, order="loss", seed=seed).demonstrations
 
 
-def _random(task: Task, known: EquivalenceClass, seed: int) -> Shown:
+def _random(subject: Task | Family, known: Known, seed: int) -> Shown:
     rng = stream(seed, "random walks")
-    states = np.flatnonzero(reachable_states(task.mdp) & ~task.mdp.terminal)
-    return _walks(task, known, [int(rng.choice(states)) for _ in _exact(task, known, seed)], seed)
+    places = going_places(subject)
+    starts = [places[int(rng.integers(len(places)))] for _ in _exact(subject, known, seed)]
+    return _walks(subject, known, starts, seed)
 
 
-def _highlights(task: Task, known: EquivalenceClass, seed: int) -> Shown:
+def _highlights(subject: Task | Family, known: Known, seed: int) -> Shown:
     """From the states with the largest gaps, none that an earlier walk has shown."""
-    values = solve(task.mdp, task.true_weights).action_values
-    gaps = np.where(
-        reachable_states(task.mdp) & ~task.mdp.terminal,
-        values.max(axis=1) - values.min(axis=1),
-        -np.inf,
-    )
+    gaps = [_gaps(task) for task in members_of(subject)]
     walks: list[Demonstration] = []
-    for length in map(len, _exact(task, known, seed)):
-        start = int(np.argmax(gaps))
-        walk = _walk(task, start, length, seed)
-        gaps[[state for state, _ in walk]] = -np.inf
-        walks.append(walk)
-        if not np.isfinite(gaps).any():
+    for length in map(len, _exact(subject, known, seed)):
+        member = int(np.argmax([each.max() for each in gaps]))
+        if not np.isfinite(gaps[member].max()):
             break
+        walk = _walk(subject, (member, int(np.argmax(gaps[member]))), length, seed)
+        gaps[member][[state for state, _ in walk]] = -np.inf
+        walks.append(walk)
     return tuple(walks)
 
 
-def _walks(task: Task, known: EquivalenceClass, starts: Sequence[int], seed: int) -> Shown:
-    lengths = map(len, _exact(task, known, seed))
+def _gaps(task: Task) -> Floats:
+    """What is at stake in each state (S,); nothing where nobody comes or nothing is done."""
+    values = solve(task.mdp, task.true_weights).action_values
+    counts = reachable_states(task.mdp) & ~task.mdp.terminal
+    return np.where(counts, values.max(axis=1) - values.min(axis=1), -np.inf)
+
+
+def _walks(subject: Task | Family, known: Known, starts: Sequence[Place], seed: int) -> Shown:
+    lengths = map(len, _exact(subject, known, seed))
     pairs = zip(starts, lengths, strict=True)
-    return tuple(_walk(task, start, length, seed) for start, length in pairs)
+    return tuple(_walk(subject, start, length, seed) for start, length in pairs)
 
 
-def _walk(task: Task, start: int, length: int, seed: int) -> Demonstration:
+def _walk(subject: Task | Family, start: Place, length: int, seed: int) -> Demonstration:
+    member, state = start
+    task = members_of(subject)[member]
     best = solve(task.mdp, task.true_weights).optimal.argmax(axis=1)
-    rng = stream(seed, "walk", start)
-    return rollout(task.mdp, best, horizon=length, rng=rng, start=start)
+    rng = stream(seed, "walk", *start)
+    walk = rollout(task.mdp, best, horizon=length, rng=rng, start=state)
+    return Demonstration(walk, member if isinstance(subject, Family) else None)
 
 
-def _nothing(task: Task, known: EquivalenceClass, seed: int) -> Shown:
+def _nothing(subject: Task | Family, known: Known, seed: int) -> Shown:
     return ()
 
 
-CONDITIONS: dict[str, Callable[[Task, EquivalenceClass, int], Shown]] = {
+CONDITIONS: dict[str, Callable[[Task | Family, Known, int], Shown]] = {
     "exact": _exact,
     "scot": _scot,
     "loss": _by_loss,

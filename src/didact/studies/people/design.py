@@ -1,4 +1,4 @@
-"""The design of a study with people: its world, its conditions, and every question, fixed once.
+"""The design of a study with people: its worlds, its conditions, and every question, fixed once.
 
 Everything that a participant will see is settled when the study is made, so that serving it needs
 no computation, and all of a condition see the same. Participants are assigned in blocks: each block
@@ -16,10 +16,11 @@ import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, whole_number
-from didact.mdp import Demonstration, Task
-from didact.planning import reachable_states, solve
+from didact.mdp import Demonstration, Family, Task
+from didact.planning import solve
 from didact.random import stream
 from didact.studies.people.conditions import CONDITIONS, shown_to
+from didact.studies.people.places import NOWHERE, Place, going_places, members_of, places_in
 
 MOST_QUESTIONS = 60
 CONSENT = (
@@ -33,44 +34,56 @@ CONSENT = (
 class Design:
     """A study, as its file keeps it.
 
-    shown: for each condition the demonstrations. practice, test: states asked about, before and
-    after the lesson; no condition shows a state of the test. right: the optimal actions of each of
-    those states. confidence, comments: whether participants are asked how sure they are, and for a
-    free text at the end.
+    members: the names of its worlds. unseen: those that no condition shows and the test is about,
+    where some are set apart. shown: for each condition the demonstrations. practice, test: places
+    asked about, before and after the lesson; no condition shows a place of the test. right: the
+    optimal actions of each of those places. n_actions: of each member. confidence, comments:
+    whether participants are asked how sure they are, and for a free text at the end.
     """
 
     title: str
     consent: str
+    members: tuple[str, ...]
+    unseen: tuple[int, ...]
     conditions: tuple[str, ...]
     seed: int
-    shown: Mapping[str, Sequence[Sequence[tuple[int, int]]]]
-    practice: tuple[int, ...]
-    test: tuple[int, ...]
-    right: Mapping[int, Sequence[int]]
-    n_actions: int
+    shown: Mapping[str, Sequence[Demonstration]]
+    practice: tuple[Place, ...]
+    test: tuple[Place, ...]
+    right: Mapping[Place, Sequence[int]]
+    n_actions: tuple[int, ...]
     confidence: bool
     comments: bool
 
     def document(self) -> dict[str, Any]:
         """As JSON."""
-        return asdict(self)
+        return {
+            **asdict(self),
+            "shown": {
+                name: [[each.member, list(each)] for each in lesson]
+                for name, lesson in self.shown.items()
+            },
+            "right": [[place, list(best)] for place, best in self.right.items()],
+        }
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Design:
         """The design of a document that `document` made."""
+        listed = {
+            name: tuple(document[name]) for name in ("members", "unseen", "conditions", "n_actions")
+        }
         return cls(
             **{
                 **document,
-                "conditions": tuple(document["conditions"]),
-                "practice": tuple(document["practice"]),
-                "test": tuple(document["test"]),
-                "right": {int(state): best for state, best in document["right"].items()},
+                **listed,
+                **{name: tuple((m, s) for m, s in document[name]) for name in ("practice", "test")},
+                "shown": {
+                    name: tuple(Demonstration(pairs, member) for member, pairs in lesson)
+                    for name, lesson in document["shown"].items()
+                },
+                "right": {(m, s): best for (m, s), best in document["right"]},
             }
         )
-
-    def demonstrations(self, condition: str) -> list[Demonstration]:
-        """What a condition is shown."""
-        return [Demonstration([(s, a) for s, a in each]) for each in self.shown[condition]]
 
     def condition_of(self, number: int) -> str:
         """The condition of participant `number`, from 0."""
@@ -78,17 +91,17 @@ class Design:
         order = stream(self.seed, "block", block).permutation(len(self.conditions))
         return self.conditions[int(order[place])]
 
-    def steps(self) -> list[tuple[str, int]]:
-        """What a participant does, one after the other: kind of step, and the state it is about."""
+    def steps(self) -> list[tuple[str, Place]]:
+        """What a participant does, one after the other: kind of step, and the place it is about."""
         return [
-            ("consent", -1),
-            *(("practice", state) for state in self.practice),
-            ("lesson", -1),
-            *(("test", state) for state in self.test),
-            *([("comments", -1)] if self.comments else []),
+            ("consent", NOWHERE),
+            *(("practice", place) for place in self.practice),
+            ("lesson", NOWHERE),
+            *(("test", place) for place in self.test),
+            *([("comments", NOWHERE)] if self.comments else []),
         ]
 
-    def order_of(self, number: int) -> list[tuple[str, int]]:
+    def order_of(self, number: int) -> list[tuple[str, Place]]:
         """The steps of one participant: questions of the test in an order of their own."""
         order = stream(self.seed, "order", number).permutation(len(self.test)).tolist()
         shuffled = iter([self.test[i] for i in order])
@@ -96,54 +109,99 @@ class Design:
 
 
 def design_study(
-    task: Task,
+    subject: Task | Family,
     *,
     conditions: Sequence[str] = ("exact", "random", "none"),
     n_questions: int = 12,
     n_practice: int = 2,
+    unseen: Sequence[str | int] = (),
     seed: int = 0,
     title: str | None = None,
     consent: str = CONSENT,
     confidence: bool = False,
     comments: bool = False,
 ) -> Design:
-    """A study of a task: lessons of all conditions, and questions that none of them shows.
+    """A study of a world or a family: lessons of all conditions, questions that none of them shows.
 
-    conditions: of CONDITIONS. n_questions: of the test. n_practice: before the lesson.
+    conditions: of CONDITIONS. n_questions: of the test. n_practice: before the lesson. unseen:
+    members of a family, by name or number, that are not shown: then the test is about them.
     """
+    _require_conditions(conditions)
+    whole_number(n_questions, "n_questions", 1, MOST_QUESTIONS)
+    whole_number(n_practice, "n_practice", 0, MOST_QUESTIONS)
+    apart = _apart(subject, unseen)
+    shown = {name: _shown(name, subject, apart, seed) for name in conditions}
+    optimal = [solve(task.mdp, task.true_weights).optimal for task in members_of(subject)]
+    askable = [(m, s) for m, s in going_places(subject) if not optimal[m][s].all()]
+    seen = places_in(each for lesson in shown.values() for each in lesson)
+    free = [place for place in askable if place not in seen and (not apart or place[0] in apart)]
+    test = _drawn(free, n_questions, seed, "questions")
+    if len(test) < n_questions:
+        raise Unsupported(
+            f"{counted(n_questions, 'question')} need as many states that no condition shows; "
+            f"there are {len(free)}. Take a larger world, fewer questions or fewer conditions"
+        )
+    rest = [place for place in askable if place not in test and place[0] not in apart]
+    practice = _drawn(rest, n_practice, seed, "practice")
+    return Design(
+        title=title or f"A study of {subject.name}",
+        consent=consent,
+        members=subject.names if isinstance(subject, Family) else (subject.name,),
+        unseen=apart,
+        conditions=tuple(conditions),
+        seed=seed,
+        shown=shown,
+        practice=practice,
+        test=test,
+        right={(m, s): np.flatnonzero(optimal[m][s]).tolist() for m, s in (*practice, *test)},
+        n_actions=tuple(task.mdp.n_actions for task in members_of(subject)),
+        confidence=confidence,
+        comments=comments,
+    )
+
+
+def _require_conditions(conditions: Sequence[str]) -> None:
     for i, name in enumerate(conditions):
         choice(name, "condition", tuple(CONDITIONS))
         if name in conditions[:i]:
             raise InvalidParameter(f"conditions must be different; {name!r} is named twice")
     if len(conditions) < 2:
         raise InvalidParameter("conditions must be at least two, to compare; name another")
-    whole_number(n_questions, "n_questions", 1, MOST_QUESTIONS)
-    whole_number(n_practice, "n_practice", 0, MOST_QUESTIONS)
-    shown = {name: shown_to(name, task, seed) for name in conditions}
-    optimal = solve(task.mdp, task.true_weights).optimal
-    seen = {state for lesson in shown.values() for each in lesson for state, _ in each}
-    askable = reachable_states(task.mdp) & ~task.mdp.terminal & ~optimal.all(axis=1)
-    unseen = [s for s in np.flatnonzero(askable).tolist() if s not in seen]
-    if len(unseen) < n_questions:
-        raise Unsupported(
-            f"{counted(n_questions, 'question')} need as many states that no condition shows; "
-            f"there are {len(unseen)}. Take a larger world, fewer questions or fewer conditions"
-        )
-    drawn = stream(seed, "questions").permutation(len(unseen))[:n_questions].tolist()
-    test = tuple(unseen[i] for i in drawn)
-    rest = [s for s in np.flatnonzero(askable).tolist() if s not in test]
-    practised = stream(seed, "practice").permutation(len(rest))[:n_practice].tolist()
-    practice = tuple(rest[i] for i in practised)
-    return Design(
-        title=title or f"A study of {task.name}",
-        consent=consent,
-        conditions=tuple(conditions),
-        seed=seed,
-        shown={name: [list(each) for each in lesson] for name, lesson in shown.items()},
-        practice=practice,
-        test=test,
-        right={s: np.flatnonzero(optimal[s]).tolist() for s in (*practice, *test)},
-        n_actions=task.mdp.n_actions,
-        confidence=confidence,
-        comments=comments,
+
+
+def _apart(subject: Task | Family, unseen: Sequence[str | int]) -> tuple[int, ...]:
+    """The numbers of the members that are set apart for the test."""
+    if not unseen:
+        return ()
+    if not isinstance(subject, Family):
+        raise InvalidParameter("unseen members are of a family; leave them out for one world")
+    numbers = [
+        int(each)
+        if isinstance(each, str) and each not in subject.names and each.isdecimal()
+        else each
+        for each in unseen
+    ]
+    apart = tuple(sorted({subject.number(member, "unseen") for member in numbers}))
+    if len(apart) == len(subject):
+        raise InvalidParameter("unseen must leave a member to show; it names all of them")
+    return apart
+
+
+def _shown(
+    condition: str, subject: Task | Family, apart: Sequence[int], seed: int
+) -> tuple[Demonstration, ...]:
+    """What a condition shows, of members that are not set apart; by the family's own numbers."""
+    if not isinstance(subject, Family) or not apart:
+        return shown_to(condition, subject, seed)
+    kept = [member for member in range(len(subject)) if member not in apart]
+    names = [subject.names[member] for member in kept]
+    taught = Family([subject[member] for member in kept], names=names, name=subject.name)
+    return tuple(
+        Demonstration(each, kept[each.member or 0]) for each in shown_to(condition, taught, seed)
     )
+
+
+def _drawn(places: Sequence[Place], n: int, seed: int, name: str) -> tuple[Place, ...]:
+    """So many of the places, in a random order."""
+    order = stream(seed, name).permutation(len(places))[:n].tolist()
+    return tuple(places[i] for i in order)

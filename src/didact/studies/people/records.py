@@ -30,8 +30,8 @@ CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE participants (number INTEGER PRIMARY KEY AUTOINCREMENT, secret TEXT UNIQUE NOT NULL,
     condition TEXT NOT NULL, began REAL NOT NULL);
 CREATE TABLE answers (participant INTEGER NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL,
-    state INTEGER, action INTEGER, correct INTEGER, confidence INTEGER, comment TEXT,
-    at REAL NOT NULL, PRIMARY KEY (participant, step));
+    member INTEGER, state INTEGER, action INTEGER, correct INTEGER, confidence INTEGER,
+    comment TEXT, at REAL NOT NULL, PRIMARY KEY (participant, step));
 """
 
 
@@ -60,10 +60,10 @@ class Records:
             if self._about("format") != FORMAT:
                 raise InvalidFile(f"{shown_path(path)}: must be a file of `didact study init`")
         self.design = Design.read(json.loads(self._about("design")))
-        self.task_document: dict[str, Any] = json.loads(self._about("task"))
+        self.subject_document: dict[str, Any] = json.loads(self._about("subject"))
 
     @staticmethod
-    def create(path: str | os.PathLike[str], design: Design, task: Mapping[str, Any]) -> Records:
+    def create(path: str | os.PathLike[str], design: Design, subject: Mapping[str, Any]) -> Records:
         """A new file; an old one is never written over."""
         place = Path(path)
         if place.exists():
@@ -71,7 +71,7 @@ class Records:
         about = {
             "format": FORMAT,
             "design": json.dumps(design.document()),
-            "task": json.dumps(task),
+            "subject": json.dumps(subject),
         }
         try:
             with connect(place) as database:
@@ -116,16 +116,16 @@ class Records:
         steps = self.design.order_of(participant.number)
         if not 0 <= step < len(steps):
             raise InvalidParameter(f"step must be from 0 to {len(steps) - 1}; it is {shown(step)}")
-        kind, state = steps[step]
+        kind, place = steps[step]
         action = given.get("action")
         asks = kind in ("practice", "test")
-        correct = int(action in self.design.right[state]) if asks else None
+        correct = int(action in self.design.right[place]) if asks else None
         row = (
             *(
                 participant.number + 1,
                 step,
                 kind,
-                state if asks else None,
+                *(place if asks else (None, None)),
                 action if asks else None,
             ),
             *(correct, given.get("confidence"), given.get("comment"), time.time()),
@@ -172,13 +172,13 @@ class Records:
     def answers(self) -> list[dict[str, Any]]:
         """All answers with the conditions of who gave them, in the order of their steps."""
         names = (
-            *("participant", "condition", "step", "kind", "state", "action", "correct"),
-            *("confidence", "comment", "at"),
+            *("participant", "condition", "step", "kind", "member", "state", "action"),
+            *("correct", "confidence", "comment", "at"),
         )
         with self._told():
             rows = self._database.execute(
-                "SELECT number - 1, condition, step, kind, state, action, correct, confidence,"
-                " comment, at FROM answers JOIN participants ON participant = number"
+                "SELECT number - 1, condition, step, kind, member, state, action, correct,"
+                " confidence, comment, at FROM answers JOIN participants ON participant = number"
                 " ORDER BY number, step"
             ).fetchall()
         return [dict(zip(names, row, strict=True)) for row in rows]

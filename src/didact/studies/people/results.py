@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.inputs import shown_name
 from didact.studies.estimates import Estimate, estimate
 from didact.studies.people.design import Design
 
@@ -25,7 +26,8 @@ COLUMNS = {
     "condition": "what the participant was shown",
     "step": "number of the step, from 0",
     "kind": "consent, practice (before the lesson), lesson, test (after it) or comments",
-    "state": "the state asked about; empty where nothing was asked",
+    "member": "number of the world asked about, from 0; empty where nothing was asked",
+    "state": "the state of that world; empty where nothing was asked",
     "action": "the action that was answered, by its number",
     "correct": "1 where that action is optimal, else 0",
     "confidence": "how sure the participant was, from 1 (guessed) to 5 (certain)",
@@ -137,8 +139,23 @@ def codebook(design: Design) -> str:
             f"| {name} | {len(design.shown[name])} | {sum(map(len, design.shown[name]))} |"
             for name in design.conditions
         ),
+        "",
+        "| member | world | shown by | questions of the test |",
+        "| --- | --- | --- | --- |",
+        *(_member_line(design, member) for member in range(len(design.members))),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _member_line(design: Design, member: int) -> str:
+    shown = [
+        name
+        for name in design.conditions
+        if any((each.member or 0) == member for each in design.shown[name])
+    ]
+    n_asked = sum(asked == member for asked, _ in design.test)
+    told = ", ".join(shown) or ("none, set apart" if member in design.unseen else "none")
+    return f"| {member} | {shown_name(design.members[member], 60)} | {told} | {n_asked} |"
 
 
 def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> str:

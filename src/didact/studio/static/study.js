@@ -1,6 +1,6 @@
 // A participant's page: one step after the other, each kept by the server before the next comes.
 
-import { make, byId } from "./elements.js";
+import { make, byId, place } from "./elements.js";
 import { lesson } from "./lesson.js";
 
 const step = byId("step"), problem = byId("problem");
@@ -39,11 +39,14 @@ const VIEWS = {
   practice: (told) => asking(told, "To try it out"),
   test: (told) => asking(told, "What would you do?"),
   lesson(told) {
-    const parts = make("div");
-    parts.innerHTML = told.html;
-    const none = !parts.querySelector(".demo");
+    const parts = told.parts.flatMap(([world, html], i) => {
+      const part = make("div");
+      place(part, html, `part-${i}`);
+      return world ? [make("h3", {}, `In ${world}`), part] : [part];
+    });
+    const none = !parts.length;
     return [heading(none ? "Nothing to watch" : "Watch"), make("p", {}, none ? "Go on to the questions." : "Somebody who knows this world moves in it. Watch as often as you like; then go on."),
-      parts, make("button", { type: "button", className: "main", onclick: () => answer(told) }, "Go on")];
+      ...parts, make("button", { type: "button", className: "main", onclick: () => answer(told) }, "Go on")];
   },
   comments(told) {
     const text = make("textarea", { rows: "5", maxlength: "4000", "aria-label": "What you noticed" });
