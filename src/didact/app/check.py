@@ -87,7 +87,7 @@ def check_source(
     scope: by default that of a lesson file, else 'reachable'.
     """
     task = open_task_or_family(source, parameters)
-    items = feedback_in(path, task) if isinstance(task, Task) else None
+    items = feedback_in(path, task)
     if items is not None:
         if loss:
             raise Unsupported("what may be lost is found for demonstrations only; leave loss out")

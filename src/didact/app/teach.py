@@ -42,9 +42,9 @@ class Taught:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """A task and the cheapest mix of feedback for it."""
+    """A task or a family, and the cheapest mix of feedback for it."""
 
-    task: Task
+    task: Task | Family
     lesson: MixedLesson
 
 
@@ -56,10 +56,10 @@ def mix_source(
     out: str | None = None,
     **settings: Any,
 ) -> Mixed:
-    """The cheapest mix of these kinds for the task that `source` names; out: save it there."""
+    """The cheapest mix of these kinds for what `source` names; out: save it there."""
     if out is not None:
         require_writable(out)
-    task = open_task(source, parameters)
+    task = open_task_or_family(source, parameters)
     lesson = teach(task, feedback=feedback, **settings)
     if out is not None:
         lesson.save(out)
@@ -90,11 +90,14 @@ def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
     write_text(frontier_page(found), path)
 
 
-def write_mixed_page(task: Task, lesson: MixedLesson, path: str | os.PathLike[str]) -> None:
+def write_mixed_page(
+    task: Task | Family, lesson: MixedLesson, path: str | os.PathLike[str]
+) -> None:
     """Write the page of a lesson of several kinds: `lesson.report(path, task)`."""
     from didact.report.page.mixed import mixed_lesson_page
 
-    write_text(mixed_lesson_page(as_task(task), lesson), path)
+    whole = task if isinstance(task, Family) else as_task(task)
+    write_text(mixed_lesson_page(whole, lesson), path)
 
 
 def teach_source(

@@ -138,6 +138,11 @@ Known = EquivalenceClass | FamilyClass
 """The class of a task or of a family."""
 
 
+def whole_of(known: Known) -> Task | Family:
+    """The task or the family that a class is of."""
+    return known.family if isinstance(known, FamilyClass) else known.task
+
+
 def require_class(task: Task | Family, known: Any) -> None:
     """A task or a family, and a class of its kind where one is given."""
     if not isinstance(task, Family):

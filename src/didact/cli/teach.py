@@ -116,24 +116,17 @@ def command(
         "feedback",
     }
     choices = {**given, **read_options(teacher_settings, reserved)}
+    choices |= {
+        "starts": "all" if starts == "all" else read_numbers(starts, "--starts"),
+        "seed": 0 if seed is None else seed,
+    }
+    if as_frontier and not feedback:
+        return _frontier(world, parameters, {**choices, "out": out}, as_json)
+    choices["member_cost"] = read_member_cost(member_cost)
     if feedback:
         return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
-    if as_frontier:
-        choices |= {
-            "starts": "all" if starts == "all" else read_numbers(starts, "--starts"),
-            "seed": 0 if seed is None else seed,
-        }
-        return _frontier(world, parameters, {**choices, "out": out}, as_json)
     with waiting(f"teaching {world}"):
-        taught = teach_source(
-            world,
-            parameters,
-            starts="all" if starts == "all" else read_numbers(starts, "--starts"),
-            seed=0 if seed is None else seed,
-            member_cost=read_member_cost(member_cost),
-            out=out,
-            **choices,
-        )
+        taught = teach_source(world, parameters, out=out, **choices)
     if as_json:
         printing.print_json(taught.document())
         return exit_code(taught.lesson.reaches_its_goal)

@@ -2,9 +2,11 @@
 
 A comparison says that one action is at least as good as another in a state, the task's best policy
 following both. A preference says it of two trajectories, a ranking of several, a stop that the rest
-of a trajectory is not worth having. "That is wrong" alone is no feedback here: the rewards for
-which some other action is better are a union of half-spaces and no convex set, so nothing can be
-concluded from it; say which action is better.
+of a trajectory is not worth having. In a family each is of one member, which it names.
+
+"That is wrong" alone is no feedback here: the rewards for which some other action is better are a
+union of half-spaces and no convex set, so nothing can be concluded from it; say which action is
+better.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 from didact.errors import InvalidModel
 from didact.inputs import entries, flag, shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
+from didact.mdp.family import Family, family_demonstrations
 from didact.mdp.model import MDP
 from didact.mdp.task import Task, as_mdp
 from didact.mdp.transitions import require_index
@@ -35,23 +38,26 @@ class Comparison:
     state: where.
     better: the action that is at least as good.
     other: the action that it is compared with.
+    member: the number of the member of a family that it is of; None for a task alone.
     """
 
     state: int
     better: int
     other: int
+    member: int | None = None
 
-    def __init__(self, state: Any, better: Any, other: Any):
+    def __init__(self, state: Any, better: Any, other: Any, member: int | None = None):
         for name, value in (("state", state), ("better", better), ("other", other)):
             object.__setattr__(self, name, require_index(value, LARGEST, f"comparison: {name}"))
         if self.better == self.other:
             raise InvalidModel(
                 f"a comparison must be of two actions; both are action {self.better}"
             )
+        object.__setattr__(self, "member", _as_member(member))
 
     def document(self) -> dict[str, Any]:
         """The comparison as a file holds it."""
-        return {"kind": "comparison", **vars(self)}
+        return {"kind": "comparison", **{k: v for k, v in vars(self).items() if v is not None}}
 
 
 @dataclass(frozen=True)
@@ -61,21 +67,28 @@ class Preference:
     better: the trajectory that is worth at least as much.
     other: the trajectory that it is compared with; as long, or both have ended.
     correction: whether it was shown to correct the other; that says the same.
+    member: the number of the member of a family that it is of; None for a task alone.
     """
 
     better: Demonstration
     other: Demonstration
     correction: bool = False
+    member: int | None = None
 
-    def __init__(self, better: Any, other: Any, correction: bool = False):
-        object.__setattr__(self, "better", _way(better))
-        object.__setattr__(self, "other", _way(other))
+    def __init__(
+        self, better: Any, other: Any, correction: bool = False, member: int | None = None
+    ):
+        (first, second), member = _ways([better, other], member)
+        object.__setattr__(self, "better", first)
+        object.__setattr__(self, "other", second)
         object.__setattr__(self, "correction", flag(correction, "correction"))
+        object.__setattr__(self, "member", member)
 
     def document(self) -> dict[str, Any]:
         """The preference as a file holds it."""
         kind = "correction" if self.correction else "preference"
-        return {"kind": kind, "better": self.better.document(), "other": self.other.document()}
+        sides = {"better": self.better.document(), "other": self.other.document()}
+        return {"kind": kind, **sides, **_of(self.member)}
 
 
 @dataclass(frozen=True)
@@ -83,13 +96,16 @@ class Ranking:
     """Several trajectories from the same start, the best first: a preference of each to the next.
 
     ways: at least two, the best first.
+    member: the number of the member of a family that it is of; None for a task alone.
     """
 
     ways: tuple[Demonstration, ...]
+    member: int | None = None
 
-    def __init__(self, ways: Iterable[Any]):
-        listed = entries(ways, "a ranking", "trajectories")
-        object.__setattr__(self, "ways", tuple(_way(way) for way in listed))
+    def __init__(self, ways: Iterable[Any], member: int | None = None):
+        listed, member = _ways(entries(ways, "a ranking", "trajectories"), member)
+        object.__setattr__(self, "ways", listed)
+        object.__setattr__(self, "member", member)
         if len(self.ways) < 2:
             raise InvalidModel(
                 f"a ranking must be of at least two trajectories; it is of {len(self.ways)}"
@@ -97,7 +113,8 @@ class Ranking:
 
     def document(self) -> dict[str, Any]:
         """The ranking as a file holds it."""
-        return {"kind": "ranking", "ways": [way.document() for way in self.ways]}
+        ways = [way.document() for way in self.ways]
+        return {"kind": "ranking", "ways": ways, **_of(self.member)}
 
 
 @dataclass(frozen=True)
@@ -108,15 +125,25 @@ class Stop:
     after: so many steps were let pass; 0 is an off-switch used at once.
     off_is_worth_nothing: must be True. Being off has no reward in a task, so it must be said that
         it is worth 0; a constant reward of -1 then fits every stop.
+    member: the number of the member of a family that it is of; None for a task alone.
     """
 
     way: Demonstration
     after: int
     off_is_worth_nothing: bool
+    member: int | None = None
 
-    def __init__(self, way: Any, after: Any, *, off_is_worth_nothing: bool = False):
-        shown_way = _way(way)
+    def __init__(
+        self,
+        way: Any,
+        after: Any,
+        *,
+        off_is_worth_nothing: bool = False,
+        member: int | None = None,
+    ):
+        (shown_way,), member = _ways([way], member)
         object.__setattr__(self, "way", shown_way)
+        object.__setattr__(self, "member", member)
         object.__setattr__(self, "after", require_index(after, len(shown_way), "stop: after"))
         if not flag(off_is_worth_nothing, "off_is_worth_nothing"):
             raise InvalidModel(
@@ -132,6 +159,7 @@ class Stop:
             "way": self.way.document(),
             "after": self.after,
             "off_is_worth_nothing": True,
+            **_of(self.member),
         }
 
 
@@ -140,8 +168,25 @@ Item = Demonstration | Comparison | Preference | Ranking | Stop
 KINDS = ("comparison", "preference", "correction", "ranking", "stop")
 
 
-def _way(given: Any) -> Demonstration:
-    return given if isinstance(given, Demonstration) else Demonstration(given)
+def _as_member(given: Any) -> int | None:
+    return None if given is None else require_index(given, LARGEST, "member")
+
+
+def _of(member: int | None) -> dict[str, int]:
+    """What a file says besides of an item that is of a member."""
+    return {} if member is None else {"member": member}
+
+
+def _ways(given: Iterable[Any], member: Any) -> tuple[tuple[Demonstration, ...], int | None]:
+    """The trajectories of an item, and the member that it or they name."""
+    ways = [way if isinstance(way, Demonstration) else Demonstration(way) for way in given]
+    named = {way.member for way in ways} | {_as_member(member)}
+    if len(named - {None}) > 1:
+        raise InvalidModel(
+            f"an item must be of one member; it names {sorted(x for x in named if x is not None)}"
+        )
+    plain = tuple(way if way.member is None else Demonstration(way.pairs) for way in ways)
+    return plain, max(named, key=lambda x: -1 if x is None else x)
 
 
 def holds_feedback(given: Any) -> bool:
@@ -154,26 +199,42 @@ def holds_feedback(given: Any) -> bool:
     )
 
 
-def as_items(given: Iterable[Any], task: MDP | Task) -> tuple[Item, ...]:
+def as_items(given: Iterable[Any], where: MDP | Task | Family) -> tuple[Item, ...]:
     """Items of this model, checked: demonstrations, comparisons, preferences, rankings, stops.
 
-    given: items, demonstrations in any form, or objects as files hold them.
+    given: items, demonstrations in any form, or objects as files hold them; in a family each names
+        its member.
     """
-    return tuple(_as_item(entry, task, f"items[{i}]") for i, entry in enumerate(given))
+    return tuple(_as_item(entry, where, f"items[{i}]") for i, entry in enumerate(given))
 
 
-def _as_item(entry: Any, task: MDP | Task, place: str) -> Item:
+def _as_item(entry: Any, where: MDP | Task | Family, place: str) -> Item:
     if isinstance(entry, Mapping):
         entry = read_item(entry, place)
+    if not isinstance(entry, Feedback):
+        return _in_model([entry], where, place)[0]
+    task = _home(entry, where, place)
     if isinstance(entry, Comparison):
         return _checked_comparison(entry, task, place)
-    if not isinstance(entry, Preference | Ranking | Stop):
-        return _in_model([entry], task, place)[0]
     ways = _in_model(ways_of(entry), task, place)
     if isinstance(entry, Preference | Ranking):
         for first, second in pairwise(ways):
             require_comparable(first, second, task, place)
     return entry
+
+
+def _home(item: Feedback, where: MDP | Task | Family, place: str) -> MDP | Task:
+    """The model that an item is of."""
+    if isinstance(where, Family):
+        if item.member is None:
+            raise InvalidModel(f"{place} must say whose it is: give it a member, such as member=0")
+        return where[require_index(item.member, len(where), f"{place}: member")]
+    if item.member is not None:
+        raise InvalidModel(
+            f"{place} is of member {item.member} of a family, and this is one task; leave the "
+            "member out"
+        )
+    return where
 
 
 def ways_of(item: Preference | Ranking | Stop) -> tuple[Demonstration, ...]:
@@ -183,9 +244,13 @@ def ways_of(item: Preference | Ranking | Stop) -> tuple[Demonstration, ...]:
     return item.ways if isinstance(item, Ranking) else (item.way,)
 
 
-def _in_model(ways: Iterable[Any], task: MDP | Task, place: str) -> tuple[Demonstration, ...]:
+def _in_model(
+    ways: Iterable[Any], where: MDP | Task | Family, place: str
+) -> tuple[Demonstration, ...]:
     try:
-        return as_demonstrations(list(ways), task)
+        if isinstance(where, Family):
+            return family_demonstrations(list(ways), where)
+        return as_demonstrations(list(ways), where)
     except InvalidModel as error:
         raise InvalidModel(f"{place}: {error}") from None
 
@@ -248,7 +313,7 @@ def read_item(document: Mapping[str, Any], place: str = "an item") -> Feedback:
         listed = ", ".join(KINDS)
         raise InvalidModel(f"{place}: kind must be one of {listed}; it is {shown(kind)}")
     make, fields = made
-    odd = sorted(set(given) ^ set(fields), key=str)
+    odd = sorted((set(given) ^ set(fields)) - {"member"}, key=str)
     if odd:
         raise InvalidModel(f"{place}: a {kind} has {', '.join(fields)}; look at {shown(odd[0])}")
     extra = {"correction": True} if kind == "correction" else {}

@@ -59,10 +59,13 @@ def family_verdict_lines(
     family: Family, verdict: Verdict, n: int, verified: str | None
 ) -> Iterator[str]:
     """What `check` says of a family to people."""
-    name = f"{shown_name(family.name)}: {counted(n, 'demonstration')}"
+    is_mixed = verdict.hardest is not None or verdict.wrong_items
+    name = f"{shown_name(family.name)}: {counted(n, 'item' if is_mixed else 'demonstration')}"
     word = "teach" if verdict.teaches else "do NOT teach"
     end = " Proof verified." if verified else ""
     yield f"{name} {word} {counted(len(family), 'member')}.{end}"
+    for item in verdict.wrong_items[:MOST_SHOWN]:
+        yield f"item {item.item + 1} is not true: {item.words}, which is worse by {item.gap:.4g}"
     for wrong in verdict.wrong[:MOST_SHOWN]:
         where = family[wrong.member or 0]
         what = pair_words(where, wrong.state, wrong.action)
@@ -78,5 +81,7 @@ def family_verdict_lines(
             f"open: {shown_name(family.names[member])}: {words}: {verdict.missing_words} "
             f"({verdict.n_open} of {counted(total, 'constraint')})"
         )
-    if verdict.right_teaches:
+    if is_mixed and verdict.hardest is not None:
+        yield hardest_words(verdict.hardest)
+    elif verdict.right_teaches:
         yield closed_words(verdict.closed)

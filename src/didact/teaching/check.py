@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known, equivalence_class, require_class
 from didact.bec.rows import Scope
-from didact.errors import Unsupported
 from didact.inputs import counted
 from didact.mdp import (
     Demonstration,
     Family,
     Task,
-    as_task,
     family_demonstrations,
     given_demonstrations,
 )
@@ -131,8 +128,8 @@ def check(
     demonstrations: lists of (state, action) or (observation, action) pairs, a lesson, a selection,
         a recording, or the path of a file. Steps that are not optimal are named with what they
         cost, and the right steps between them are judged alone. Those of a family know their
-        member, or are [member, pairs]. For a task also a list with comparisons, preferences,
-        rankings and stops among them, or a file of them, judged in exact arithmetic.
+        member, or are [member, pairs]. Also a list with comparisons, preferences, rankings and
+        stops among them, or a file of them, judged in exact arithmetic.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
@@ -174,7 +171,7 @@ def _items(task: Task | Family, given: Any) -> Iterable[Any] | None:
     """What is given, where other feedback than demonstrations is in it; else None."""
     if isinstance(given, MixedLesson):
         return given.items
-    if isinstance(given, str | os.PathLike) and isinstance(task, Task):
+    if isinstance(given, str | os.PathLike):
         return feedback_in(given, task)
     return given if holds_feedback(given) else None
 
@@ -183,14 +180,9 @@ def _check_items(
     task: Task | Family, given: Iterable[Any], scope: Scope, known: Known | None
 ) -> Verdict:
     """The verdict on a mix of demonstrations and other feedback, without a proof to keep."""
-    if isinstance(task, Family):
-        raise Unsupported(
-            "other feedback than demonstrations is of one task; check the members one by one"
-        )
-    items = as_items(given, as_task(task))
+    items = as_items(given, task)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic="exact")
-    assert isinstance(known, EquivalenceClass)
     numbers = [i for i, item in enumerate(items) if isinstance(item, Demonstration)]
     shown = [item for item in items if isinstance(item, Demonstration)]
     wrong = wrong_steps(known, shown, numbers)

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from didact.bec.families import FamilyClass, Known, equivalence_class
+from didact.bec.families import Known, equivalence_class, whole_of
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Family, Task
@@ -268,8 +268,7 @@ class _Search:
         teacher = "exact" if self.exact else "scot"
         options |= {**where, "teacher": teacher, "known": known, "seed": self.seed}
         options["trim"] = False
-        of = known.family if isinstance(known, FamilyClass) else known.task
-        return teach(of, feedback=None, **options)
+        return teach(whole_of(known), feedback=None, **options)
 
 
 def _row(

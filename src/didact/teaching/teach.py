@@ -124,8 +124,8 @@ def teach(
     seed: of sampling and of teachers that draw: None, a whole number, or a generator.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions and
-        'preferences' between two trajectories; the cheapest mix, proved, as a MixedLesson. `cost`
-        may then be a table {kind: cost}.
+        'preferences' between two trajectories; the cheapest mix, proved, as a MixedLesson, whose
+        items name their member in a family. `cost` may then be a table {kind: cost}.
     over_teach: with preferences, try also those between trajectories that are worth nearly the
         same: they say more than the behaviour, so fewer are enough, and are harder to give.
     margin: of over_teach, the least difference in return that an item may ask to be seen.
@@ -168,6 +168,7 @@ def teach(
     kinds = None if feedback is None else as_kinds(feedback)
     if kinds is not None:
         asked = {"closed": closed, "loss": loss is not None, "order": order is not None}
+        asked["over_teach"] = over_teach is True
         teacher = _require_mixable(task, teacher, asked)
     prices = None if kinds is None else kind_costs(cost, kinds)
     least = as_margin(over_teach, margin, kinds)
@@ -248,13 +249,13 @@ def _picks_within(
 
 def _require_mixable(task: Task | Family, teacher: str, asked: Mapping[str, bool]) -> str:
     """The teacher of a mix; refuses what only demonstrations have."""
-    if isinstance(task, Family):
-        raise InvalidParameter("feedback is for a task; teach a family by demonstrations")
+    if isinstance(task, Family) and asked["over_teach"]:
+        raise InvalidParameter("over_teach is for one task; leave it out for a family")
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(
             f"with feedback the cheapest mix is found exactly; leave teacher {teacher!r} out"
         )
-    for name in (name for name, is_asked in asked.items() if is_asked):
+    for name in (n for n, is_asked in asked.items() if is_asked and n != "over_teach"):
         raise InvalidParameter(f"{name} is for demonstrations alone; leave it out, or feedback")
     return "exact"
 

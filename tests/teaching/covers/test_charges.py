@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact import Family, Task
+from didact import MDP, Family, Task
 from didact.teaching.covers.charges import Charges, charged_greedy, solve_charged_cover
 from didact.teaching.covers.minimum import cheapest_cover
 from tests.decisions import decisions, unit
@@ -78,6 +78,15 @@ def test_lessons_with_visits_are_brute_force():
         plain = didact.teach(family, teacher="exact", horizon=1, starts="all", known=known)
         n_elsewhere += visited != {d.member for d in plain.demonstrations}
     assert n_elsewhere > 5, "visits often decide who shows"
+
+
+def test_ties_alone_are_covered_with_visits():
+    """Two features worth the same: no facet, so that nothing is known before the first tie."""
+    task = Task(MDP([[[1, 0], [1, 0]], [[0, 1], [0, 1]]], [[[1, 0], [0, 1]]] * 2, 0), [1, 1])
+    family = Family([task, Task(task.mdp, [1, 1])])
+    lesson = didact.teach(family, teacher="exact", horizon=1, member_cost={0: 5, 1: 1})
+    assert (lesson.n_facets, lesson.cost, lesson.lower_bound) == (0, 3, 3)
+    assert {d.member for d in lesson.demonstrations} == {1}
 
 
 def _cheapest(known, family, prices):

@@ -166,9 +166,7 @@ def test_what_cannot_be_mixed_is_refused(options, message):
         didact.teach(didact.make("six-cell"), **options)
 
 
-def test_floats_and_families_do_not_mix():
+def test_floats_do_not_mix():
     task = didact.make("six-cell")
     with pytest.raises(Unsupported, match="exact arithmetic"):
         didact.teach(task, feedback=["comparisons"], arithmetic="float")
-    with pytest.raises(InvalidInput, match="feedback is for a task"):
-        didact.teach(didact.Family([task]), feedback=["comparisons"])

@@ -16,6 +16,7 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import parse_json, read_json
 from didact.files.reading import read_lines, shown_path
 from didact.mdp.exchange.given import given_demonstrations
+from didact.mdp.family import Family
 from didact.mdp.files import task_from_document
 from didact.mdp.items import Item, as_items, holds_feedback
 from didact.mdp.model import MDP
@@ -60,7 +61,9 @@ def has_feedback(path: str | os.PathLike[str]) -> bool:
     return is_mixed or holds_feedback(listed)
 
 
-def feedback_in(path: str | os.PathLike[str], where: MDP | Task) -> tuple[Item, ...] | None:
+def feedback_in(
+    path: str | os.PathLike[str], where: MDP | Task | Family
+) -> tuple[Item, ...] | None:
     """The items in a file, checked; None where it holds demonstrations only, or is of no such kind.
 
     What cannot be read is left to the readers of demonstrations, who say what is wrong.

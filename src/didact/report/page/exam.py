@@ -5,7 +5,6 @@ The sheet holds nothing of the key, not even where nobody looks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from didact import __version__
@@ -14,8 +13,9 @@ from didact.auditing.questions import Question
 from didact.inputs import shown_name
 from didact.mdp import Demonstration, Family, Task
 from didact.report.exams import exam_line, key_words
-from didact.report.page.player import Drawing, Frame, box_of, frames, player
-from didact.report.page.scene import Scene, scene_of, state_in_words
+from didact.report.page.grounds import Grounds
+from didact.report.page.player import Drawing, Frame, frames
+from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, legend
 
@@ -27,7 +27,7 @@ class Asked:
     """A question on the sheet.
 
     drawings: a picture of each side, or of the place; none where there is nothing to draw.
-    right: the key in words; empty on the sheet.
+    right: the key in words; empty on the sheet. world: the name of the ground of its pictures.
     """
 
     number: int
@@ -36,36 +36,29 @@ class Asked:
     drawings: tuple[Drawing, ...]
     is_of_sides: bool
     right: str
+    world: str
 
 
 def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
     """The sheet of an exam as HTML; with `key` the page of right answers."""
-    scene = scene_of(task) if isinstance(task, Task) else None
-    questions = exam.questions[:MOST_QUESTIONS]
-    shown = [_moments(task, question, scene) for question in questions]
-    boxes = [box_of(each, scene) for sides in shown for each in sides] if scene else []
+    questions, grounds = exam.questions[:MOST_QUESTIONS], Grounds(task)
+    asked = [_asked(i, question, grounds, key) for i, question in enumerate(questions, start=1)]
     return render(
         "exam.html.jinja",
         title=f"{shown_name(exam.task_name, 80)}: {'key' if key else 'exam'}",
         exam=exam,
         key=key,
         line=exam_line(exam),
-        scene=scene if boxes else None,
-        ground=scene.ground(boxes) if scene is not None and boxes else None,
-        legend=_legend(task, scene),
-        questions=[
-            _asked(i, question, sides, scene, key)
-            for i, (question, sides) in enumerate(zip(questions, shown, strict=True), start=1)
-        ],
+        grounds=tuple(grounds.drawn()),
+        legend=_legend(grounds),
+        questions=asked,
         n_more=len(exam.questions) - len(questions),
         version=__version__,
     )
 
 
-def _moments(task: Task | Family, question: Question, scene: Scene | None) -> list[list[Frame]]:
+def _moments(task: Task, question: Question, scene: Scene | None) -> list[list[Frame]]:
     """What is drawn of a question: both sides, or where it is asked."""
-    if scene is None or not isinstance(task, Task):
-        return []
     if question.kind == "action":
         where = state_in_words(task.mdp, question.state, scene)
         return [[Frame(question.state, None, None, where, "asked here")]]
@@ -78,13 +71,10 @@ def _side(question: Question, option: int | Demonstration) -> Demonstration:
     return Demonstration([(question.state, option)])
 
 
-def _asked(
-    number: int, question: Question, sides: Sequence[list[Frame]], scene: Scene | None, key: bool
-) -> Asked:
-    drawn = [
-        player(each, scene, number=10 * number + i, n_steps=len(each), telling={}).drawing
-        for i, each in enumerate(sides)
-    ]
+def _asked(number: int, question: Question, grounds: Grounds, key: bool) -> Asked:
+    member = question.member
+    sides = _moments(grounds.home(member), question, grounds.scene(member))
+    drawn = [grounds.drawing(member, each, 10 * number + i) for i, each in enumerate(sides)]
     return Asked(
         number=number,
         words=question.words,
@@ -92,12 +82,13 @@ def _asked(
         drawings=tuple(each for each in drawn if each is not None),
         is_of_sides=question.kind != "action",
         right=key_words(question) if key else "",
+        world=grounds.name(member),
     )
 
 
-def _legend(task: Task | Family, scene: Scene | None) -> Legend | None:
+def _legend(grounds: Grounds) -> Legend | None:
     """The letters of features, without their weights, which are the answer to everything."""
-    if scene is None or not isinstance(task, Task):
+    if grounds.scene(0) is None:
         return None
-    named = legend(task, scene)
+    named = legend(grounds.home(0), grounds.scene(0))
     return named if any(letter for letter, *_ in named.entries) else None

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from didact import __version__
 from didact.inputs import shown_name
-from didact.mdp import Comparison, Demonstration, Task
+from didact.mdp import Comparison, Demonstration, Family, Task
 from didact.mdp.items import Item, ways_of
 from didact.mdp.naming import action_words
-from didact.report.page.player import Drawing, box_of, frames, player
-from didact.report.page.scene import scene_of
+from didact.report.page.grounds import Grounds
+from didact.report.page.player import Drawing, frames
 from didact.report.page.templates import render
 from didact.report.verdicts import hardest_words, mixed_lesson_lines
 from didact.teaching import MixedLesson
@@ -20,31 +20,26 @@ MOST_ITEMS = 200
 
 @dataclass(frozen=True)
 class Said:
-    """An item on the page: its words, why it is there, and a picture of each side with a name."""
+    """An item on the page: its words, why it is there, and a picture of each side with a name.
+
+    world: the name of the ground of its pictures.
+    """
 
     number: int
     words: str
     why: str
     drawings: tuple[tuple[Drawing, str], ...]
+    world: str
 
 
-def mixed_lesson_page(task: Task, lesson: MixedLesson) -> str:
-    """The page of a lesson of several kinds."""
-    scene = scene_of(task)
-    items = lesson.items[:MOST_ITEMS]
-    walked = [_walks(task, item) for item in items]
-    shown = [[frames(task, way, scene) for way, _ in ways] for ways in walked] if scene else []
-    boxes = [box_of(each, scene) for sides in shown for each in sides] if scene else []
-    said = []
-    for number, (words, ways) in enumerate(zip(lesson.words, walked, strict=False), start=1):
-        drawn = []
-        for side, (_, name) in enumerate(ways if scene else ()):
-            moments = shown[number - 1][side]
-            made = player(
-                moments, scene, number=10 * number + side, n_steps=len(moments), telling={}
-            ).drawing
-            drawn += [] if made is None else [(made, name)]
-        said.append(Said(number, words, lesson.reason(number - 1), tuple(drawn)))
+def mixed_lesson_page(task: Task | Family, lesson: MixedLesson) -> str:
+    """The page of a lesson of several kinds; in a family each item in its own world."""
+    items, grounds = lesson.items[:MOST_ITEMS], Grounds(task)
+    said = [
+        Said(i + 1, lesson.words[i], lesson.reason(i), _drawings(grounds, item, i + 1), world)
+        for i, item in enumerate(items)
+        for world in (grounds.name(item.member),)
+    ]
     title, *_ = mixed_lesson_lines(lesson)
     return render(
         "mixed.html.jinja",
@@ -52,12 +47,21 @@ def mixed_lesson_page(task: Task, lesson: MixedLesson) -> str:
         lesson=lesson,
         line=title,
         hardest=None if lesson.hardest is None else hardest_words(lesson.hardest),
-        scene=scene if boxes else None,
-        ground=scene.ground(boxes) if scene is not None and boxes else None,
+        grounds=tuple(grounds.drawn()),
         said=said,
         n_more=len(lesson.items) - len(items),
         version=__version__,
     )
+
+
+def _drawings(grounds: Grounds, item: Item, number: int) -> tuple[tuple[Drawing, str], ...]:
+    """A picture of each side of an item, with its name."""
+    home, scene = grounds.home(item.member), grounds.scene(item.member)
+    found = [
+        (grounds.drawing(item.member, frames(home, way, scene), 10 * number + side), name)
+        for side, (way, name) in enumerate(_walks(home, item))
+    ]
+    return tuple((drawn, name) for drawn, name in found if drawn is not None)
 
 
 def _walks(task: Task, item: Item) -> list[tuple[Demonstration, str]]:

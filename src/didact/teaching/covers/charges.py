@@ -81,6 +81,8 @@ def solve_charged_cover(
 
     rank: (cost, ...) of a candidate. All costs are whole numbers.
     """
+    if not cuts:  # as for a class of ties alone, before any is found
+        return (), 0
     from scipy.optimize import Bounds, milp
 
     kept = _undominated(cuts, rank, charges)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known, whole_of
 from didact.bec.linear import Row
 from didact.bec.parts import shown_pairs
 from didact.mdp import Demonstration
@@ -56,9 +56,7 @@ class Mixed(NamedTuple):
     hardest: Fraction | None
 
 
-def judge_items(
-    known: EquivalenceClass, items: Sequence[Item], right: Sequence[Demonstration]
-) -> Mixed:
+def judge_items(known: Known, items: Sequence[Item], right: Sequence[Demonstration]) -> Mixed:
     """What items say together; right: the right steps of the demonstrations among them."""
     rows, wrong, margins = _said(known, items)
     exact = known.rows.exact
@@ -81,7 +79,7 @@ def judge_items(
 
 
 def _said(
-    known: EquivalenceClass, items: Sequence[Item]
+    known: Known, items: Sequence[Item]
 ) -> tuple[list[Row], tuple[WrongItem, ...], list[Fraction]]:
     """Rows of true feedback, what is not true, and the margins of what is."""
     rows: list[Row] = []
@@ -94,7 +92,7 @@ def _said(
         worths = [margin(known, difference) for difference in differences]
         if min(worths) < 0:
             gap = -min(worths)
-            words = item_words(known.task, item)
+            words = item_words(whole_of(known), item)
             wrong.append(WrongItem(number, words, float(gap), gap))
             continue
         rows += [direction(difference) for difference in differences]

@@ -11,6 +11,7 @@ from typing import Any
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
+from didact.mdp.family import Family
 from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.mdp.showing import in_notebook, show
@@ -23,10 +24,10 @@ MIXED_FORMAT = "didact.lesson/2"
 class MixedLesson:
     """Demonstrations, comparisons and preferences that teach a task, or as much as they can.
 
-    task_name: of the task that is taught.
+    task_name: of the task or family that is taught.
     status: 'complete' where every row of the class follows from them, decided exactly; else
         'partial'.
-    items: in the order to show them.
+    items: in the order to show them; those of a family name their member.
     words: what each would be said as.
     gains: how many facets (and equality rows) each newly covers.
     why: for each item what it newly shows, in words.
@@ -77,6 +78,11 @@ class MixedLesson:
         """Whether no complete lesson from the same candidates costs less, proved."""
         return self.is_complete and self.lower_bound == self.cost
 
+    @property
+    def is_of_family(self) -> bool:
+        """Whether it teaches a family, so that items have members."""
+        return self.settings.get("members") is not None
+
     def reason(self, number: int) -> str:
         """In words: what an item rules out that those before it did not.
 
@@ -91,11 +97,11 @@ class MixedLesson:
             return "It narrows what the others leave open."
         return "It says that " + "; that ".join(self.why[number]) + "."
 
-    def report(self, path: str | os.PathLike[str], task: Task) -> None:
+    def report(self, path: str | os.PathLike[str], task: Task | Family) -> None:
         """Write a page: each item in pictures and words, and what it is for.
 
         path: of the page, such as 'lesson.html'.
-        task: that is taught; the lesson knows only its name.
+        task: that is taught, or the family; the lesson knows only its name.
         """
         show("report of a mixed lesson", task, self, path)
 

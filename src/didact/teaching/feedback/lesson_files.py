@@ -20,7 +20,15 @@ from didact.teaching.feedback.lesson import MixedLesson
 def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
     """The lesson in a document; what is missing or of another kind raises."""
     witness, loss = document["witness"], document["loss"]
-    items = tuple(_as_item(entry, i) for i, entry in enumerate(_list(document["items"], "items")))
+    settings = document["settings"]
+    if not isinstance(settings, dict):
+        raise InvalidFile(f"settings must be an object; it is {shown(settings)}")
+    members = settings.get("members")
+    n_members = 0 if members is None else len(_texts(members, "settings: members"))
+    items = tuple(
+        _as_item(entry, f"items[{i}]", n_members)
+        for i, entry in enumerate(_list(document["items"], "items"))
+    )
     texts = {name: _texts(document[name], name) for name in ("words", "open")}
     gains = tuple(whole_number(x, "gains", 0) for x in _list(document["gains"], "gains"))
     why = tuple(_texts(entry, "why") for entry in _list(document["why"], "why"))
@@ -29,9 +37,6 @@ def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
             raise InvalidFile(
                 f"{name} must be as many as items, {len(items)}; they are {len(listed)}"
             )
-    settings = document["settings"]
-    if not isinstance(settings, dict):
-        raise InvalidFile(f"settings must be an object; it is {shown(settings)}")
     hardest = _number(document["hardest"], "hardest")
     return MixedLesson(
         task_name=as_text(document["task"], "task", error=InvalidFile),
@@ -56,10 +61,21 @@ def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
     )
 
 
-def _as_item(entry: Any, number: int) -> Item:
+def _as_item(entry: Any, place: str, n_members: int) -> Item:
+    """An item of a task, or of one of so many members of a family."""
+    item: Item
     if isinstance(entry, Mapping):
-        return read_item(entry, f"items[{number}]")
-    return Demonstration(_list(entry, f"items[{number}]"))
+        item = read_item(entry, place)
+    elif n_members:
+        if len(_list(entry, place)) != 2:
+            raise InvalidFile(f"{place} must be [member, pairs]; it is {shown(entry)}")
+        item = Demonstration(entry[1], whole_number(entry[0], f"{place}: member", 0))
+    else:
+        item = Demonstration(_list(entry, place))
+    if (item.member is None) != (n_members == 0) or (item.member or 0) >= max(n_members, 1):
+        of = f"of one of {n_members} members" if n_members else "of a task, without a member"
+        raise InvalidFile(f"{place} must be {of}; its member is {item.member}")
+    return item
 
 
 def _cost(value: Any, place: str) -> int | Fraction:

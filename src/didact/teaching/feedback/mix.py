@@ -4,6 +4,8 @@ Every candidate's rows lie in the class, so a complete lesson states a row of ea
 that span the equalities, as lessons of demonstrations do: the same implicit hitting set finds it.
 More kinds are more candidates, so adding one never makes a lesson dearer.
 
+In a family every candidate is of one member, and members may cost something to visit.
+
 Over-teaching also tries preferences that say more than the class (see `over_teaching`), and takes
 them where they cost less.
 """
@@ -18,12 +20,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known, whole_of
+from didact.bec.parts import part_with
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import choice, entries, flag, shown
-from didact.mdp import Comparison, Demonstration, Preference, Task
+from didact.inputs import choice, entries, flag, shown, shown_name
+from didact.mdp import Comparison, Demonstration, Family, Preference, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import read_number, whole_if_whole
+from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.problem import Picks, Problem
@@ -31,7 +36,7 @@ from didact.teaching.feedback.judging import judge_items
 from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
 from didact.teaching.feedback.rows import direction, item_words
-from didact.teaching.feedback.trajectories import pair_of, shortest_pair, statements_of
+from didact.teaching.feedback.trajectories import Pair, pair_of, shortest_pair, statements_of
 from didact.teaching.methods.exact import exact_minimum
 
 KINDS = ("demonstrations", "comparisons", "preferences")
@@ -99,25 +104,34 @@ def mixed_lesson(
     least: try preferences that say more than the class, with at least this difference in return.
     """
     known = problem.known
-    if not isinstance(known, EquivalenceClass) or known.counts is None:
+    if known.rows.exact is None:
         raise Unsupported(
-            "other feedback than demonstrations needs a task, and exact arithmetic; use "
-            "arithmetic='exact'"
+            "other feedback than demonstrations needs exact arithmetic; use arithmetic='exact'"
         )
     offered = list(_offered(known, problem, kinds, costs))
-    mixed = Problem(
-        problem.elements,
-        cast(Any, [offer.item for offer in offered]),
-        [offer.cost for offer in offered],
-        problem.budget,
-        given_masks={i: offer.mask for i, offer in enumerate(offered) if offer.mask},
-    )
+    mixed = _problem_of(problem, offered)
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
     found = _told(known, mixed, picks, [offered[number] for number in picks.numbers], settings)
     if least is None:
         return found
+    assert isinstance(known, EquivalenceClass), "over-teaching is for one task"
     bound = None if "demonstrations" in kinds else fewest_halfspaces(known) * min(costs.values())
     return _over_taught(known, replace(found, lower_bound=bound), costs["preferences"], least)
+
+
+def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
+    """The cover problem of what is offered."""
+    charges = problem.charges
+    if charges is not None:
+        charges = Charges([offer.item.member or 0 for offer in offered], charges.prices)
+    return Problem(
+        problem.elements,
+        cast(Any, [offer.item for offer in offered]),
+        [offer.cost for offer in offered],
+        problem.budget,
+        charges=charges,
+        given_masks={i: offer.mask for i, offer in enumerate(offered) if offer.mask},
+    )
 
 
 def _over_taught(
@@ -151,7 +165,7 @@ def _over_taught(
 
 
 def _offered(
-    known: EquivalenceClass,
+    known: Known,
     problem: Problem,
     kinds: Sequence[str],
     costs: Mapping[str, int | Fraction],
@@ -159,44 +173,65 @@ def _offered(
     if "demonstrations" in kinds:
         for number, mask in sorted(problem.masks.items()):
             yield Offered(problem.candidates[number], mask, costs["demonstrations"])
+    by_member = problem.charges is not None
     if "comparisons" in kinds:
-        for item, mask in _comparisons(known, problem.elements):
+        for item, mask in _comparisons(known, problem.elements, by_member=by_member):
             yield Offered(item, mask, costs["comparisons"])
     if "preferences" in kinds:
-        for way, mask in _preferences(known, problem.elements):
+        for way, mask in _preferences(known, problem.elements, by_member=by_member):
             yield Offered(way, mask, costs["preferences"])
 
 
-def _comparisons(known: EquivalenceClass, elements: Elements) -> Iterator[tuple[Comparison, int]]:
-    """For each element the comparison in which it matters most: all of them cover the same."""
+def _comparisons(
+    known: Known, elements: Elements, *, by_member: bool
+) -> Iterator[tuple[Comparison, int]]:
+    """For each element the comparison in which it matters most: all of them cover the same.
+
+    by_member: one of each member that has some, since visiting it costs.
+    """
     for element in range(elements.n_elements):
         rows = np.flatnonzero(elements.element_of_row == element).tolist()
-        stated = [(s, a, b) for _, s, a, b in statements_of(known, rows)]
-        values = known.plan.action_values
-        yield (
-            Comparison(*max(stated, key=lambda x: values[x[0], x[1]] - values[x[0], x[2]])),
-            (1 << element),
-        )
+        most: dict[int | None, tuple[float, Comparison]] = {}
+        for _, state, action, other in statements_of(known, rows):
+            part = part_with(known.parts, state)
+            values = part.plan.action_values[state - part.first]
+            matters = float(values[action] - values[other])
+            group = part.member if by_member else None
+            if group not in most or matters > most[group][0]:
+                item = Comparison(state - part.first, action, other, part.member)
+                most[group] = matters, item
+        yield from ((item, 1 << element) for _, item in most.values())
 
 
-def _preferences(known: EquivalenceClass, elements: Elements) -> Iterator[tuple[Preference, int]]:
+def _preferences(
+    known: Known, elements: Elements, *, by_member: bool
+) -> Iterator[tuple[Preference, int]]:
     """For each facet the shortest two trajectories; for ties those that state an equality row."""
+    groups = [part.member for part in known.parts] if by_member else [None]
     for facet, members in enumerate(known.cone.facets):
-        pair = shortest_pair(known, members)
-        if pair is not None:
-            yield Preference(pair.better, pair.other), 1 << facet
+        for group in groups:
+            pair = shortest_pair(known, members, group)
+            if pair is not None:
+                yield _preference(pair), 1 << facet
     number_of = {row: i for i, row in enumerate(known.rows.exact or ())}
-    told: set[int] = set()
+    told: set[tuple[int, int | None]] = set()
     for _, *statement in statements_of(known, known.cone.equalities):
         pair = pair_of(known, *statement)
         row = None if pair is None else number_of.get(direction(list(pair.difference)))
-        if pair is not None and row in known.cone.equalities and row not in told:
-            told.add(row)
-            yield Preference(pair.better, pair.other), 1 << int(elements.element_of_row[row])
+        if pair is None or row is None or row not in known.cone.equalities:
+            continue
+        key = row, pair.part.member if by_member else None
+        if key not in told:
+            told.add(key)
+            yield _preference(pair), 1 << int(elements.element_of_row[row])
+
+
+def _preference(pair: Pair) -> Preference:
+    return Preference(pair.better, pair.other, member=pair.part.member)
 
 
 def _told(
-    known: EquivalenceClass,
+    known: Known,
     mixed: Problem,
     picks: Picks,
     chosen: Sequence[Offered],
@@ -212,7 +247,7 @@ def _told(
         task_name=known.name,
         status="partial" if found.open_rows else "complete",
         items=items,
-        words=tuple(_words(known.task, item) for item in items),
+        words=tuple(_words(whole_of(known), item) for item in items),
         gains=coverage.gains,
         why=tuple(
             tuple(known.words_of(mixed.elements.row_of(e)) for e in mixed.elements.within(bits))
@@ -230,7 +265,10 @@ def _told(
     )
 
 
-def _words(task: Task, item: Item) -> str:
+def _words(task: Task | Family, item: Item) -> str:
     if not isinstance(item, Demonstration):
         return item_words(task, item)
+    if isinstance(task, Family):
+        member = item.member or 0
+        return f"{shown_name(task.names[member])}: {_words(task[member], item)}"
     return ", ".join(pair_words(task, state, action) for state, action in item)

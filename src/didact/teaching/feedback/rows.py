@@ -10,10 +10,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
 from didact.bec.linear import Row, primitive
 from didact.errors import Unsupported
-from didact.mdp import MDP, Demonstration, Task
+from didact.inputs import shown_name
+from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.items import Comparison, Feedback, Stop, has_ended, ways_of
 from didact.mdp.naming import action_words, state_words
 from didact.planning.rationals import ExactModel, as_rationals, dot, exact_model
@@ -22,19 +23,20 @@ Difference = list[Any]
 """A row (k,) of rationals as it is, not scaled."""
 
 
-def item_differences(known: EquivalenceClass, item: Feedback) -> list[Difference]:
+def item_differences(known: Known, item: Feedback) -> list[Difference]:
     """What the better side counts more than the other, once for each comparison in an item."""
-    if known.counts is None:
+    part = known.parts[item.member or 0]
+    if part.counts is None:
         raise Unsupported(
             "other feedback than demonstrations needs exact arithmetic, and this class was "
             "computed in floats; use arithmetic='exact'"
         )
     if isinstance(item, Comparison):
-        pairs = known.counts.pairs[item.state]
+        pairs = part.counts.pairs[item.state]
         return [list(pairs[item.better] - pairs[item.other])]
-    counts = [trajectory_counts(known.task, way) for way in ways_of(item)]
+    counts = [trajectory_counts(part.task, way) for way in ways_of(item)]
     if isinstance(item, Stop):
-        return [[-x for x in trajectory_counts(known.task, item.way, item.after)]]
+        return [[-x for x in trajectory_counts(part.task, item.way, item.after)]]
     return [[x - y for x, y in zip(*pair, strict=True)] for pair in pairwise(counts)]
 
 
@@ -59,9 +61,9 @@ def _added(
     return [t + weight * x if x else t for t, x in zip(total, paid, strict=True)]
 
 
-def margin(known: EquivalenceClass, difference: Difference) -> Fraction:
+def margin(known: Known, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
-    found = dot(difference, as_rationals(known.task.true_weights))
+    found = dot(difference, as_rationals(known.parts[0].task.true_weights))
     return Fraction(int(found.p), int(found.q))
 
 
@@ -70,8 +72,11 @@ def direction(difference: Difference) -> Row:
     return primitive(difference)
 
 
-def item_words(task: MDP | Task, item: Feedback) -> str:
-    """An item as it would be said."""
+def item_words(task: MDP | Task | Family, item: Feedback) -> str:
+    """An item as it would be said; in a family its member first."""
+    if isinstance(task, Family):
+        member = item.member or 0
+        return f"{shown_name(task.names[member])}: {item_words(task[member], item)}"
     if isinstance(item, Comparison):
         better, other = (action_words(task, a) for a in (item.better, item.other))
         return f"in {state_words(task, item.state)}: {better} rather than {other}"

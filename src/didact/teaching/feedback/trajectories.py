@@ -38,9 +38,12 @@ def statements_of(known: Known, rows: Sequence[int]) -> list[tuple[int, int, int
     return [(int(known.rows.number[i]), *known.rows.statements[i].tolist()) for i in hit.tolist()]
 
 
-def shortest_pair(known: Known, rows: Sequence[int]) -> Pair | None:
-    """The shortest two trajectories that state one of the rows."""
-    walked = [_walked(known, *statement) for _, *statement in statements_of(known, rows)]
+def shortest_pair(known: Known, rows: Sequence[int], member: int | None = None) -> Pair | None:
+    """The shortest two trajectories that state one of the rows, of a member where one is named."""
+    stated = [statement for _, *statement in statements_of(known, rows)]
+    if member is not None:
+        stated = [s for s in stated if part_with(known.parts, s[0]).member == member]
+    walked = [_walked(known, *statement) for statement in stated]
     found = [walks for walks in walked if walks is not None]
     shortest = min(found, key=lambda walks: len(walks.better) + len(walks.other), default=None)
     return None if shortest is None else _counted(shortest)
