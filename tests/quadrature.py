@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import null_space
 from scipy.special import ndtri
 
 from didact.learners.diagnostics import indicator_ess
@@ -12,6 +13,10 @@ FINE = 2_000
 """So many equal nodes at least are what the posterior rests on."""
 MOST_SPLIT = 20_000
 """Cells that are split at once, the likeliest."""
+STRATA = (8, 200_000)
+"""Equal parts of the prior along equal weights, one node in each: so many, and nodes in all."""
+RADII = np.exp(np.linspace(-14.0, 2.2, 163))
+"""Lengths of Gaussian weights, a tenth of a nat apart: likelihoods are smooth in the length."""
 
 
 def midpoints(n: int) -> np.ndarray:
@@ -25,11 +30,11 @@ def _grid(*sides) -> np.ndarray:
 def cells(prior: str, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Middles of equal cells of a unit cube (m, d) that stands for the prior, and their sides (d,).
 
-    About n**(k - 1) cells for a sphere, n**k for space; a sphere of l1 has a last column without
+    About n**(k - 1) cells for a sphere, n**k for a box; a sphere of l1 has a last column without
     a side, the number of the signs.
     """
     u = midpoints(n)
-    if prior in ("box", "gaussian"):
+    if prior == "box":
         return _grid(*[u] * k), np.full(k, 1 / n)
     if prior == "l2-sphere":
         sides = [u] if k == 2 else [u, midpoints(2 * n)]
@@ -41,8 +46,6 @@ def placed(prior: str, k: int, cube: np.ndarray) -> np.ndarray:
     """Weights (m, k) of points of the unit cube; equal volumes have equal prior weight."""
     if prior == "box":
         return 2.0 * cube - 1.0
-    if prior == "gaussian":
-        return ndtri(cube)
     if prior == "l2-sphere" and k == 2:
         angle = 2 * np.pi * cube[:, 0]
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -60,28 +63,35 @@ def placed(prior: str, k: int, cube: np.ndarray) -> np.ndarray:
 
 
 def nodes(prior: str, k: int, n: int) -> np.ndarray:
-    """About n**(k - 1) nodes on a sphere, n**k in space, each of the same prior weight."""
+    """About n**(k - 1) nodes on a sphere, n**k in a box, each of the same prior weight."""
     return placed(prior, k, cells(prior, k, n)[0])
 
 
-def log_likelihoods(evidence, weights: np.ndarray, confidence: float) -> np.ndarray:
-    """log P(D | w) of each of the weights (n, k), from its action values."""
+def log_likelihoods(
+    evidence, weights: np.ndarray, confidence: float, scales: np.ndarray | None = None
+) -> np.ndarray:
+    """log P(D | w) of each of the weights (n, k), from its action values.
+
+    With scales (m,) those of every multiple, (n, m): one plan serves all of them.
+    """
+    several = np.ones(1) if scales is None else scales
     found = []
-    for block in np.array_split(weights, 1 + len(weights) // 20_000):
+    for block in np.array_split(weights, 1 + len(weights) * len(several) // 50_000):
         values = action_values_of(evidence.mdp, block)[:, evidence.states]
-        scaled = confidence * (values - values.max(axis=2, keepdims=True))
-        logs = scaled - np.log(np.exp(scaled).sum(axis=2, keepdims=True))
-        found.append((evidence.counts * logs).sum(axis=(1, 2)))
-    return np.concatenate(found)
+        gaps = values - values.max(axis=2, keepdims=True)
+        scaled = confidence * several[:, None, None] * gaps[:, None]
+        logs = scaled - np.log(np.exp(scaled).sum(axis=3, keepdims=True))
+        found.append((evidence.counts * logs).sum(axis=(2, 3)))
+    logs = np.concatenate(found)
+    return logs[:, 0] if scales is None else logs
 
 
 @dataclass(frozen=True)
 class Quadrature:
-    """Nodes (n, k), what each weighs, and its log likelihood."""
+    """Nodes (n, k) and what each weighs."""
 
     points: np.ndarray
     shares: np.ndarray
-    logs: np.ndarray
 
     @classmethod
     def of(cls, evidence, prior: str, confidence: float, n: int) -> "Quadrature":
@@ -90,6 +100,8 @@ class Quadrature:
         A posterior may be much narrower than the grid, and two humps of it lie differently to it.
         """
         k = evidence.mdp.n_features
+        if prior == "gaussian":
+            return cls.of_gaussian(evidence, confidence, n)
         cube, sides = cells(prior, k, n)
         volume, sides = np.ones(len(cube)), np.tile(sides, (len(cube), 1))
         logs = log_likelihoods(evidence, placed(prior, k, cube), confidence)
@@ -97,7 +109,7 @@ class Quadrature:
             shares = volume * np.exp(logs - logs.max())
             shares /= shares.sum()
             if 1.0 / (shares**2).sum() > FINE:
-                return cls(placed(prior, k, cube), shares, logs)
+                return cls(placed(prior, k, cube), shares)
             split = np.zeros(len(cube), dtype=bool)
             split[np.argsort(-logs, kind="stable")[:MOST_SPLIT]] = True
             shifts = _grid(
@@ -111,6 +123,29 @@ class Quadrature:
             sides = np.concatenate([sides[~split], smaller])
             volume = np.concatenate([volume[~split], parts])
             logs = np.concatenate([logs[~split], found])
+
+    @classmethod
+    def of_gaussian(cls, evidence, confidence: float, n: int) -> "Quadrature":
+        """Two or three weights: across equal weights by direction and length, along them the prior.
+
+        In a grid without ends, whose cells have one feature each, adding a number to every weight
+        changes no likelihood: needles around equal weights, which no grid resolves, are lines here.
+        """
+        k = evidence.mdp.n_features
+        across = null_space(np.ones((1, k)))
+        angles = 2 * np.pi * midpoints(n)
+        directions = [[1.0], [-1.0]] if k == 2 else np.stack([np.cos(angles), np.sin(angles)], 1)
+        directions = np.asarray(directions) @ across.T
+        chi = RADII ** (k - 1) * np.exp(-(RADII**2) / 2)
+        logs = log_likelihoods(evidence, directions, confidence, RADII) + np.log(chi)
+        shares = np.exp(logs - logs.max())
+        kept = np.nonzero(shares > 1e-12 * shares.sum())
+        strata = max(STRATA[0], STRATA[1] // len(kept[0]))
+        at, length = (np.repeat(part, strata) for part in kept)
+        within = (0.5 + np.arange(len(kept[0])) * (np.sqrt(5) - 1) / 2) % 1.0
+        along = ndtri(((np.arange(strata) + within[:, None]) / strata).ravel())
+        points = directions[at] * RADII[length, None] + along[:, None] / np.sqrt(k)
+        return cls(points, shares[at, length] / shares[at, length].sum())
 
 
 def moments(weights: np.ndarray) -> np.ndarray:
