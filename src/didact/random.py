@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +20,10 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> stream(0, "table1", "uvm", 3).integers(100) == stream(0, "table1", "uvm", 3).integers(100)
     True
     """
-    digest = hashlib.sha256(repr(names).encode()).digest()
-    return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
+    digest = np.frombuffer(hashlib.sha256(repr(names).encode()).digest(), dtype="<u4")
+    if not 0 <= seed < 2**32:
+        return np.random.default_rng([seed, *digest.tolist()])
+    return np.random.default_rng(np.append(np.uint32(seed), digest))  # the same, sooner
 
 
 def as_generator(seed: Seed, *names: str | int) -> np.random.Generator:
@@ -34,3 +38,11 @@ def as_generator(seed: Seed, *names: str | int) -> np.random.Generator:
             f"it is {shown(seed)}"
         )
     return stream(int(seed), *names)
+
+
+def skipping(rng: np.random.Generator) -> Callable[[int], Any]:
+    """What leaves out the next so many draws of `rng.random`, at once where that can be done."""
+    bits = rng.bit_generator
+    if isinstance(bits, np.random.PCG64) and not bits.state["has_uint32"]:
+        return bits.advance
+    return rng.random

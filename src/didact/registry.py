@@ -116,6 +116,7 @@ class Registry(Generic[Thing]):
         self._loaded: dict[str, Thing] = {}
         self._added: dict[str, Thing] = {}
         self._packages_seen = False
+        self._known_options: dict[str, Options] = {}
 
     def decorator(self, name: str) -> Callable[[Function], Function]:
         """What registers a function under a name, and gives it back as it is."""
@@ -131,6 +132,7 @@ class Registry(Generic[Thing]):
         """Keep a thing under a name; the same name again replaces it, a built-in one is refused."""
         self.require_free(name)
         self._added[name] = self._accept(name, given)
+        self._known_options.pop(name, None)
 
     def require_free(self, name: str) -> None:
         """Refuse what is no name, or the name of a built-in thing."""
@@ -158,7 +160,7 @@ class Registry(Generic[Thing]):
             )
         found = self._added[name] if name in self._added else self._load(name)
         if given is not None:
-            self._require_options(name, self._options(found), tuple(given))
+            self._require_options(name, self._options_of(name, found), tuple(given))
         return found
 
     def names(self) -> tuple[str, ...]:
@@ -172,11 +174,17 @@ class Registry(Generic[Thing]):
 
     def options(self, name: str) -> Options:
         """What the thing of that name takes by name."""
-        return self._options(self.find(name))
+        return self._options_of(name, self.find(name))
 
     def running(self, name: str) -> AbstractContextManager[None]:
         """Tell the failure of a thing in one line; that of a built-in one is a bug and stays."""
         return nullcontext() if name in self.built_in else own_code(f"{self.kind} {name!r}")
+
+    def _options_of(self, name: str, found: Thing) -> Options:
+        """What a thing takes, looked at once: reading a signature takes longer than many calls."""
+        if name not in self._known_options:
+            self._known_options[name] = self._options(found)
+        return self._known_options[name]
 
     def _has(self, name: Any) -> bool:
         return isinstance(name, str) and (name in self._added or name in self.built_in)

@@ -8,10 +8,11 @@ import pytest
 import didact
 from didact.bec.classes import demonstration_rows
 from didact.errors import InvalidInput
+from didact.teaching.closure import all_closed
 from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.loss.remaining import remaining_loss
-from didact.teaching.trimming import window, with_beginnings
+from didact.teaching.trimming import _are_closed, window, with_beginnings
 
 
 def grid(seed, **more):
@@ -203,3 +204,41 @@ def test_beginnings_end_where_something_new_is_said():
 def test_what_is_no_yes_or_no_is_refused():
     with pytest.raises(InvalidInput, match="trim must be True or False"):
         didact.teach(grid(1), trim="yes")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lines_of_a_family_are_closed_when_their_demonstrations_are(seed):
+    tasks = [grid(seed), didact.make("random-grid", size=3, n_features=4, seed=seed)]
+    tasks = [didact.Task(task.mdp, tasks[0].true_weights.floats) for task in tasks]
+    known, rng = didact.equivalence_class(didact.Family(tasks)), np.random.default_rng(seed)
+    seen = set()
+    for size in (*range(0, 40, 5), *[None] * 4):
+        lines = []
+        for part in known.parts:
+            pairs = np.argwhere(part.plan.optimal)
+            kept = pairs if size is None else rng.permutation(pairs)[:size]
+            if size is not None or rng.random() < 0.7:
+                lines.append([(part.first + s) * 4 + a for s, a in kept.tolist()])
+        shown = [didact.Demonstration(
+                     [divmod(p - known.parts[m].first * 4, 4) for p in line], m)
+                 for m, line in enumerate(lines) if line and len(lines) == 2]  # fmt: skip
+        if len(lines) == 2:
+            found = _are_closed(known.parts, lines, 4)
+            assert found == all_closed(known.parts, shown) == is_closed_by_definition(known, shown)
+            seen.add(found)
+    assert seen == {True, False}
+
+
+def is_closed_by_definition(known, shown):
+    """All optimal actions of every state shown, and every state that may follow, are shown."""
+    for part in known.parts:
+        mdp, moves = part.task.mdp, part.task.mdp.transitions
+        pairs = {pair for d in shown if d.member == part.member for pair in d}
+        states = {s for s, _ in pairs}
+        for s in states:
+            for a in part.plan.optimal_actions(s):
+                row = s * mdp.n_actions + a
+                after = moves.successors[moves.offsets[row] : moves.offsets[row + 1]].tolist()
+                if (s, a) not in pairs or not all(t in states or mdp.terminal[t] for t in after):
+                    return False
+    return True

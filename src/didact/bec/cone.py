@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -27,9 +28,11 @@ from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
 from didact.numerics.exact import Floats, Numbers
+from didact.numerics.later import Later
 from didact.stages import counting, stage
 
 Position = Literal["inside", "boundary", "outside"]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +168,10 @@ class Cone:
         return self.rows.exact
 
 
+Cone.rank = Later("rank")  # type: ignore[assignment]
+Cone.unidentifiable = Later("unidentifiable")  # type: ignore[assignment]
+
+
 def cone_of(rows: Rows, true_weights: Numbers, progress: Progress | None = None) -> Cone:
     """The cone of all rows of a catalogue; the true weights must satisfy every row.
 
@@ -211,9 +218,7 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     members: list[list[int]] = [[] for _ in found.facets]
     for row in np.flatnonzero(facet_of >= 0).tolist():
         members[facet_of[row]].append(row)
-    spanning = np.vstack([found.lineality, rows.balanced[sure[found.facets]]])
-    _, singular, directions = np.linalg.svd(np.linalg.qr(spanning, mode="r"))
-    rank = int((singular > TOLERANCE * singular[0]).sum())
+    spanning = (rows, found.lineality, sure[found.facets])
     strict = np.zeros(rows.n_rows, dtype=np.bool_) if rows.strict is None else rows.strict
     n_tied = int(np.count_nonzero(strict[sure] & (slacks[sure] <= TOLERANCE)))
     n_turned = int(found.margin <= rows.error_bound)
@@ -223,13 +228,30 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
         tuple(np.flatnonzero(facet_of == IS_EQUALITY).tolist()),
         tuple(tuple(m) for m in members),
         _unscaled(found.lineality, rows.scales),
-        rank,
-        _unscaled(directions[rank:], None if rows.scales is None else 1.0 / rows.scales),
+        partial(_float_rank, *spanning),  # type: ignore[arg-type]
+        partial(_float_unidentifiable, *spanning),  # type: ignore[arg-type]
         margin=found.margin,
         largest_residual=found.largest_residual,
         n_unknown=found.n_unknown,
         n_close=found.n_unknown + n_tied + n_turned + rows.n_rows - sure.size,
     )
+
+
+def _float_rank(rows: Rows, lineality: Floats, facets: Indices) -> int:
+    """Of all rows, which the lineality and a row of each facet span."""
+    return _rank_and_directions(rows, lineality, facets)[0]
+
+
+def _float_unidentifiable(rows: Rows, lineality: Floats, facets: Indices) -> Floats:
+    """The directions that no row fixes."""
+    rank, directions = _rank_and_directions(rows, lineality, facets)
+    return _unscaled(directions[rank:], None if rows.scales is None else 1.0 / rows.scales)
+
+
+def _rank_and_directions(rows: Rows, lineality: Floats, facets: Indices) -> tuple[int, Floats]:
+    spanning = np.vstack([lineality, rows.balanced[facets]])
+    _, singular, directions = np.linalg.svd(np.linalg.qr(spanning, mode="r"))
+    return int((singular > TOLERANCE * singular[0]).sum()), directions
 
 
 def _slacks(rows: Rows, weights: Floats) -> Floats:

@@ -31,7 +31,7 @@ _one_at_a_time = threading.RLock()
 WORTH_COMPILING = 400_000
 """Inner-loop steps from which loading the compiler pays."""
 
-WORTH_LOADING, WORTH_A_TWIN = 0.3, 5.0
+WORTH_LOADING, WORTH_A_TWIN = 0.2, 5.0
 """Seconds of plain kernels that would have paid for the compiler, of one for compiling it."""
 
 _seconds_run_plain = 0.0

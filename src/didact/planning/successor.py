@@ -25,6 +25,7 @@ from didact.planning.derived import (
     feature_sizes,
     longest_row,
     rounding_of_backup,
+    single_successors,
 )
 from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
@@ -126,7 +127,11 @@ def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
 
 def pair_counts(mdp: MDP, states: Floats) -> Floats:
     """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
-    expected = mdp.transitions.matrix() @ states
+    if mdp.is_deterministic():
+        expected = states[single_successors(mdp)]
+        expected.reshape(mdp.n_states, -1)[mdp.terminal] = 0.0
+    else:
+        expected = mdp.transitions.matrix() @ states
     expected *= mdp.discount
     pairs = expected.reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
     features = mdp.features.floats

@@ -8,7 +8,7 @@ the class of the demonstrations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from didact.bec.parts import Part
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.planning import Plan, reachable_pairs
+from didact.planning.derived import single_successors
 from didact.planning.reach import all_ranges
 from didact.teaching.covers.aimed import aimed_demonstrations
 from didact.teaching.covers.candidates import Indices
@@ -30,14 +31,22 @@ def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration])
 
 def is_closed(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> bool:
     """Whether a lesson shows all that closure asks for: looking one step ahead is enough."""
-    shown = {pair for demonstration in demonstrations for pair in demonstration}
-    states = {state for state, _ in shown}
-    if len(shown) < int(plan.optimal[sorted(states)].sum()):
+    width = mdp.n_actions
+    return is_closed_by(mdp, plan, {s * width + a for shown in demonstrations for s, a in shown})
+
+
+def is_closed_by(mdp: MDP, plan: Plan, shown: Collection[int]) -> bool:
+    """The same of optimal pairs s*A + a, each given once."""
+    rows = np.fromiter(shown, np.int64, len(shown))
+    ends = mdp.terminal.copy()
+    ends[rows // mdp.n_actions] = True
+    if rows.size < np.count_nonzero(plan.optimal[ends]):
         return False
-    rows = np.array([s * mdp.n_actions + a for s, a in sorted(shown)], dtype=np.int64)
+    if mdp.is_deterministic():
+        return bool(ends[single_successors(mdp)[rows]].all())
     offsets = mdp.transitions.offsets
     targets = mdp.transitions.successors[all_ranges(offsets[rows], offsets[rows + 1])]
-    return states.issuperset(targets[~mdp.terminal[targets]].tolist())
+    return bool(ends[targets].all())
 
 
 def all_closed(parts: Sequence[Part], demonstrations: Sequence[Demonstration]) -> bool:

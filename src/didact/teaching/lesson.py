@@ -14,6 +14,7 @@ from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Family, as_family
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
+from didact.numerics.later import Later
 from didact.teaching.within import Within
 
 LESSON_FORMAT = "didact.lesson/1"
@@ -316,27 +317,6 @@ class Lesson:
         path: of the file.
         """
         write_json(self.document(), path)
-
-
-class Later:
-    """A field whose value may be given as a function, which is called when it is first asked for.
-
-    Proofs of families are long: only who saves or checks one waits for it to be written.
-    """
-
-    def __init__(self, name: str):
-        self.place = f"_{name}_or_how"
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self
-        value = instance.__dict__[self.place]
-        if callable(value):
-            value = instance.__dict__[self.place] = value()
-        return value
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__[self.place] = value
 
 
 PROOF = Later("proof")

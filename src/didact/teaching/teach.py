@@ -303,13 +303,14 @@ def _lesson(
         assert isinstance(known, EquivalenceClass)
         numbers = order_by_loss(known, demonstrations, rng)
         demonstrations = tuple(demonstrations[number] for number in numbers)
-    problem = _of_facets(problem)
+    problem = _of_facets(problem) if wish.teacher == "scot-redundant" else problem
     coverage = _coverage(problem, demonstrations)
     found = judge(problem.elements, demonstrations, coverage.covered)
+    n_close_calls = known.n_close_calls
     is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
     return Lesson(
         task_name=known.name,
-        status=_status(found.pins_down, known.n_close_calls),
+        status=_status(found.pins_down, n_close_calls),
         demonstrations=demonstrations,
         gains=coverage.gains,
         cost=_total_cost(problem, picks, extra) + sum(added, 0),
@@ -322,7 +323,7 @@ def _lesson(
         proof=proof_of(found.proof, later=isinstance(known, FamilyClass)),
         settings=settings,
         volumes=picks.volumes,
-        n_close_calls=known.n_close_calls,
+        n_close_calls=n_close_calls,
         _evidence=Evidence(problem, demonstrations, coverage, picks.lower_bound, is_greedy),
     )
 

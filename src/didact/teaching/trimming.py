@@ -16,6 +16,7 @@ themselves (`with_beginnings`), so that what is picked is the cheapest of them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,11 +26,12 @@ import numpy as np
 from didact.bec.clarkson import find_facets
 from didact.bec.facet_scan import IS_EQUALITY
 from didact.bec.families import Known
+from didact.bec.parts import Part, part_with
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import Demonstration
 from didact.planning import reachable_pairs
 from didact.planning.reach import all_ranges
-from didact.teaching.closure import all_closed
+from didact.teaching.closure import all_closed, is_closed_by
 from didact.teaching.covers.candidates import Candidates, Indices
 from didact.teaching.covers.elements import Elements, cover_elements
 from didact.teaching.covers.offers import Offer, as_candidates
@@ -95,12 +97,12 @@ def window(line: Sequence[int], says: Says, wanted: int, begins: Collection[int]
 
     It begins where the line does, or at one of the places `begins`.
     """
-    useful = [(at, says.get(pair, 0) & wanted) for at, pair in enumerate(line)]
-    useful = [(at, said) for at, said in useful if said]
+    said_at = ((at, says[pair] & wanted) for at, pair in enumerate(line) if pair in says)
+    useful = [(at, said) for at, said in said_at if said]
     places = sorted({0, *begins})
     best = slice(0, len(line))
     for i, (at, _) in enumerate(useful):
-        begin = max(place for place in places if place <= at)
+        begin = places[bisect_right(places, at) - 1]
         said = 0
         for end, more in useful[i:]:
             said |= more
@@ -131,22 +133,18 @@ class Trimmer:
         """The demonstrations of candidates, and further ones after them, cut."""
         lines: list[Line] = []
         taken, before = set(numbers), 0
-        for number in numbers:
-            wanted = self.needs.said_by(self._line(number)) & ~before
+        for number, line in zip(numbers, _lines(self.problem.candidates, numbers), strict=True):
+            wanted = self.needs.said_by(line) & ~before
             if self.swaps and wanted:
-                number = self._soonest(number, wanted, before, taken)
-                taken.add(number)
-            lines.append(self._cut(self._line(number), wanted))
+                other = self._soonest(number, wanted, before, taken)
+                taken.add(other)
+                line = line if other == number else _lines(self.problem.candidates, [other])[0]
+            lines.append(self._cut(line, wanted))
             before = self.needs.closure(before | self.needs.said_by(lines[-1]))
         for line in extra:
             lines.append(self._cut(line, self.needs.said_by(line) & ~before))
             before = self.needs.closure(before | self.needs.said_by(lines[-1]))
         return lines
-
-    def _line(self, number: int) -> Line:
-        row = self.problem.candidates.pairs[number]
-        line: Line = row[row >= 0].tolist()
-        return line
 
     def _cut(self, line: Line, wanted: int) -> Line:
         """What is needed of a line; a line that says nothing new stays whole."""
@@ -197,7 +195,9 @@ class _Entries:
         pairs, (stating, element) = problem.candidates.pairs, problem.stating_pairs
         order = np.argsort(stating, kind="stable")
         stating, element = stating[order], element[order]
-        places = np.flatnonzero(np.isin(pairs, stating))[::-1]
+        says = np.zeros(2 + max(int(pairs.max()), int(stating.max())), dtype=np.bool_)
+        says[stating] = True
+        places = np.flatnonzero(says[pairs])[::-1]
         shown = pairs.ravel()[places]
         low, high = (np.searchsorted(stating, shown, side) for side in ("left", "right"))
         said = element[all_ranges(low, high)]
@@ -247,7 +247,7 @@ def trimmed(
     is_complete = problem.covered_by(numbers) == problem.everything
     needs = needs_of(problem.elements) if is_complete else needs_of_cone(problem.known, whole)
     parts = problem.known.parts
-    if not all_closed(parts, _shown(problem.candidates, whole)):
+    if not _are_closed(parts, whole, problem.candidates.n_actions):
         return cut(needs, swaps=is_complete)
     kept = _followed(problem, cut(needs))
     found = cut(needs_of_pairs([[pair for pair in line if pair in kept] for line in whole]))
@@ -255,13 +255,27 @@ def trimmed(
 
 
 def _lines(candidates: Candidates, numbers: Sequence[int] | None = None) -> list[Line]:
-    rows = candidates.pairs if numbers is None else [candidates.pairs[n] for n in numbers]
-    return [row[row >= 0].tolist() for row in rows]
+    chosen = candidates.pairs if numbers is None else candidates.pairs[list(numbers)]
+    rows: list[Line] = chosen.tolist()
+    return [row if row[-1] >= 0 else row[: row.index(-1)] for row in rows]
 
 
 def _shown(candidates: Candidates, lines: Sequence[Line]) -> tuple[Demonstration, ...]:
-    found = Candidates.of(lines, candidates.n_actions, candidates.horizon, candidates.firsts)
-    return tuple(found[number] for number in range(len(found)))
+    return tuple(candidates.demonstration(line) for line in lines)
+
+
+def _are_closed(parts: Sequence[Part], lines: Sequence[Line], width: int) -> bool:
+    """Whether what lines show of each part is closed."""
+    shown = set().union(*lines)
+    while shown:
+        part = part_with(parts, min(shown) // width)
+        mdp, first = part.task.mdp, part.first * width
+        own = {pair for pair in shown if pair < first + mdp.n_states * width}
+        home = [(pair - first) // width * mdp.n_actions + (pair - first) % width for pair in own]
+        if not is_closed_by(mdp, part.plan, home):
+            return False
+        shown -= own
+    return True
 
 
 def _followed(problem: Problem, kept: Sequence[Demonstration]) -> set[int]:

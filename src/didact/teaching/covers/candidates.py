@@ -7,7 +7,6 @@ adds those that no sample has.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
-from didact.random import Seed, as_generator
+from didact.random import Seed, as_generator, skipping
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -55,7 +54,11 @@ class Candidates:
 
     def __getitem__(self, number: int) -> Demonstration:
         row = self.pairs[number]
-        pairs = [divmod(pair, self.n_actions) for pair in row[row >= 0].tolist()]
+        return self.demonstration(row[row >= 0].tolist())
+
+    def demonstration(self, line: Sequence[int]) -> Demonstration:
+        """What shows these pairs s*A + a."""
+        pairs = [divmod(pair, self.n_actions) for pair in line]
         if self.firsts is None:
             return Demonstration(pairs)
         member = bisect_right(self.firsts, pairs[0][0]) - 1
@@ -83,7 +86,7 @@ class Candidates:
     def joined(self, others: Candidates) -> Candidates:
         """These candidates and others after them."""
         width = max(self.pairs.shape[1], others.pairs.shape[1])
-        both = [_widened(part.pairs, width) for part in (self, others)]
+        both = [widened(part.pairs, width) for part in (self, others)]
         return replace(self, pairs=np.concatenate(both))
 
 
@@ -118,7 +121,8 @@ def as_horizon(mdp: MDP, horizon: int | None) -> int:
 
 def effective_horizon(mdp: MDP) -> int:
     """1 / (1 - discount) steps, rounded up."""
-    return math.ceil(1 / (1 - mdp.exact_discount))
+    discount = mdp.exact_discount
+    return -(-discount.denominator // (discount.denominator - discount.numerator))
 
 
 def candidate_demonstrations(
@@ -145,8 +149,8 @@ def candidate_demonstrations(
             f"starts; it is {shown(each)}"
         )
     rng = as_generator(seed, "rollouts")
-    sampled = _sample(mdp, plan, np.repeat(starts, each), horizon, rng)
-    return Candidates(_distinct(sampled), mdp.n_actions, horizon, True)
+    pairs = _sample(mdp, plan, np.repeat(starts, each), horizon, rng)
+    return Candidates(pairs, mdp.n_actions, horizon, True)
 
 
 def _is_one_path(mdp: MDP, plan: Plan, starts: Indices) -> bool:
@@ -182,9 +186,11 @@ def _comes_to_an_end(mdp: MDP, following: NDArray[np.uint32]) -> Mask:
 def _sample(
     mdp: MDP, plan: Plan, starts: Indices, horizon: int, rng: np.random.Generator
 ) -> Indices:
-    """One sampled trajectory from each entry of `starts`, all at once."""
-    counts = plan.optimal.sum(axis=1)
-    choices = np.argsort(~plan.optimal, axis=1, kind="stable").ravel()
+    """Trajectories sampled from each entry of `starts`, all at once, those alike once."""
+    counts, choices = plan.optimal.sum(axis=1), np.flatnonzero(plan.optimal)
+    firsts = np.cumsum(counts) - counts
+    if mdp.is_deterministic() and not mdp.terminal.any():
+        return _sample_surely(mdp, starts, horizon, rng, (firsts, counts, choices))
     moves = mdp.transitions
     heights = np.cumsum(moves.probabilities.floats)
     before = np.concatenate(([0.0], heights))[moves.offsets]
@@ -192,8 +198,8 @@ def _sample(
 
     def step(states: Indices) -> tuple[Indices, Indices]:
         draws = rng.random(2 * states.size)  # where steps are sure, too: seeds keep their meaning
-        first = states * mdp.n_actions
-        rows = first + choices[first + (draws[: states.size] * counts[states]).astype(np.int64)]
+        chosen = (draws[: states.size] * counts[states]).astype(np.int64)
+        rows = choices[firsts[states] + chosen]
         if sure is not None:
             return rows, sure[rows]
         low, high = before[rows], before[rows + 1]
@@ -202,7 +208,36 @@ def _sample(
         entries = np.clip(entries, moves.offsets[rows], moves.offsets[rows + 1] - 1)
         return rows, moves.successors[entries].astype(np.int64)
 
-    return _unroll(mdp, starts, np.full(starts.size, horizon), step)
+    sampled = _unroll(mdp, starts, np.full(starts.size, horizon), step)
+    return _distinct(np.ascontiguousarray(sampled.T))
+
+
+def _sample_surely(
+    mdp: MDP,
+    starts: Indices,
+    horizon: int,
+    rng: np.random.Generator,
+    optimal: tuple[Indices, Indices, Indices],
+) -> Indices:
+    """The same where steps are sure and nothing ends: places among all choices, step by step.
+
+    optimal: of each state its first place among the choices and how many are its own; the choices.
+    """
+    _require_room(starts.size, horizon)
+    firsts, counts, choices = optimal
+    after, n = single_successors(mdp)[choices], starts.size
+    first_after, count_after = firsts[after], counts[after].astype(np.float64)
+    first, count = firsts[starts], counts[starts].astype(np.float64)
+    places, draws, skip = np.empty((horizon, n), dtype=np.int64), np.empty(n), skipping(rng)
+    for place in places:
+        rng.random(out=draws)
+        skip(n)  # the draws for where steps lead: seeds keep their meaning
+        draws *= count
+        place[:] = draws
+        place += first
+        first_after.take(place, out=first, mode="clip")
+        count_after.take(place, out=count, mode="clip")
+    return np.asarray(choices.take(_distinct(places)))
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
@@ -211,11 +246,7 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
     columns: list[Indices] = []
     soonest = 0 if mdp.terminal.any() else int(limits.min(initial=MOST_PAIRS))
     while active.size:
-        if (len(columns) + 1) * starts.size > MOST_PAIRS:
-            raise InvalidParameter(
-                f"demonstrations from {starts.size} starts hold more than {MOST_PAIRS} pairs; "
-                "give a shorter horizon or fewer starts"
-            )
+        _require_room(starts.size, len(columns) + 1)
         pairs, states = step(states)
         if active.size == starts.size:
             columns.append(pairs)
@@ -230,19 +261,28 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
     return np.stack(columns, axis=1)
 
 
-def _distinct(pairs: Indices) -> Indices:
-    """Rows without repetition, in order of first appearance.
+def _require_room(n_starts: int, n_steps: int) -> None:
+    if n_steps * n_starts > MOST_PAIRS:
+        raise InvalidParameter(
+            f"demonstrations from {n_starts} starts hold more than {MOST_PAIRS} pairs; "
+            "give a shorter horizon or fewer starts"
+        )
 
-    They are told apart by a number each; where two rows have the same one, by all they hold.
+
+def _distinct(columns: Indices) -> Indices:
+    """Columns (H, n) without repetition, in order of first appearance, as rows.
+
+    They are told apart by a number each; where two have the same one, by all they hold.
     """
-    factors = np.cumprod(np.full(pairs.shape[1], _FACTOR, dtype=np.uint64))
-    keys = (pairs.astype(np.uint64) * factors).sum(axis=1)
+    factors = np.cumprod(np.full(len(columns), _FACTOR, dtype=np.uint64))
+    keys = factors @ columns.view(np.uint64)
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    if not np.array_equal(pairs[first[which]], pairs):
-        first = np.unique(pairs, axis=0, return_index=True)[1]
-    return pairs[np.sort(first)]
+    if not np.array_equal(columns[:, first[which]], columns):
+        first = np.unique(columns, axis=1, return_index=True)[1]
+    return np.ascontiguousarray(columns[:, np.sort(first)].T)
 
 
-def _widened(pairs: Indices, width: int) -> Indices:
+def widened(pairs: Indices, width: int) -> Indices:
+    """The same pairs in rows of that width, filled up with -1."""
     missing = width - pairs.shape[1]
     return np.pad(pairs, ((0, 0), (0, missing)), constant_values=-1) if missing else pairs

@@ -99,9 +99,9 @@ class Elements:
 
     def closure(self, covered: int) -> int:
         """Covered elements, and the equality rows that follow from covered ones."""
-        given = tuple(row for row, bit in self._bit_of_equality.items() if covered & bit)
-        if len(given) in (0, len(self._bit_of_equality)):
+        if covered & self._equality_bits in (0, self._equality_bits):
             return covered
+        given = tuple(row for row, bit in self._bit_of_equality.items() if covered & bit)
         if given not in self._implied:
             self._implied[given] = sum(
                 bit
@@ -113,6 +113,10 @@ class Elements:
     @cached_property
     def _bit_of_equality(self) -> dict[int, int]:
         return {row: 1 << int(self.element_of_row[row]) for row in self.known.cone.equalities}
+
+    @cached_property
+    def _equality_bits(self) -> int:
+        return sum(self._bit_of_equality.values())
 
     @cached_property
     def _implied(self) -> dict[tuple[int, ...], int]:

@@ -15,6 +15,8 @@ import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from didact.errors import InvalidParameter
@@ -48,7 +50,7 @@ def greedy_cover(
     from them; what follows counts as covered, and as gained by the pick after which it follows.
     """
     everything = (1 << n_elements) - 1
-    if any(mask & ~everything for mask in masks.values()):
+    if reduce(or_, masks.values(), 0) & ~everything:
         raise InvalidParameter(f"elements must be numbers below {n_elements}")
     queue = _Queue(masks, costs, rank)
     covered = 0
@@ -78,7 +80,11 @@ class _Queue:
 
     def _first_of_each(self) -> list[int]:
         """For each set of elements the candidate that goes before all others with just it."""
-        first: dict[int, int] = {}
+        if self._rank is None and isinstance(self._costs, Sequence) and len(set(self._costs)) == 1:
+            first = {self._masks[number]: number for number in sorted(self._masks, reverse=True)}
+            first.pop(0, None)
+            return list(first.values())
+        first = {}
         for number, mask in self._masks.items():
             best = first.setdefault(mask, number)
             if best != number and self._order(number) < self._order(best):

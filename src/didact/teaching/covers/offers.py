@@ -28,6 +28,7 @@ from didact.teaching.covers.candidates import (
     as_horizon,
     as_starts,
     candidate_demonstrations,
+    widened,
 )
 from didact.teaching.covers.elements import Elements
 
@@ -134,9 +135,10 @@ def offered_candidates(
 
 def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer]) -> Candidates:
     """The candidates and trajectories aimed at what could be shown and no sample shows."""
-    targets = elements.pairs_for(elements.everything & ~elements.stated_in(candidates.pairs))
-    if not targets:
+    missing = elements.everything & ~elements.stated_in(candidates.pairs)
+    if not missing:
         return candidates
+    targets = elements.pairs_for(missing)
     width = candidates.n_actions
     aimed = [(offer, offer.aimed_at(offer.home_pairs(targets, width))[0]) for offer in offers]
     more = [(offer, own) for offer, own in aimed if len(own)]
@@ -147,14 +149,7 @@ def gathered(known: Known, found: Sequence[tuple[Offer, Candidates]]) -> Candida
     """Candidates of several parts as one list, pairs in the common numbering."""
     width = most_actions(known.parts)
     longest = max((own.pairs.shape[1] for _, own in found), default=1)
-    pairs = [
-        np.pad(
-            _renumbered(own, offer.part, width),
-            ((0, 0), (0, longest - own.pairs.shape[1])),
-            constant_values=-1,
-        )
-        for offer, own in found
-    ]
+    pairs = [widened(_renumbered(own, offer.part, width), longest) for offer, own in found]
     return Candidates(
         np.concatenate(pairs) if pairs else np.zeros((0, 1), dtype=np.int64),
         width,

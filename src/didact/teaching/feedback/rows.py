@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from didact.bec.families import Known
 from didact.bec.linear import Row, primitive
@@ -17,7 +17,9 @@ from didact.inputs import shown_name
 from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.items import Comparison, Feedback, Stop, has_ended, ways_of
 from didact.mdp.naming import action_words, state_words
-from didact.planning.rationals import ExactModel, as_rationals, dot, exact_model
+
+if TYPE_CHECKING:
+    from didact.planning.rationals import ExactModel
 
 Difference = list[Any]
 """A row (k,) of rationals as it is, not scaled."""
@@ -42,6 +44,8 @@ def item_differences(known: Known, item: Feedback) -> list[Difference]:
 
 def trajectory_counts(task: Task, way: Demonstration, first: int = 0) -> Difference:
     """Discounted feature counts (k,) of a trajectory, from a step on."""
+    from didact.planning.rationals import exact_model
+
     model = exact_model(task.mdp)
     total = [0 * x for x in model.payment(*way[0])]
     for step in range(first, len(way)):
@@ -63,6 +67,8 @@ def _added(
 
 def margin(known: Known, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
+    from didact.planning.rationals import as_rationals, dot
+
     found = dot(difference, as_rationals(known.parts[0].task.true_weights))
     return Fraction(int(found.p), int(found.q))
 

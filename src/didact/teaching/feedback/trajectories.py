@@ -11,14 +11,16 @@ A comparison whose trajectories never meet, or depend on chance, cannot be shown
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from didact.bec.families import Known
 from didact.bec.parts import Part, part_with
 from didact.mdp import MDP, Demonstration
-from didact.planning.rationals import ExactModel, exact_model
+
+if TYPE_CHECKING:
+    from didact.planning.rationals import ExactModel
 
 
 class Pair(NamedTuple):
@@ -99,6 +101,8 @@ def _successor(mdp: MDP, state: int, action: int) -> int | None:
 
 def _counted(walks: _Walks) -> Pair:
     """The pair with what its trajectories differ by."""
+    from didact.planning.rationals import exact_model
+
     model = exact_model(walks.part.task.mdp)
     better, other = (
         _counts(model, pairs, end)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_discrete_are
 
 from didact.errors import InvalidParameter
 from didact.worlds.simulators.weights import as_weights
@@ -70,6 +69,8 @@ class LQR:
     def gain(self, discount: float, weights: Any = None) -> Floats:
         """K of the best policy u = -K x, (m, d), for these weights or the world's own."""
         own = self.weights if weights is None else as_weights(weights, len(self.weights))
+        from scipy.linalg import solve_discrete_are
+
         d, root = len(self.moves), np.sqrt(discount)
         moves, pushes = root * self.moves, root * self.pushes
         places, forces = np.diag(own[:d]), np.diag(own[d:])
