@@ -10,6 +10,7 @@ from didact.bec.branching import branched_rows
 from didact.planning.derived import single_successors
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.lqr import LQR
+from didact.worlds.simulators.point_robot import PointRobot
 
 
 class Tabular:
@@ -137,3 +138,34 @@ def test_copies_that_meet_are_not_followed_further():
     )
     np.testing.assert_array_equal(rows, [[[-1.0, 1.0]]] * 3)
     assert simulator.n_steps == 6
+
+
+def test_actions_that_are_held_are_taken_for_so_many_steps():
+    """Step by step, one copy at a time."""
+    robot = PointRobot(3, seed=4)
+    rng = np.random.default_rng(0)
+
+    def policy(places):
+        return (np.atleast_2d(places)[:, 0] > 0.5).astype(int) * 5 + 1
+
+    def counts(place, action, held):
+        total, here = np.zeros(3), place[None]
+        for t in range(12):
+            done = np.array([action]) if t < held else policy(here)
+            there, _, _ = robot.step(here, done)
+            total += 0.9**t * robot.features(here, done, there, None)[0]
+            here = there
+        return total
+
+    places, held = rng.random((5, 2)), (1, 1, 3, 20)
+    firsts = np.concatenate([policy(places)[:, None], rng.integers(9, size=(5, 3))], axis=1)
+    rows = branched_rows(
+        *(ArraySimulator(robot, "robot"), policy, robot.features, list(places), firsts),
+        discount=0.9,
+        horizon=12,
+        held=held,
+    )
+    for place, first, row in zip(places, firsts, rows, strict=True):
+        own = counts(place, first[0], 1)
+        expected = [own - counts(place, b, n) for b, n in zip(first[1:], held[1:], strict=True)]
+        np.testing.assert_allclose(row, expected, atol=1e-12)

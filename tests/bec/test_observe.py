@@ -28,6 +28,14 @@ def test_the_same_seed_sees_the_same():
     assert one.rows.shape == (24, 8, 3)
 
 
+def test_courses_stand_beside_single_steps_and_do_not_change_the_tolerance():
+    one, more = watch(), watch(held=(1, 4))
+    assert more.rows.shape == (24, 16, 3)
+    np.testing.assert_array_equal(more.rows[:, :8], one.rows)
+    np.testing.assert_array_equal(more.others[:, 8:], more.others[:, :8])
+    assert more.setting.tolerance == one.setting.tolerance
+
+
 def test_rows_are_in_the_order_of_rollouts_and_steps():
     seen = watch()
     assert seen.rollout.tolist() == np.repeat(np.arange(4), 6).tolist()
@@ -58,6 +66,9 @@ def test_a_reward_that_features_do_not_say_is_refused():
         ({"discount": 1.0}, "discount must be between 0 and 1"),
         ({"n_rollouts": 0}, "n_rollouts"),
         ({"tolerance": -1}, "tolerance must be above 0"),
+        ({"held": 0}, "held must be"),
+        ({"held": (4, 4)}, "held must be different numbers of steps"),
+        ({"held": ()}, "held must be different numbers of steps"),
         ({"tolerance": 1e-15}, "tolerance must be above what nudging states"),
         ({"tolerance": 0.01, "horizon": 3}, "cutting branches off at the horizon"),
         ({"weights": [1, 2]}, "weights must be 3 finite numbers"),

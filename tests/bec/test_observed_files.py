@@ -34,11 +34,18 @@ def test_what_was_seen_comes_back(seen, path):
     np.testing.assert_array_equal(one.weights, other.weights)
 
 
+def test_courses_come_back(tmp_path):
+    seen = didact.observe("point-robot", discount=0.9, n_rollouts=2, length=3, held=(1, 4))
+    seen.save(tmp_path / "seen.npz")
+    assert didact.load_observed(tmp_path / "seen.npz").setting.alternatives.held == (1, 4)
+
+
 def test_continuous_actions_come_back(tmp_path):
     seen = didact.observe("lqr", discount=0.9, n_rollouts=4, length=5)
     seen.save(tmp_path / "seen.npz")
     read = didact.load_observed(tmp_path / "seen.npz", env="lqr")
     np.testing.assert_array_equal(read.own, seen.own)
+    assert read.setting.alternatives.held == (1,)
     beside = read.setting.alternatives.beside(read.own, read.observations)
     np.testing.assert_array_equal(beside, seen.others)
 
@@ -92,6 +99,8 @@ def _edited(path, change):
         (lambda h, a: h.update(horizon=1.5), "horizon must be a whole number"),
         (lambda h, a: h.update(feature_names=["a"]), "feature_names"),
         (lambda h, a: h.update(jitter=-1), "jitter"),
+        (lambda h, a: h.update(held=[0]), "held must be numbers of steps"),
+        (lambda h, a: h.update(held=[1, 2, 3]), "held must divide the 8 alternatives"),
         (lambda h, a: a.update(rows=a["rows"][:3]), "must have the shape"),
         (lambda h, a: a.update(rows=a["rows"] * np.nan), "must be finite"),
         (lambda h, a: a.update(rows=a["rows"].astype(np.float32)), "type float32"),

@@ -96,7 +96,7 @@ def test_more_confidence_leaves_less_open(robot):
 
 def test_nothing_shown_leaves_the_prior(robot):
     *_, seen, lesson = robot
-    told = didact.learn(seen, type(lesson)(seen, (), 1))
+    told = didact.learn(seen, type(lesson)(seen, (), ()))
     assert np.abs(told.belief.samples_flat.mean(axis=0)).max() < 0.1
 
 

@@ -67,7 +67,10 @@ class Workers:
 
 @dataclass(frozen=True)
 class Block:
-    """What a worker needs to measure some situations; repeats 1: steps do not depend on chance."""
+    """What a worker needs to measure some situations.
+
+    repeats 1: steps do not depend on chance. held: for how many steps each of the firsts is taken.
+    """
 
     simulator: Any
     policy: Any
@@ -78,12 +81,13 @@ class Block:
     horizon: int
     repeats: int
     seed: int
+    held: tuple[int, ...] | None = None
 
     def measured(self) -> tuple[Found, int]:
         """Rows and covariances, and the simulator steps spent."""
         before = self.simulator.n_steps
         given = (self.simulator, self.policy, self.features, self.situations, self.firsts)
-        length: Any = {"discount": self.discount, "horizon": self.horizon}
+        length: Any = {"discount": self.discount, "horizon": self.horizon, "held": self.held}
         found: Found
         if self.repeats == 1:
             found = branched_rows(*given, **length), None
@@ -197,7 +201,7 @@ def _mark(blocks: Sequence[Block]) -> str:
     sum_of = hashlib.sha256()
     for block in blocks:
         told = (block.simulator.name, block.discount, block.horizon, block.repeats, block.seed)
-        sum_of.update(repr((told, len(block.situations))).encode())
+        sum_of.update(repr((told, len(block.situations), block.held)).encode())
         sum_of.update(np.ascontiguousarray(block.firsts).tobytes())
         if isinstance(block.situations[0], np.ndarray):
             sum_of.update(np.ascontiguousarray(block.situations).tobytes())

@@ -1,9 +1,10 @@
 """What the policy's action is worth beside every other one, by branching a simulator.
 
-From a situation one copy takes the policy's action and one copy each alternative; after that first
-step all follow the policy. Copies step together, so the policy is asked once a step for all of
-them. A row is counts of the policy's action minus counts of the alternative. It is settled when
-both ended, when both stand in the very same state (what follows cancels), or at the horizon.
+From a situation one copy takes the policy's action and one copy each alternative, once or for so
+many steps; after that all follow the policy. Copies step together, so the policy is asked once a
+step for all of them. A row is counts of the policy's action minus counts of the alternative. It is
+settled when both ended, when both follow the policy from the very same state (what follows
+cancels), or at the horizon.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ def branched_rows(
     *,
     discount: float,
     horizon: int,
+    held: Sequence[int] | None = None,
     seeds: Any = None,
 ) -> Floats:
     """Rows (n, B - 1, k): the policy's action, firsts[:, 0], minus each of the others.
 
-    seeds: one for each situation where steps depend on chance; branches of one share it.
+    held: for how many steps each branch takes its action, (B,); once by default. seeds: one for
+    each situation where steps depend on chance; branches of one share it.
     """
     n, n_branches = len(situations), len(firsts[0])
     most = MOST_OBJECTS if _is_pool(simulator) else MOST_COPIES
@@ -49,7 +52,7 @@ def branched_rows(
         some = [s for s in situations[low : low + step] for _ in range(n_branches)]
         actions = np.asarray(firsts[low : low + step])
         drawn = None if seeds is None else np.repeat(seeds[low : low + step], n_branches)
-        branch = _Branches(simulator.resume(some, drawn), n_branches, discount)
+        branch = _Branches(simulator.resume(some, drawn), n_branches, discount, held)
         parts.append(branch.run(actions.reshape(-1, *actions.shape[2:]), policy, features, horizon))
     return np.concatenate(parts)
 
@@ -64,17 +67,21 @@ class _Branches:
     alive: the copies that still step, ascending; leaders (b = 0) stay while a follower needs them.
     """
 
-    def __init__(self, batch: Batch, n_branches: int, discount: float):
+    def __init__(
+        self, batch: Batch, n_branches: int, discount: float, held: Sequence[int] | None = None
+    ):
         self._batch, self._n_branches, self._discount = batch, n_branches, discount
         self.alive: Indices = np.arange(len(batch.observations))
+        each = np.ones(n_branches, dtype=np.int64) if held is None else np.asarray(held)
+        self._until: Indices = np.tile(each, len(self.alive) // n_branches)
 
     def run(self, actions: Any, policy: Policy, features: Features, horizon: int) -> Floats:
         """Step until all rows are settled, and give them: (n, B - 1, k)."""
         counts: Floats | None = None
         settled = np.zeros(len(self.alive), dtype=np.bool_)
         rows: Floats | None = None
-        weight = 1.0
-        for _ in range(horizon):
+        weight, firsts = 1.0, actions
+        for done in range(1, horizon + 1):
             before = self._batch.observations
             stepped = self._batch.step(actions)
             phi = features(before, actions, stepped.observations, stepped.ended)
@@ -83,10 +90,14 @@ class _Branches:
                 rows = np.zeros_like(counts)
             counts[self.alive] += weight * phi
             weight *= self._discount
-            self._settle(counts, rows, settled, stepped.ended)
+            self._settle(counts, rows, settled, stepped.ended, done)
             if not len(self.alive):
                 break
             actions = policy(self._batch.observations)
+            still = self._until[self.alive] > done
+            if still.any():
+                actions = np.array(actions)
+                actions[still] = firsts[self.alive[still]]
         assert counts is not None
         assert rows is not None
         leaders = np.arange(len(settled)) // self._n_branches * self._n_branches
@@ -94,14 +105,14 @@ class _Branches:
         self._batch.keep(np.zeros(len(self.alive), dtype=np.bool_))
         return rows.reshape(-1, self._n_branches, rows.shape[1])[:, 1:]
 
-    def _settle(self, counts: Floats, rows: Floats, settled: Any, ended: Any) -> None:
+    def _settle(self, counts: Floats, rows: Floats, settled: Any, ended: Any, done: int) -> None:
         """Settle rows whose two copies met, and drop copies that nothing waits for."""
         size = self._n_branches
         place = np.full(len(settled), -1)
         place[self.alive] = np.arange(len(self.alive))
         followers = self.alive[(self.alive % size != 0) & ~ended]
         leads = followers // size * size
-        both = place[leads] >= 0
+        both = (place[leads] >= 0) & (self._until[followers] <= done)
         both[both] &= ~ended[place[leads[both]]]
         met = np.zeros(len(followers), dtype=np.bool_)
         met[both] = self._batch.same_state(place[followers[both]], place[leads[both]])

@@ -41,6 +41,7 @@ def repeated_rows(
     rng: np.random.Generator,
     discount: float,
     horizon: int,
+    held: Sequence[int] | None = None,
 ) -> Repeated:
     """Rows of every situation, each branched `repeats` times with chance of its own."""
     n, n_branches = len(situations), len(firsts[0])
@@ -55,6 +56,7 @@ def repeated_rows(
             np.repeat(np.asarray(firsts[part]), repeats, axis=0),
             discount=discount,
             horizon=horizon,
+            held=held,
             seeds=seeds[part].ravel(),
         )
         each = found.reshape(-1, repeats, *found.shape[1:])

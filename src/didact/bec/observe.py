@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from didact.bec.blocks import Workers
 from didact.bec.chance import slack_of
-from didact.bec.observed import Alternatives, Observed, Setting
+from didact.bec.observed import Alternatives, Observed, Setting, blind_directions
 from didact.bec.walking import Walked, replayed, rollouts
 from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import as_float, as_text, entries, is_number, shown, whole_number
@@ -54,6 +54,7 @@ def observe(
     discount: float = 0.99,
     feature_names: Sequence[str] | None = None,
     actions: Any = None,
+    held: Any = 1,
     starts: Any = None,
     recorded: Any = None,
     n_rollouts: int = 100,
@@ -82,6 +83,8 @@ def observe(
     feature_names: one for each feature.
     actions: for continuous actions, how far around the policy's own to try others; by default a
         tenth of their range.
+    held: for how many steps another action is taken before the policy goes on, once by default;
+        several numbers of steps are alternatives of their own, as (1, 4, 16).
     starts: where episodes begin, each as likely: states (n, d) of a simulator that steps arrays,
         or seeds of resets; by default where the environment lets them begin.
     recorded: a Minari dataset, by its name or folder, of which demonstrations are cut instead of
@@ -136,7 +139,9 @@ def observe(
         steps or math.ceil(LOOK / (1 - discount)),
         tolerance=1.0,
         scale=np.ones(len(own_weights)),
-        alternatives=_alternatives(simulator.action_space, actions, seed),
+        alternatives=replace(
+            _alternatives(simulator.action_space, actions, seed), held=_held(held)
+        ),
         repeats=_repeats(simulator, repeats),
         workers=Workers(jobs, cluster),
     )
@@ -187,6 +192,7 @@ def _seen(
     rows, others, covariances = told.rows_of(
         walked.situations, walked.observations, rng, walked.actions
     )
+    setting = replace(setting, blind=blind_directions(rows, setting.scale))
     return Observed(
         *(setting, tuple(walked.situations), walked.observations, walked.actions, others, rows),
         *(walked.rollout, walked.step, *errors),
@@ -249,6 +255,14 @@ def _alternatives(space: Any, actions: Any, seed: Seed) -> Alternatives:
     return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed)
 
 
+def _held(given: Any) -> tuple[int, ...]:
+    steps = entries(given, "held", "numbers of steps") if np.ndim(given) else [given]
+    found = tuple(whole_number(number, "held", 1) for number in steps)
+    if not found or len(set(found)) < len(found):
+        raise InvalidParameter(f"held must be different numbers of steps; it is {shown(given)}")
+    return found
+
+
 def _calibrated(
     setting: Setting, walked: Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
 ) -> tuple[Setting, float]:
@@ -261,7 +275,9 @@ def _calibrated(
     flat = rows.reshape(-1, rows.shape[-1])
     scale = np.sqrt((flat**2).mean(axis=0))
     scale = np.where(scale > 1e-9 * max(float(scale.max()), 1e-300), scale, 1.0)
-    typical = float(np.sqrt(((flat @ setting.weights) ** 2).mean()))
+    shortest = np.array(setting.alternatives.steps_held(rows.shape[1]))[1:]
+    briefly = rows[:, shortest == shortest.min()] @ setting.weights
+    typical = float(np.sqrt((briefly**2).mean()))
     if tolerance is None:
         if typical == 0:
             raise InvalidModel("no action makes a difference to the return in what was seen; "

@@ -25,6 +25,8 @@ from didact.worlds.simulators.batches import Batch, Simulator
 Floats = NDArray[np.float64]
 
 
+BLIND = 1e-6
+"""Against the largest one, the size up to which a singular value of the rows is rounding."""
 HERE = Workers()
 """This process alone."""
 
@@ -45,7 +47,8 @@ class Setting:
     tolerance: return below which a difference counts as none. scale: typical size of each feature
     in a row, fixed before anything is judged. alternatives: what else is tried in a situation.
     repeats: branches of each action, more than one where steps depend on chance. workers: who
-    measures; results do not depend on them.
+    measures; results do not depend on them. blind: directions (m, k) of scaled rewards, each of
+    length 1, that no row sees, such as a constant for every step; None before rows are measured.
     """
 
     simulator: Simulator
@@ -60,16 +63,30 @@ class Setting:
     alternatives: Alternatives
     repeats: int = 1
     workers: Workers = HERE
+    blind: Floats | None = None
 
     @property
     def unit(self) -> float:
         """Return of a unit row, in scaled features, under a reward of the true one's size."""
-        return float(np.linalg.norm(self.weights * self.scale))
+        return float(np.linalg.norm(self._visible))
 
     @property
     def truth(self) -> Floats:
-        """The true reward in scaled features, of length 1: scaled rows times it are margins."""
+        """The true reward in scaled features: scaled rows times it are margins."""
         return np.asarray(self.weights * self.scale / self.unit)
+
+    @property
+    def visible(self) -> Floats:
+        """The part of the truth that rows see, of length 1; it gives them the same margins."""
+        return self._visible / self.unit
+
+    @property
+    def _visible(self) -> Floats:
+        own = np.asarray(self.weights * self.scale)
+        if self.blind is None:
+            return own
+        seen = own - self.blind.T @ (self.blind @ own)
+        return np.asarray(seen) if np.linalg.norm(seen) > BLIND * np.linalg.norm(own) else own
 
     def scaled(self, rows: Floats) -> Floats:
         """Rows in units in which their columns are alike and distances are in return."""
@@ -90,13 +107,21 @@ class Setting:
         own = self.policy(observations) if done is None else done
         others = self.alternatives.beside(own, observations)
         firsts = np.concatenate([own[:, None], others], axis=1)
-        rows, covariances = self.rows_against(situations, firsts, rng)
+        held = self.alternatives.steps_held(others.shape[1])
+        rows, covariances = self.rows_against(situations, firsts, rng, held)
         return Measured(rows, others, covariances)
 
     def rows_against(
-        self, situations: Sequence[Any], firsts: Any, rng: np.random.Generator
+        self,
+        situations: Sequence[Any],
+        firsts: Any,
+        rng: np.random.Generator,
+        held: tuple[int, ...] | None = None,
     ) -> tuple[Floats, Floats | None]:
-        """Rows of firsts[:, 0] against the other firsts, and their covariances."""
+        """Rows of firsts[:, 0] against the other firsts, and their covariances.
+
+        held: for how many steps each of the firsts is taken, once by default.
+        """
         seeds = rng.integers(2**31, size=len(situations) // BLOCK + 1) if self.repeats > 1 else None
         blocks = [
             Block(
@@ -105,6 +130,7 @@ class Setting:
                 firsts[low : low + BLOCK],
                 *(self.discount, self.horizon, self.repeats),
                 seed=0 if seeds is None else int(seeds[low // BLOCK]),
+                held=held,
             )
             for low in range(0, len(situations), BLOCK)
         ]
@@ -115,13 +141,22 @@ class Setting:
         return np.asarray(rows @ weights - slack_of(covariances, weights, self.repeats))
 
 
+def blind_directions(rows: Floats, scale: Floats) -> Floats:
+    """An orthonormal basis (m, k) of scaled rewards for which all rows (..., k) are nothing."""
+    scaled = rows.reshape(-1, rows.shape[-1]) / scale
+    _, sizes, directions = np.linalg.svd(np.linalg.qr(scaled, mode="r"))
+    sizes = np.append(sizes, np.zeros(len(directions) - len(sizes)))
+    return np.asarray(directions[sizes <= BLIND * max(float(sizes[0]), 1e-300)])
+
+
 @dataclass(frozen=True)
 class Alternatives:
     """The actions that are tried beside the policy's own.
 
     n_actions: all others of a discrete space. Of a continuous one: steps of `width` along every
     axis, both ways, and `n_random` actions anywhere, within the bounds; the same ones for the same
-    observation.
+    observation. held: for how many steps they are taken before the policy goes on, each number of
+    steps being an alternative of its own.
     """
 
     n_actions: int = 0
@@ -131,9 +166,18 @@ class Alternatives:
     width: Any = None
     n_random: int = 0
     seed: int = 0
+    held: tuple[int, ...] = (1,)
+
+    def steps_held(self, n_others: int) -> tuple[int, ...]:
+        """For how many steps the policy's action and each of the alternatives are taken."""
+        each = n_others // len(self.held)
+        return (1, *(steps for steps in self.held for _ in range(each)))
 
     def beside(self, own: Any, observations: Any) -> Any:
-        """(n, B, ...): the alternatives in each situation."""
+        """(n, B, ...): the alternatives in each situation, those held for longer last."""
+        return np.concatenate([self._tried(own, observations)] * len(self.held), axis=1)
+
+    def _tried(self, own: Any, observations: Any) -> Any:
         if self.n_actions:
             shift = np.arange(1, self.n_actions)
             return (own[:, None] - self.first + shift) % self.n_actions + self.first

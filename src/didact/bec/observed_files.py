@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.observed import Alternatives, Observed, Setting
+from didact.bec.observed import Alternatives, Observed, Setting, blind_directions
 from didact.errors import InvalidFile, InvalidParameter, Unsupported
 from didact.files.archives import Archive, read_archive, write_archive
 from didact.inputs import is_number, is_whole, shown
@@ -93,6 +93,7 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
         "first_action": others.first,
         "n_random": others.n_random,
         "seed": others.seed,
+        **({} if others.held == (1,) else {"held": list(others.held)}),
     }
     given = [] if others.n_actions else [others.low, others.high, others.width]
     shape = np.shape(others.low) if given else ()
@@ -169,6 +170,7 @@ def _read(file: Any) -> Observed:
         scale=arrays["scale"],
         alternatives=_alternatives(header, arrays["bounds"]),
         repeats=int(header["repeats"]),
+        blind=blind_directions(arrays["rows"], arrays["scale"]),
     )
     n, jitter = len(arrays["rows"]), header["jitter"]
     return Observed(
@@ -187,13 +189,14 @@ def _alternatives(header: dict[str, Any], bounds: NDArray[Any]) -> Alternatives:
     n_actions, first = int(header["n_actions"]), int(header["first_action"])
     low, high, width = [None] * 3 if n_actions else bounds
     n_random, seed = int(header["n_random"]), int(header["seed"])
-    return Alternatives(n_actions, first, low, high, width, n_random, seed)
+    held = tuple(header.get("held", (1,)))
+    return Alternatives(n_actions, first, low, high, width, n_random, seed, held)
 
 
 def _require_header(header: dict[str, Any]) -> None:
     known = {"format", "name", "restoring", "feature_names", "jitter", *SCALARS, *COUNTS}
-    if set(header) != known:
-        wrong = sorted(set(header) ^ known)
+    if set(header) - {"held"} != known:
+        wrong = sorted(set(header) - {"held"} ^ known)
         raise InvalidFile(f"the header must have exactly its own entries; look at {wrong[0]!r}")
     for name in SCALARS:
         value = header[name]
@@ -203,6 +206,9 @@ def _require_header(header: dict[str, Any]) -> None:
         value = header[name]
         if not is_whole(value) or not (value >= 0 or name == "first_action"):
             raise InvalidFile(f"{name} must be a whole number from 0 on; it is {shown(value)}")
+    held = header.get("held", [1])
+    if not isinstance(held, list) or not held or not all(is_whole(n) and n > 0 for n in held):
+        raise InvalidFile(f"held must be numbers of steps; it is {shown(held)}")
     jitter = header["jitter"]
     if jitter is not None and (not is_number(jitter) or not np.isfinite(jitter) or jitter < 0):
         raise InvalidFile(f"jitter must be null or a number from 0 on; it is {shown(jitter)}")
@@ -222,6 +228,8 @@ def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     discrete = header["n_actions"] > 0
     shape = () if discrete else arrays["own"].shape[1:]
     bounds = (0,) if discrete else (3, *shape)
+    if n_others % len(header.get("held", [1])):
+        raise InvalidFile(f"held must divide the {n_others} alternatives; it does not")
     spread = (n, n_others, k, k) if header["repeats"] > 1 else (0,)
     expected: dict[str, tuple[int, ...]] = {
         "weights": (k,),

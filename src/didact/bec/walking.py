@@ -10,7 +10,7 @@ import numpy as np
 from didact.errors import InvalidParameter
 from didact.mdp.exchange.minari_episodes import Episode
 from didact.worlds.simulators.agents import Features, Policy
-from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.batches import Batch, Simulator
 
 ALIKE = 1e-5
 """Recorded observations may differ from replayed ones by this share: datasets keep few digits."""
@@ -49,7 +49,12 @@ def rollouts(
     simulator: Simulator, policy: Policy, features: Features, seeds: list[int], length: int
 ) -> Walked:
     """Episodes of the policy, all at once."""
-    walked, batch, alive = Walked(), simulator.begin(seeds), np.arange(len(seeds))
+    return followed(simulator.begin(seeds), policy, features, length)
+
+
+def followed(batch: Batch, policy: Policy, features: Features, length: int) -> Walked:
+    """What the policy does from where the copies of a batch stand, which is used up."""
+    walked, alive = Walked(), np.arange(len(batch.observations))
     for t in range(length):
         before, situations = batch.observations, batch.situations()
         chosen = policy(before)

@@ -24,6 +24,7 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
 @click.option("--discount", type=float, default=0.99, show_default=True, help="Below 1.")
 @click.option("--actions", type=float, help="Step around a continuous action.")
+@click.option("--held", help="For how many steps others are taken, as 1,4,16; once by default.")
 @click.option("--starts", help="Seeds of resets to begin with, as 0,1,2.")
 @click.option("--recorded", metavar="DATASET", help="Cut demonstrations of this Minari dataset.")
 @click.option(
@@ -95,6 +96,7 @@ def command(
         text = given[name]
         given[name] = None if text is None else [part.strip() for part in text.split(",")]
     given["starts"] = read_numbers(given["starts"], "--starts")
+    given["held"] = read_numbers(given["held"], "--held") or 1
     parameters = read_settings(settings)
     if env == "point-robot":
         parameters = with_seed(parameters, seed)

@@ -120,7 +120,7 @@ def decisions_of(lesson: ClipLesson) -> MDP:
     nothing, the others pay minus their rows, and all end the episode."""
     setting, k = lesson.seen.setting, len(lesson.seen.setting.weights)
     n_others = lesson.seen.rows.shape[1]
-    shown = [as_said(clip.rows.reshape(-1, k), setting.truth) for clip in lesson.clips]
+    shown = [as_said(clip.rows.reshape(-1, k), setting) for clip in lesson.clips]
     rows = np.concatenate([np.empty((0, k)), *shown]).reshape(-1, n_others, k)
     n = max(len(rows), 1)  # a model has a state, shown or not
     features = np.zeros((n + 1, n_others + 1, k))

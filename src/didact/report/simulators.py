@@ -53,9 +53,10 @@ def weights_words(seen: Observed, weights: Any) -> str:
 
 def open_words(seen: Observed, left: LeftOpen) -> str:
     """An open situation: what else may be better there, by how much, and for which reward."""
+    course = f", held for {left.held} steps," if left.held > 1 else ""
     return (
-        f"in {numbers_words(left.observation)} action {numbers_words(left.other)} may be worth "
-        f"{left.worth:.3g} more than {numbers_words(left.own)}, to one who wants "
+        f"in {numbers_words(left.observation)} action {numbers_words(left.other)}{course} may be "
+        f"worth {left.worth:.3g} more than {numbers_words(left.own)}, to one who wants "
         f"{weights_words(seen, left.weights)}"
     )
 

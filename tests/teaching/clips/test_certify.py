@@ -84,18 +84,21 @@ def test_a_lesson_of_a_robot_is_small_and_certified():
     assert certified.certificate.open_share <= 0.05
     assert len(certified.clips) >= len(lesson.clips)
     assert "not a proof" in certified.statement()
-    nothing = didact.certify(seen, type(lesson)(seen, (), 1), n_situations=100, extend=False)
+    nothing = didact.certify(seen, type(lesson)(seen, (), ()), n_situations=100, extend=False)
     assert nothing.certificate.open_share > 0.3
 
 
 def test_counterexamples_become_clips():
     robot, policy = planned(4, seed=1)
     seen = watch(robot, policy, discount=0.95, n_rollouts=15, length=30)
-    empty = type(didact.teach(seen))(seen, (), 1)
+    empty = type(didact.teach(seen))(seen, (), ())
     told = didact.certify(seen, empty, n_situations=200, target=0.05)
     assert told.certificate.rounds > 1
     assert told.clips
-    assert all(len(clip) == 1 for clip in told.clips)
+    assert {clip.episode for clip in told.clips} == {"a fresh episode"}
+    assert all((clip.rows @ seen.setting.truth >= -seen.setting.tolerance).all()
+               for clip in told.clips), "runs up to the first mistake"  # fmt: skip
+    assert any(len(clip) > 1 for clip in told.clips)
     assert told.certificate.holds
 
 

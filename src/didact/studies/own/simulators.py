@@ -52,6 +52,7 @@ class SimulatorSettings:
     classics: tuple[str, ...] = setting(("pendulum", "mountain-car"), source="our choice")
     n_rollouts: int = setting(40, source="our choice")
     length: int = setting(30, source="our choice")
+    held: tuple[int, ...] = setting((1, 4, 16), source="our choice")
     situations: int = setting(300, source="our choice")
     target: float = setting(0.05, source="our choice")
     episodes: int = setting(200, source="our choice")
@@ -79,6 +80,7 @@ def trial(settings: SimulatorSettings, number: int) -> Record:
         discount=discount,
         n_rollouts=settings.n_rollouts,
         length=length,
+        held=settings.held,
         seed=int(rng.integers(2**31)),
     )
     lesson = certify(

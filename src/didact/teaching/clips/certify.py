@@ -27,7 +27,7 @@ from didact.bec.situations import fresh_situations
 from didact.errors import InvalidParameter
 from didact.inputs import flag, instance, is_number, shown, whole_number
 from didact.random import Seed, as_generator
-from didact.teaching.clips.cutting import Clip
+from didact.teaching.clips.cutting import clip_from
 from didact.teaching.clips.lesson import Certificate, ClipLesson, LeftOpen
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ def certify(
         if not extend or lesson.certificate is None or lesson.certificate.holds or not len(found):
             break
         if number < MOST_ROUNDS:
-            lesson = _extended(lesson, fresh, found)
+            lesson = _extended(lesson, fresh, found, rng)
     return lesson
 
 
@@ -154,6 +154,7 @@ def _witnessed(lesson: ClipLesson, fresh: Fresh, number: int) -> LeftOpen:
         fresh.others[number][worst],
         float(lengths[worst]),
         weights / (np.linalg.norm(weights) or 1.0),
+        setting.alternatives.steps_held(len(lengths))[1 + worst],
     )
 
 
@@ -164,28 +165,21 @@ def upper_bound(found: int, n: int, delta: float) -> float:
     return 1.0 if found >= n else float(beta.ppf(1 - delta, found + 1, n - found))
 
 
-def _extended(lesson: ClipLesson, fresh: Fresh, found: NDArray[np.int64]) -> ClipLesson:
-    """The lesson with clips of one step for open situations, the furthest first, until none is."""
-    left = found
+def _extended(
+    lesson: ClipLesson, fresh: Fresh, found: NDArray[np.int64], rng: np.random.Generator
+) -> ClipLesson:
+    """The fewest clips, of those so far and of runs from open situations, the furthest first."""
+    left, before = found, lesson.n_candidates
     while len(left):
         away = _contradicted(lesson, fresh, left)
         left, away = left[away > 0], away[away > 0]
         if not len(left):
             break
         worst = int(left[np.argmax(away)])
-        time = int(fresh.times[worst])
-        clip = Clip(
-            "a fresh episode",
-            time,
-            time,
-            fresh.observations[[worst]],
-            fresh.own[[worst]],
-            fresh.certain[[worst]],
-            (fresh.situations[worst],),
-        )
-        lesson = lesson.with_clips([clip])
+        clip = clip_from(lesson.seen, fresh.situations[worst], int(fresh.times[worst]), rng)
+        lesson = lesson.with_clips([] if clip is None else [clip])
         left = left[left != worst]
-    return lesson
+    return lesson if lesson.n_candidates == before else lesson.chosen_anew()
 
 
 def _contradicted(lesson: ClipLesson, fresh: Fresh, numbers: NDArray[np.int64]) -> Floats:

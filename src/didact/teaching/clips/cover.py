@@ -1,10 +1,10 @@
 """The fewest clips that leave no seen row further than the tolerance from what they say.
 
-First a kernel: rows are taken, the furthest first, until all others lie within half the tolerance
-of their cone; that is a few dozen of thousands. Which clips say a kernel row alone is a covering
-problem, solved to its minimum. Errors add up in a cone, so the choice is then judged on all rows:
-what is still open gets the clip that brings the furthest row nearest, and clips that are not needed
-are dropped, the shortest first.
+What several clips say together is the cone of all their rows, so which of them cover is known only
+by asking: an implicit hitting set. Clips that leave a row open have a witness, a reward that fits
+them all and prefers the other action; every lesson must have one of the clips that contradict it.
+The cut that says so is made as small as it can be: clips join those that are silent about the row
+for as long as it stays open. What all clips together leave open is asked of none.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.observed import Setting
 from didact.bec.openness import distances_to_cone
 from didact.teaching.clips.cutting import Clip
 from didact.teaching.covers.minimum import cheapest_cover
@@ -28,22 +29,28 @@ SECONDS = 10.0
 """For the covering problem; after that the best cover is taken."""
 
 
-def as_said(rows: Floats, truth: Floats) -> Floats:
+def as_said(rows: Floats, setting: Setting) -> Floats:
     """Scaled rows (m, k) that are shown, as the truth fits them.
 
     A clip may hold steps that are wrong by less than the tolerance. Taken at their word they would
-    exclude the true reward, and a cone that excludes it leaves nothing open and teaches nothing: so
-    such a row is moved, by less than the tolerance, to where the truth is indifferent.
+    exclude the true reward, and a cone that excludes it leaves nothing open and teaches nothing; as
+    ties of the true reward, a few of them would name it, which nobody has shown. So such a row is
+    moved to the middle between a tie and what the tolerance allows, along what rows see.
     """
-    return np.asarray(rows - np.minimum(rows @ truth, 0.0)[:, None] * truth)
+    wrong = np.maximum(-(rows @ setting.truth), 0.0)
+    allowed = np.where(wrong > 0.0, (wrong + setting.tolerance) / 2, 0.0)
+    return np.asarray(rows + allowed[:, None] * setting.visible)
 
 
-def rows_said(clips: Sequence[Clip], truth: Floats, tolerance: float) -> Floats:
+def rows_said(clips: Sequence[Clip], setting: Setting) -> Floats:
     """What clips say, (m, k), in rows that the truth fits; next to nothing is left out."""
-    k = len(truth)
-    rows = np.concatenate([np.empty((0, k)), *(clip.rows.reshape(-1, k) for clip in clips)])
-    rows = as_said(rows, truth)
-    return np.asarray(rows[np.linalg.norm(rows, axis=1) > FINE * tolerance])
+    rows = as_said(_rows_of(clips, len(setting.weights)), setting)
+    return np.asarray(rows[np.linalg.norm(rows, axis=1) > FINE * setting.tolerance])
+
+
+def _rows_of(clips: Sequence[Clip], k: int) -> Floats:
+    """All rows of clips, (m, k)."""
+    return np.concatenate([np.empty((0, k)), *(clip.rows.reshape(-1, k) for clip in clips)])
 
 
 def kernel_rows(rows: Floats, tolerance: float) -> Floats:
@@ -58,62 +65,57 @@ def kernel_rows(rows: Floats, tolerance: float) -> Floats:
     return kept
 
 
-def chosen_clips(clips: Sequence[Clip], truth: Floats, tolerance: float) -> list[int]:
-    """The numbers of clips that together say what all of them say, up to the tolerance."""
-    said = [kernel_rows(rows_said([clip], truth, tolerance), FINE * tolerance) for clip in clips]
-    everything = rows_said(clips, truth, tolerance)
-    if not len(everything):
-        return []
-    kernel = kernel_rows(everything, tolerance / 2)
-    says = np.array([distances_to_cone(rows, kernel).lengths <= tolerance for rows in said])
-    chosen = _fewest(says[:, says.any(axis=0)])
-    measured = np.concatenate([clip.rows.reshape(-1, len(truth)) for clip in clips])
-    chosen = _completed(chosen, said, measured, tolerance)
-    return _without_idle(chosen, clips, said, measured, tolerance)
-
-
-def _fewest(says: NDArray[np.bool_]) -> list[int]:
-    """The fewest clips that say every row that some clip says alone."""
-    n_clips, n_rows = says.shape
-    if not n_rows:
-        return []
+def chosen_clips(clips: Sequence[Clip], setting: Setting) -> list[int]:
+    """The numbers of the fewest clips that say what all of them say, up to the tolerance."""
+    cover = ClipCover(clips, setting)
     found = cheapest_cover(
-        n_clips,
-        [np.flatnonzero(line).tolist() for line in says],
-        [1] * n_clips,
-        lambda chosen: None,
-        elements=[np.flatnonzero(column).tolist() for column in says.T],
+        len(clips),
+        [range(len(clip)) for clip in clips],
+        [1] * len(clips),
+        cover.gap,
         time_limit=SECONDS,
     )
     return list(found.chosen)
 
 
-def _completed(chosen: list[int], said: list[Floats], rows: Floats, tolerance: float) -> list[int]:
-    """The choice, and clips for what it leaves open."""
-    chosen = list(chosen)
-    while len(chosen) < len(said):
-        shown = np.concatenate([rows[:0], *(said[i] for i in chosen)])
-        lengths = distances_to_cone(shown, rows).lengths
-        worst = int(lengths.argmax())
-        if lengths[worst] <= tolerance:
-            break
-        others = [i for i in range(len(said)) if i not in chosen]
-        near = [
-            float(distances_to_cone(np.concatenate([shown, said[i]]), rows[[worst]]).lengths[0])
-            for i in others
-        ]
-        chosen.append(others[int(np.argmin(near))])
-    return chosen
+class ClipCover:
+    """Which clips leave a row open, and which of the others would help."""
 
+    def __init__(self, clips: Sequence[Clip], setting: Setting):
+        self._tolerance = setting.tolerance
+        fine = FINE * setting.tolerance
+        self._said = [kernel_rows(rows_said([clip], setting), fine) for clip in clips]
+        rows = _rows_of(clips, len(setting.weights))
+        everything = self._shown(range(len(clips)))
+        rows = rows[distances_to_cone(everything, rows).lengths <= setting.tolerance]
+        self._asked = (kernel_rows(everything, setting.tolerance / 2), rows)
 
-def _without_idle(
-    chosen: list[int], clips: Sequence[Clip], said: list[Floats], rows: Floats, tolerance: float
-) -> list[int]:
-    """The choice without clips that it can do without, the shortest tried first."""
-    kept = list(chosen)
-    for number in sorted(chosen, key=lambda i: (len(clips[i]), i)):
-        rest = [i for i in kept if i != number]
-        shown = np.concatenate([rows[:0], *(said[i] for i in rest)])
-        if distances_to_cone(shown, rows).lengths.max() <= tolerance:
-            kept = rest
-    return sorted(kept)
+    def gap(self, chosen: Sequence[int]) -> list[int] | None:
+        """Clips of which one must be added to the chosen ones; None where nothing is open.
+
+        A kernel of the rows is asked first: it is a few dozen of thousands.
+        """
+        shown = self._shown(chosen)
+        for rows in self._asked:
+            if not len(rows):
+                continue
+            lengths = distances_to_cone(shown, rows).lengths
+            worst = int(lengths.argmax())
+            if lengths[worst] > self._tolerance:
+                return self._helpful(rows[worst], list(chosen))
+        return None
+
+    def _helpful(self, row: Floats, silent: list[int]) -> list[int]:
+        """What is left when as many clips as may be have joined those that leave the row open."""
+        others = [number for number in range(len(self._said)) if number not in silent]
+        for number in sorted(others, key=lambda i: len(self._said[i])):
+            if self._away(row, [*silent, number]) > self._tolerance:
+                silent.append(number)
+        return [number for number in others if number not in silent]
+
+    def _away(self, row: Floats, numbers: Sequence[int]) -> float:
+        return float(distances_to_cone(self._shown(numbers), row[None]).lengths[0])
+
+    def _shown(self, numbers: Sequence[int]) -> Floats:
+        k = self._said[0].shape[1] if self._said else 0
+        return np.concatenate([np.empty((0, k)), *(self._said[i] for i in numbers)])

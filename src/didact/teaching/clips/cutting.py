@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.observed import Observed
+from didact.bec.walking import followed
 
 Floats = NDArray[np.float64]
 
@@ -51,13 +52,37 @@ def clips_of(seen: Observed, *, whole: bool = False) -> list[Clip]:
         else:
             borders = np.flatnonzero(np.diff(right)) + 1
             runs = [run for run in np.split(places, borders) if not seen.mistaken[run[0]]]
-        clips += [_cut(seen, rollout, run) for run in runs]
+        clips += [_cut(seen, f"rollout {rollout + 1}", run) for run in runs]
     return clips
 
 
-def _cut(seen: Observed, rollout: int, run: NDArray[np.int64]) -> Clip:
+def clip_from(seen: Observed, situation: Any, time: int, rng: np.random.Generator) -> Clip | None:
+    """What the policy does from a fresh situation, up to its first mistake; None if at once.
+
+    time: of the situation in its episode. It goes on for as long as rollouts are.
+    """
+    setting, length = seen.setting, int(seen.step.max()) + 1
+    batch = setting.simulator.resume([situation], rng.integers(2**31, size=1))
+    walked = followed(batch, setting.policy, setting.features, length)
+    measured = setting.rows_of(walked.situations, walked.observations, rng)
+    shown = replace(
+        seen,
+        situations=tuple(walked.situations),
+        observations=walked.observations,
+        own=walked.actions,
+        others=measured.others,
+        rows=measured.rows,
+        rollout=walked.rollout,
+        step=walked.step + time,
+        covariances=measured.covariances,
+    )
+    n_right = int(np.append(shown.mistaken, True).argmax())
+    return _cut(shown, "a fresh episode", np.arange(n_right)) if n_right else None
+
+
+def _cut(seen: Observed, episode: str, run: NDArray[np.int64]) -> Clip:
     return Clip(
-        f"rollout {rollout + 1}",
+        episode,
         int(seen.step[run[0]]),
         int(seen.step[run[-1]]),
         seen.observations[run],

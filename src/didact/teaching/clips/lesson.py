@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.nearest import SURE, most_likely, nearest_reward
-from didact.bec.observed import Observed
+from didact.bec.observed import Observed, Setting
 from didact.bec.openness import distances_to_cone
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted, instance
@@ -52,7 +53,7 @@ class LeftOpen:
     """A situation that a lesson leaves open: what it shows and the policy does there.
 
     other: the action that weights, which fit the whole lesson, prefer; worth: by how much return,
-    were they as large as the true ones.
+    were they as large as the true ones; held: for how many steps it is taken.
     """
 
     observation: Any
@@ -60,28 +61,34 @@ class LeftOpen:
     other: Any
     worth: float
     weights: Floats
+    held: int = 1
 
 
 @dataclass(frozen=True, eq=False)
 class ClipLesson:
     """Clips of a policy, chosen so that they leave little open.
 
-    n_candidates: clips that could be shown. left_open: of the fresh situations of the certificate
+    candidates: clips that could be shown. left_open: of the fresh situations of the certificate
     that are open, those of which most is open. open_seen: situations that were observed, without a
     mistake, and that the clips leave open.
     """
 
     seen: Observed
     clips: tuple[Clip, ...]
-    n_candidates: int
+    candidates: tuple[Clip, ...]
     certificate: Certificate | None = None
     left_open: tuple[LeftOpen, ...] = ()
 
     @cached_property
     def cone(self) -> Floats:
         """Generators of what the clips say, scaled, (m, k)."""
-        truth, tolerance = self.seen.setting.truth, self.seen.setting.tolerance
-        return kernel_rows(rows_said(self.clips, truth, tolerance), FINE * tolerance)
+        setting = self.seen.setting
+        return kernel_rows(rows_said(self.clips, setting), FINE * setting.tolerance)
+
+    @property
+    def n_candidates(self) -> int:
+        """How many clips could be shown."""
+        return len(self.candidates)
 
     @property
     def n_steps(self) -> int:
@@ -105,16 +112,18 @@ class ClipLesson:
     @cached_property
     def width(self) -> float:
         """How wide the class of rewards that fit is: the most by which a scaled weight of them
-        varies, where their part along the truth is 1; infinite where it has no end."""
+        varies, where their part along the truth is 1; infinite where it has no end. What no row
+        sees does not count."""
         from scipy.optimize import linprog
 
-        truth = self.seen.setting.truth
+        setting = self.seen.setting
         if not len(self.cone):
             return np.inf
-        fits = {"A_ub": -self.cone, "b_ub": np.zeros(len(self.cone)), "A_eq": truth[None]}
+        fits = {"A_ub": -self.cone, "b_ub": np.zeros(len(self.cone))}
+        fits |= {"A_eq": setting.visible[None], "b_eq": np.ones(1)}
         ends = [
-            linprog(sign * direction, **fits, b_eq=[1.0], bounds=(None, None))
-            for direction in _across(truth)
+            linprog(sign * direction, **fits, bounds=(None, None))
+            for direction in _across(setting)
             for sign in (1.0, -1.0)
         ]
         if any(end.status != 0 for end in ends):
@@ -137,9 +146,16 @@ class ClipLesson:
         size = float(np.linalg.norm(own))
         return own / size if size > 0 else own
 
-    def with_clips(self, more: list[Clip]) -> ClipLesson:
+    def with_clips(self, more: Sequence[Clip]) -> ClipLesson:
         """The lesson with further clips, and without a certificate."""
-        return replace(self, clips=(*self.clips, *more), certificate=None, left_open=())
+        clips, candidates = (*self.clips, *more), (*self.candidates, *more)
+        return replace(self, clips=clips, candidates=candidates, certificate=None, left_open=())
+
+    def chosen_anew(self) -> ClipLesson:
+        """The lesson with the fewest of all candidates, and without a certificate."""
+        numbers = chosen_clips(self.candidates, self.seen.setting)
+        clips = tuple(self.candidates[number] for number in numbers)
+        return replace(self, clips=clips, certificate=None, left_open=())
 
     def save_minari(self, target: str, *, replace: bool = False) -> None:
         """Write the clips as episodes of a Minari dataset, with their rewards.
@@ -181,14 +197,14 @@ def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:
     clips = clips_of(seen, whole=kind == "rollouts")
     if not clips:
         raise InvalidModel(_nothing_to_show(seen, kind))
-    numbers = chosen_clips(clips, seen.setting.truth, seen.setting.tolerance)
-    return ClipLesson(seen, tuple(clips[number] for number in numbers), len(clips))
+    return ClipLesson(seen, (), tuple(clips)).chosen_anew()
 
 
-def _across(truth: Floats) -> Floats:
-    """An orthonormal basis (k - 1, k) of directions across the truth."""
-    basis = np.linalg.svd(truth[None])[2]
-    return np.asarray(basis[1:])
+def _across(setting: Setting) -> Floats:
+    """An orthonormal basis of directions across the truth, without those that no row sees."""
+    blind = () if setting.blind is None else setting.blind
+    left_out = np.vstack([setting.visible, *blind])
+    return np.asarray(np.linalg.svd(left_out)[2][len(left_out) :])
 
 
 def _nothing_to_show(seen: Observed, kind: str) -> str:
