@@ -1,10 +1,12 @@
 """An independent check of a lesson's proof: `python -m didact.proofcheck task.json lesson.json`.
 
-The task may be a family of them, `didact.family/1`, with a proof about all its members; instead of
-a lesson it may be an exam of comparisons, `didact.exam/1`.
+The task may be a family of them, `didact.family/1`, with a proof about all its members. A lesson
+may mix demonstrations with comparisons, preferences and the like; instead of a lesson it may be an
+exam, `didact.exam/1`.
 
 Every step substitutes, none solves or rounds. mu(s) are the counts of the policy uniform over its
-optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b).
+optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b). A
+trajectory counts its phi(s, a) discounted, and where it surely ends the terminal state once.
 Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong, or
 the check itself could not be finished; so 1 is never said of a proof that was not refuted.
 """
@@ -18,6 +20,7 @@ import stat
 import sys
 from collections import defaultdict
 from fractions import Fraction
+from itertools import pairwise
 from math import gcd, lcm
 from operator import mul, sub
 from pathlib import Path
@@ -29,6 +32,20 @@ SIGN, DIGITS, POWER = r"([+-]?)(?=\.?\d)", r"(\d*)(?:\.(\d*))?", r"(?:[eE]([+-]?
 NUMBER = re.compile(rf"{SIGN}{DIGITS}{POWER}(?:/0*([1-9]\d*))?", re.ASCII)
 AT_ONCE, PATIENCE = getattr(os, "O_NONBLOCK", 0), 10  # opening waits for nobody; seconds
 STATUS = {"teaches": "complete", "open": "partial"}
+SIDES = {
+    "comparison": ("state", "better", "other"),
+    "preference": ("better", "other"),
+    "correction": ("better", "other"),
+    "ranking": ("ways",),
+    "stop": ("way", "after"),
+}
+PATTERNS: Any = {  # of these sides, in a model of n states and m actions
+    "comparison": lambda n, m: (n, m, m),
+    "preference": lambda n, m: ([(n, m)], [(n, m)]),
+    "correction": lambda n, m: ([(n, m)], [(n, m)]),
+    "ranking": lambda n, m: ([[(n, m)]],),
+    "stop": lambda n, m: ([(n, m)], MAX_SIZE),
+}
 STRICT: Any = {
     "object_pairs_hook": lambda x: dict(x) if len(dict(x)) == len(x) else {},
     "parse_int": lambda x: int(x) if len(x) <= PLAIN_DIGITS else x,
@@ -118,6 +135,12 @@ def read(value: Any, pattern: Any, place: str) -> Any:
     raise ProofError(f"{place} must be {wanted}, not {show(value)}")
 
 
+def primitive(row: Any) -> tuple[Fraction, tuple[int, ...]]:
+    """A row as a positive size, or 0, times a direction of coprime integers."""
+    size = Fraction(gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row)))
+    return size, tuple(int(x / (size or 1)) for x in row)
+
+
 def common_unit(denominators: set[int]) -> int:
     """Their common multiple, for speed; or 1 where it is much longer than each of them."""
     unit, most = 1, 8 * max(map(int.bit_length, denominators), default=0) + 10**4
@@ -193,10 +216,30 @@ class Check:
         self.reached, self.scope = found, [s for s in self.live if s in found]
 
     def row(self, s: int, a: int, b: int) -> tuple[Fraction, tuple[int, ...]]:
-        """mu(s, a) - mu(s, b) as a positive size, or 0, times a direction of coprime integers."""
-        row = list(map(sub, self.table[s][a], self.table[s][b]))
-        size = Fraction(gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row)))
-        return size / self.unit, tuple(int(x / (size or 1)) for x in row)
+        """mu(s, a) - mu(s, b), its size and its direction."""
+        size, direction = primitive(list(map(sub, self.table[s][a], self.table[s][b])))
+        return size / self.unit, direction
+
+    def walk(self, way: Any, place: str, skip: int = 0) -> tuple[list[int], list[Fraction]]:
+        """Where a trajectory that can happen may be after it, and what it counts after so many
+        steps."""
+        need(way, f"{place} shows no step")
+        total, weight, after = [Fraction(0)] * len(self.k), Fraction(1), {}
+        for j, (s, a) in enumerate(way):
+            fits = self.chances[s, a] and (s in after or j == 0)
+            need(fits, f"{place}: step {j}, {[s, a]}, cannot come next")
+            after = {t: weight * c for t, c in self.chances[s, a].items()}
+            paid = [(weight, self.features[s][a])] * (j >= skip)
+            weight *= sum(self.chances[s, a].values())
+            if j + 1 == len(way) and self.ended(after):
+                paid += [(c, self.features[t][0]) for t, c in after.items()]
+            for share, phi in paid:
+                total = [x + share * y for x, y in zip(total, phi, strict=True)]
+        return sorted(after), total
+
+    def ended(self, states: Any) -> bool:
+        """Whether all of the states are terminal."""
+        return not any(self.chances[s, 0] for s in states)
 
     def closed(self, pairs: set[tuple[int, int]]) -> bool:
         """Whether all optimal actions of every state shown and of all that may follow are shown."""
@@ -219,7 +262,12 @@ class Claim:
         need(self.claimed in ("reachable", "all"), "scope must be 'reachable' or 'all'")
         for check in members:
             check.reach(str(self.claimed))
-        self.shown = self.demonstrations(proof.get("demonstrations"))
+        self.mixed = "items" in proof
+        self.shown: list[tuple[int, Any]] = []
+        what, says = ("items", self.item) if self.mixed else ("demonstrations", self.demonstration)
+        listed = proof.get(what)
+        need(type(listed) is list, f"{what} must be a list, not {{}}", listed)
+        self.said: list[Any] = [says(x, f"{what}[{j}]") for j, x in enumerate(listed)]
         self.pairs = {(i, s, a) for i, x in self.shown for s, a in x}
 
     def of_member(self, value: Any, patterns: Any, place: str) -> tuple[int, Any]:
@@ -232,23 +280,57 @@ class Claim:
             i, value = read(value[0], len(self.members), f"{place}[0]"), value[1:]
         return i, read(value, patterns(self.members[i].n, self.members[i].m), place)
 
-    def demonstrations(self, listed: Any) -> list[tuple[int, Any]]:
+    def demonstration(self, listed: Any, place: str) -> Any:
         """3. Demonstrated pairs are optimal, in scope and can follow each other."""
-        shown, of_family = [], self.family
-        need(type(listed) is list, "demonstrations must be a list, not {}", listed)
-        for d, x in enumerate(listed):
-            place = f"demonstrations[{d}]"
-            i, x = self.of_member(x, lambda n, m: ([(n, m)],) if of_family else [(n, m)], place)
-            shown.append((i, x[0] if of_family else x))
-        for d, (i, x) in enumerate(shown):
-            check = self.members[i]
-            for j, (s, a) in enumerate(x):
-                place = f"demonstrations[{d}][{j}]: {[s, a]}"
-                fits = s in check.reached and a in check.optimal[s]
-                need(fits, f"{place} is not optimal in scope")
-                fits = j == 0 or s in check.chances[tuple(x[j - 1])]
-                need(fits, f"{place} cannot come next")
-        return shown
+        of_family = self.family
+        i, x = self.of_member(listed, lambda n, m: ([(n, m)],) if of_family else [(n, m)], place)
+        x, check = x[0] if of_family else x, self.members[i]
+        for j, (s, a) in enumerate(x):
+            fits = s in check.reached and a in check.optimal[s]
+            need(fits, f"{place}[{j}]: {[s, a]} is not optimal in scope")
+            fits = j == 0 or s in check.chances[tuple(x[j - 1])]
+            need(fits, f"{place}[{j}]: {[s, a]} cannot come next")
+        self.shown.append((i, x))
+        return i, x
+
+    def item(self, x: Any, place: str) -> Any:
+        """3. The rows of an item, none of them negative under the weights of the task."""
+        if type(x) is list:
+            i, way = self.demonstration(x, place)
+            rows = [self.row(i, s, a, b) for s, a in way for b in range(self.members[i].m)]
+        else:
+            i, rows = self.feedback(x, place)
+        fits = all(sum(map(mul, self.members[i].weights, row)) >= 0 for _, row in rows)
+        need(fits, f"{place} is not true of the weights")
+        return rows
+
+    def feedback(self, x: Any, place: str) -> tuple[int, list[Any]]:
+        """The member and the rows of a comparison, or of trajectories that are compared: from the
+        same start, and as long as each other or both ended."""
+        kind: Any = x.get("kind") if type(x) is dict else None
+        need(type(kind) is str and kind in SIDES, f"{place} has no kind of its own")
+        need(self.family or x.get("member") is None, f"{place} must have no member")
+        sides = [x.get("member")] * self.family + [x.get(name) for name in SIDES[kind]]
+        i, sides = self.of_member(sides, PATTERNS[kind], place)
+        check = self.members[i]
+        if kind == "comparison":
+            need(check.chances[sides[0], 0], f"{place}: state {sides[0]} is terminal")
+            return i, [self.row(i, *sides)]
+        if kind == "stop":
+            off, skip = x.get("off_is_worth_nothing"), sides[1]
+            need(off is True and skip < len(sides[0]), f"{place} stops nothing")
+            return i, [primitive([-c for c in check.walk(sides[0], place, skip)[1]])]
+        ways = sides[0] if kind == "ranking" else sides
+        return i, [self.preferred(check, x, y, place)[1] for x, y in pairwise(ways)]
+
+    def preferred(self, check: Check, first: Any, second: Any, place: str) -> tuple[Any, Any]:
+        """Where two comparable trajectories end, and the row by which the first counts more."""
+        (ends, counts), (others, less) = (check.walk(x, place) for x in (first, second))
+        both = check.ended(ends), check.ended(others)
+        fits = both == (True, True) or (both == (False, False) and len(first) == len(second))
+        fits = fits and first[0][0] == second[0][0]
+        need(fits, f"{place}: trajectories must begin together and be as long, or both have ended")
+        return (ends, others), primitive(list(map(sub, counts, less)))
 
     def named(self, i: int, *statement: int) -> list[int]:
         """States and actions as the proof writes them."""
@@ -263,17 +345,16 @@ class Claim:
         return sum(map(mul, weights, self.row(i, *statement)[1]), Fraction(0))
 
     def verdict(self) -> str:
-        """4. "open": the weights given fit all demonstrated rows and break one row. "teaches": rows
-        are sums of nonnegative multiples of demonstrated ones, so what fits these fits all."""
+        """4. "open": the weights given fit all rows that are said and break one row. "teaches":
+        rows are sums of nonnegative multiples of said ones, so what fits these fits all."""
         named, members = f"{self.name} (scope {self.claimed})", self.members
         if self.proof["claim"] == "open":
             weights = read(self.proof.get("weights"), self.k, "weights")
             i, (s, a, b) = self.of_member(self.proof.get("row"), lambda n, m: (n, m, m), "row")
             fits = s in members[i].reached and a in members[i].optimal[s]
             need(fits, f"row: {self.named(i, s, a)} is not optimal in scope")
-            rows = [(*pair, c) for pair in sorted(self.pairs) for c in range(members[pair[0]].m)]
-            broken = [self.named(*x) for x in rows if self.worth(weights, *x) < 0]
-            need(not broken, f"weights: they break the demonstrated row {broken[:1]}")
+            broken = [x for x, (_, row) in self.rows() if sum(map(mul, weights, row)) < 0]
+            need(not broken, f"weights: they break what is said, {broken[:1]}")
             breaks = self.worth(weights, i, s, a, b) < 0
             need(breaks, f"row: the weights do not break {self.named(i, s, a, b)}")
             where = f"state {s} of member {i}" if self.family else f"state {s}"
@@ -283,10 +364,22 @@ class Claim:
         need(type(listed) is list, "generators must be a list, not {}", listed)
         for j, x in enumerate(listed):
             place = f"generators[{j}]"
+            if self.mixed:
+                item, number = read(x, (len(self.said), MAX_SIZE), place)
+                need(number < len(self.said[item]), f"{place}: items[{item}] says less")
+                rays.append(self.said[item][number])
+                continue
             i, (s, a, b) = self.of_member(x, lambda n, m: (n, m, m), place)
             need((i, s, a) in self.pairs, f"{place}: {self.named(i, s, a)} is not demonstrated")
             rays.append(self.row(i, s, a, b))
         return f"teach {named}: {self.follow(rays, [True] * len(rays))} follow"
+
+    def rows(self) -> list[tuple[Any, Any]]:
+        """All rows that are said, each with its name."""
+        if self.mixed:
+            return [(f"items[{j}]", row) for j, rows in enumerate(self.said) for row in rows]
+        named = [(*pair, c) for pair in sorted(self.pairs) for c in range(self.members[pair[0]].m)]
+        return [(self.named(*x), self.row(*x)) for x in named]
 
     def follow(self, rays: list[Any], strict: list[bool]) -> str:
         """All directions of the optimal policy's rows are sums of multiples of the rays, which are
@@ -310,19 +403,16 @@ class Claim:
         return f"{len(directions)} directions of {n_states} states"
 
     def exam(self, exam: dict[str, Any]) -> str:
-        """6. Each question compares two actions of a state in scope, the better one optimal, so
-        that who has the same optimal sets answers as the key says; who does has them, because all
-        rows follow; and for each question an agent answers all others rightly and not this one."""
+        """6. Each question compares two actions of a state in scope, or trajectories that begin
+        with them, the better one optimal, so that who has the same optimal sets answers as the key
+        says; who does has them, because all rows follow; and for each question an agent answers
+        all others rightly and not this one."""
         rays, strict = [], []
-        need(type(exam.get("questions")) is list, "questions must be a list")
         for j, x in enumerate(exam["questions"]):
             place = f"questions[{j}]"
-            fits = type(x) is dict and type(x.get("options")) is list
-            need(fits and x.get("kind") == "comparison", f"{place} must be a comparison")
-            asked = [x.get("member")] * self.family + [x.get("state"), *x["options"]]
-            i, (s, a, b) = self.of_member(asked, lambda n, m: (n, m, m), place)
-            check, (size, normal) = self.members[i], self.row(i, s, a, b)
-            worth = size * self.worth(check.weights, i, s, a, b)
+            i, (s, a, b), (size, normal) = self.question(x, str(exam.get("ask"))[:-1], place)
+            check = self.members[i]
+            worth = size * sum(map(mul, check.weights, normal))
             key = "first" if worth > 0 else "second" if worth else "equal"
             better = b if worth < 0 else a
             fits = s in check.reached and better in check.optimal[s]
@@ -340,16 +430,80 @@ class Claim:
                 worth = sum(map(mul, weights, ray), Fraction(0))
                 right = worth > 0 if strict[j] else worth == 0
                 need(right == (i != j), f"agents[{i}] must fail question {i} alone, not {j}")
+        self.exam_says(exam, {"lower_bound": n})
+        where = f"{self.name} (scope {self.claimed})"
+        return f"{n} questions decide {where}: {told} follow, and each is needed"
+
+    def question(self, x: Any, kind: str, place: str) -> tuple[int, Any, Any]:
+        """The member, the state and the two actions of a question, and the row between its sides.
+
+        Trajectories go on optimally after the first action, surely, and meet or end: so to whoever
+        has the same optimal sets they differ by what these two actions do."""
+        fits = type(x) is dict and type(x.get("options")) is list
+        need(fits and x.get("kind") == kind, f"{place} must be a {kind}")
+        asked = [x.get("member")] * self.family + [x.get("state"), *x["options"]]
+        if kind == "comparison":
+            i, statement = self.of_member(asked, PATTERNS[kind], place)
+            return i, statement, self.row(i, *statement)
+        i, (s, *ways) = self.of_member(asked, lambda n, m: (n, *PATTERNS[kind](n, m)), place)
+        check = self.members[i]
+        ends, row = self.preferred(check, ways[0], ways[1], place)
+        for way in ways:
+            fits = way[0][0] == s and all(len(check.chances[t, a]) == 1 for t, a in way)
+            fits = fits and all(a in check.optimal[t] for t, a in way[1:])
+            need(fits, f"{place}: a trajectory leaves the best policy, or something to chance")
+        need(ends[0] == ends[1] or check.ended(ends[0]), f"{place}: the trajectories do not meet")
+        return i, [s, ways[0][0][1], ways[1][0][1]], row
+
+    def states(self, exam: dict[str, Any]) -> str:
+        """7. Each question is of a state in scope and its key are the optimal actions; what these
+        lead to is asked too or ends, so who answers so goes on as we do, and holds a row of two
+        optimal actions to be 0 and any other one to be positive; and all rows follow from these."""
+        asked = set()
+        for j, x in enumerate(exam["questions"]):
+            place = f"questions[{j}]"
+            need(type(x) is dict and x.get("kind") == "action", f"{place} must be of actions")
+            given = [x.get("member")] * self.family + [x.get("state"), x.get("options")]
+            i, (s, options) = self.of_member(given, lambda n, m: (n, [m]), place)
+            check, best = self.members[i], self.members[i].optimal[s]
+            fits = s in check.reached and best and options == [*range(check.m)]
+            need(fits, f"{place}: {self.named(i, s)} is not a whole state in scope")
+            need(x.get("key") == best, f"{place}.key must be {{}}", best)
+            rows = [self.row(i, s, best[0], b) for b in options]
+            costs = [size * sum(map(mul, check.weights, row)) for size, row in rows]
+            given = read(x.get("costs"), (Fraction,) * check.m, f"{place}.costs")
+            need(given == costs, f"{place}.costs must be {{}}, not {{}}", costs, given)
+            asked.add((i, s))
+        for i, s in sorted(asked):
+            check = self.members[i]
+            after = {t for a in check.optimal[s] for t in check.chances[s, a]}
+            left = [t for t in sorted(after) if not check.ended([t]) and (i, t) not in asked]
+            need(not left, f"questions: {left[:1]} follows {self.named(i, s)} and is not asked")
+        rays, strict = [], []
+        need(type(self.proof.get("generators")) is list, "generators must be a list")
+        for j, x in enumerate(self.proof["generators"]):
+            i, (s, a, b) = self.of_member(x, PATTERNS["comparison"], f"generators[{j}]")
+            best = self.members[i].optimal[s]
+            need((i, s) in asked and a in best, f"generators[{j}]: {x} is not asked")
+            rays.append((Fraction(1), self.row(i, s, a, b)[1]))
+            strict.append(b not in best)
+        n, told = len(exam["questions"]), self.follow(rays, strict)
+        need(n == len(asked), "questions: a state is asked twice")
+        read(exam.get("lower_bound"), n + 1, "lower_bound")
+        self.exam_says(exam, {})
+        where = f"{self.name} (scope {self.claimed})"
+        return f"{n} questions decide {where}: {told} follow, and their states are closed"
+
+    def exam_says(self, exam: dict[str, Any], said: dict[str, Any]) -> None:
+        """What an exam and its settings say of themselves, they say as the proof does."""
         settings: Any = exam.get("settings")
         need(type(settings) is dict, "settings must be an object, not {}", settings)
-        said: Any = {"ask": "comparisons", "arithmetic": "exact", "lower_bound": n, "open": []}
+        said |= {"ask": exam["ask"], "arithmetic": "exact", "open": []}
         said |= {"closed": True, "n_close_calls": 0}
         for name, value in {**said, "scope": self.claimed}.items():
             given = exam.get(name) if name in said else settings.get(name)
             fits = json.dumps([given, settings.get(name, value)]) == json.dumps([value, value])
             need(fits, f"{name} must be {{}}, as in the proof", value)
-        where = f"{self.name} (scope {self.claimed})"
-        return f"{n} questions decide {where}: {told} follow, and each is needed"
 
     def wrapper(self, lesson: dict[str, Any]) -> None:
         """5. What a lesson and its settings say of themselves, they say as the proof does."""
@@ -359,15 +513,21 @@ class Claim:
         for i, s, a in self.pairs:
             own[i].add((s, a))
         closed = all(self.members[i].closed(x) for i, x in own.items())
-        needed = {"demonstrations": proof["demonstrations"], "status": STATUS[proof["claim"]]}
-        sizes: Any = {
-            "n_demonstrations": len(shown),
-            "n_pairs": sum(len(x) for _, x in shown),
-            "closed": closed,
-        }
+        what = "items" if self.mixed else "demonstrations"
+        needed = {what: proof[what], "status": STATUS[proof["claim"]]}
+        sizes: Any = (
+            {}
+            if self.mixed
+            else {
+                "n_demonstrations": len(shown),
+                "n_pairs": sum(len(x) for _, x in shown),
+                "closed": closed,
+            }
+        )
+        self.hardest(lesson)
         chosen = {"scope": self.claimed, "arithmetic": "exact"}
         if proof["claim"] == "teaches":
-            sizes |= {"witness": None, "loss": None, "uncovered": []}
+            sizes |= {"witness": None, "loss": None, "open" if self.mixed else "uncovered": []}
         elif lesson.get("witness") is not None:
             weights = read(proof["weights"], self.k, "weights")
             scaled = [x / max(map(abs, weights)) for x in weights]
@@ -380,10 +540,19 @@ class Claim:
                 need(fits, f"{key} must be {{}}, as in the proof, not {{}}", value, given)
         first = [self.named(i, x[0][0]) for i, x in shown if x]
         longest = max((len(x) for _, x in shown), default=0)
-        for key, least in (("budget", len(shown)), ("horizon", longest)):
+        for key, least in (("budget", len(proof[what])), ("horizon", longest)):
             most = read(settings.get(key, least) or least, 10**18, key)
             need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
         self.starts(settings.get("starts"), first)
+
+    def hardest(self, lesson: dict[str, Any]) -> None:
+        """The least positive worth of a row that is said; None where there is none."""
+        weights = self.members[0].weights
+        worths = (size * sum(map(mul, weights, row)) for _, (size, row) in self.rows())
+        least = min((x for x in worths if x > 0), default=None)
+        given = lesson.get("hardest", least)
+        exact = given if given is None or given is least else read(given, Fraction, "hardest")
+        need(exact == least, "hardest must be {}, not {}", least, given)
 
     def starts(self, given: Any, first: list[list[int]]) -> None:
         """Demonstrations begin where the settings say; in a family [member, states] for each."""
@@ -424,20 +593,27 @@ def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str,
     kinds = "didact.task/1", "didact.family/1"
     (members, name), kind = load(task, *kinds, then=lambda x: (tasks(x, folder), x["format"]))
     number = 1 + kinds.index(kind)
-    lesson = load(proof, f"didact.proof/{number}", f"didact.lesson/{number}", "didact.exam/1")
+    own = f"didact.proof/{number}", f"didact.lesson/{number}", "didact.exam/1"
+    lesson = load(proof, *own, *{"didact.lesson/2"} - {*own})
+    fits = lesson["format"] in own or "items" in lesson
+    need(fits, "a lesson of a task must have items, or another format")
     inner = lesson if lesson["format"].startswith("didact.proof/") else lesson.get("proof")
     fits = isinstance(inner, dict) and inner.get("format") == f"didact.proof/{number}"
     need(fits, "carries no proof")
     claim = inner.get("claim")
     if lesson["format"] == "didact.exam/1":
         need(claim == "decides", "claim must be 'decides', not {}", claim)
-        found = Claim(members, name, {**inner, "demonstrations": []})
-        return f"proved: {found.exam(lesson)}"
+        ask = lesson.get("ask")
+        need(ask in ("comparisons", "preferences", "actions"), "ask must be a kind, not {}", ask)
+        need(type(lesson.get("questions")) is list, "questions must be a list")
+        found = Claim(members, name, {**inner, "items": []})
+        return f"proved: {found.states(lesson) if ask == 'actions' else found.exam(lesson)}"
     need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
     found = Claim(members, name, inner)
     n_pairs = sum(len(x) for _, x in found.shown)
-    verdict = f"proved{' open' * (claim == 'open')}: {len(found.shown)} demonstrations"
-    line = f"{verdict} ({n_pairs} pairs) {found.verdict()}"
+    what = f"{len(found.said)} items" if found.mixed else f"{len(found.shown)} demonstrations"
+    what += f" ({n_pairs} pairs)" * (not found.mixed)
+    line = f"proved{' open' * (claim == 'open')}: {what} {found.verdict()}"
     if inner is not lesson:
         found.wrapper(lesson)
     return line

@@ -9,6 +9,8 @@ import didact
 from didact.app.verify import _as_read, verify
 from didact.errors import ProofFailed
 from didact.mdp.files import task_document, task_from_document
+from tests.bec.test_families import small_family
+from tests.beyond.test_feedback_proofs import counted
 from tests.laws.test_exams import world
 from tests.test_proofcheck import (
     Solved,
@@ -18,16 +20,18 @@ from tests.test_proofcheck import (
     message_of,
     primitive,
     random_task,
+    six_cells,
 )
 
 TEXTS = {"place", "labels", "words", "says", "angle", "statement", "conditions", "task", "rows"}
 STEPS = ("questions", "counts", "optimal", "scope", "multipliers", "agents", "claim", "settings")
+STEPS += ("generators",)
 STEPS += ("ask", "arithmetic", "lower_bound", "open", "closed", "n_close_calls", "cannot read")
 
 
-def files(task):
+def files(task, ask="comparisons"):
     """A task and its exam as they come out of their files."""
-    return _as_read(task_document(task)), _as_read(didact.exam(task).document())
+    return _as_read(task_document(task)), _as_read(didact.exam(task, ask=ask).document())
 
 
 def without_texts(exam):
@@ -43,16 +47,48 @@ def decides(solved, questions) -> bool:
     rays, ties = [], []
     for x in questions:
         s, (a, b) = x["state"], x["options"]
-        worth = dot(solved.row(s, a, b), solved.weights)
+        row = solved.row(s, a, b) if x["kind"] == "comparison" else between(solved, s, a, b)
+        if row is None:
+            return False
+        worth = dot(row, solved.weights)
         if x["key"] != ("first" if worth > 0 else "second" if worth < 0 else "equal"):
             return False
-        better, other = (b, a) if worth < 0 else (a, b)
-        if better not in solved.optimal[s]:
+        first, second = (a, b) if x["kind"] == "comparison" else (a[0][1], b[0][1])
+        if (second if worth < 0 else first) not in solved.optimal[s]:
             return False
-        direction = primitive(solved.row(s, better, other))
+        direction = primitive([-y for y in row] if worth < 0 else row)
         if direction is None:
             return False
         (rays if worth else ties).append(direction)
+    return follows(solved, rays, ties)
+
+
+def between(solved, s, first, second):
+    """What two walks differ by, if to all agents with our optimal sets that says the same."""
+    (ended, more), (also, less) = (counted(solved, way) or (None, None) for way in (first, second))
+    if more is None or less is None or first[0][0] != s or second[0][0] != s:
+        return None
+    sure = all(len(solved.chances[t, a]) == 1 for way in (first, second) for t, a in way)
+    best = all(a in solved.optimal[t] for way in (first, second) for t, a in way[1:])
+    ends = [*solved.chances[tuple(first[-1])]], [*solved.chances[tuple(second[-1])]]
+    meet = (ended and also) or (ends[0] == ends[1] and len(first) == len(second))
+    return [x - y for x, y in zip(more, less, strict=True)] if sure and best and meet else None
+
+
+def decides_by_actions(solved, questions) -> bool:
+    """By brute force: keys are all best actions, the states are closed, and every row follows."""
+    asked = {x["state"] for x in questions}
+    rays, ties = [], []
+    for x in questions:
+        s, best = x["state"], solved.optimal[x["state"]]
+        if x["key"] != best or not best:
+            return False
+        if not {t for a in best for t in solved.chances[s, a]} <= asked | solved.terminal:
+            return False
+        for a, b in ((a, b) for a in best for b in range(solved.m)):
+            direction = primitive(solved.row(s, a, b))
+            if direction is not None:
+                (ties if b in best else rays).append(direction)
     return follows(solved, rays, ties)
 
 
@@ -93,12 +129,50 @@ def test_random_exams_are_proved_and_a_question_less_is_refused(seed):
         assert not decides(Solved(file), fewer["questions"])
 
 
-@pytest.mark.parametrize("seed", [1, 4, 9])
-def test_every_forged_exam_is_refused_or_still_decides(seed):
-    task = task_from_document(random_task(seed))
-    file, exam = files(task)
+@pytest.mark.parametrize("ask", ["actions", "preferences"])
+def test_exams_of_other_kinds_are_proved_and_a_question_less_is_refused(ask):
+    oracle = decides_by_actions if ask == "actions" else decides
+    n_proved = 0
+    for seed in range(10):
+        file, exam = files(world(seed), ask)
+        assert (exam["proof"] is None) == bool(exam["open"])
+        if exam["proof"] is None:
+            continue
+        assert message_of(file, exam) is None
+        assert oracle(Solved(file), exam["questions"])
+        n_proved += len(exam["questions"]) > 0
+        for number in range(len(exam["questions"])):
+            kept = exam["questions"][:number] + exam["questions"][number + 1 :]
+            assert message_of(file, {**exam, "questions": kept}) is not None
+            assert not oracle(Solved(file), kept)
+    assert n_proved >= 4
+    family = small_family(0)
+    assert "questions decide" in verify(family, didact.exam(family, ask=ask).document())
+
+
+def test_an_exam_of_actions_that_is_not_closed_has_no_proof():
+    task = didact.make("six-cell")
+    assert didact.exam(task, ask="actions", closed=False).proof is None
+    document = didact.exam(task, ask="actions").document()
+    document["questions"] = [q for q in document["questions"] if q["state"] != 3]  # the way's end
+    with pytest.raises(ProofFailed, match="and is not asked"):
+        verify(task, document)
+
+
+@pytest.mark.parametrize(
+    ("seed", "ask"),
+    [
+        *((seed, "comparisons") for seed in (1, 4, 9)),
+        (4, "actions"),
+        (None, "preferences"),
+    ],
+)
+def test_every_forged_exam_is_refused_or_still_decides(seed, ask):
+    task = task_from_document(six_cells() if seed is None else random_task(seed))
+    file, exam = files(task, ask)
     exam = without_texts(exam)
     solved = Solved(file)
+    oracle = decides_by_actions if ask == "actions" else decides
     assert message_of(file, exam) is None
     refused = accepted = 0
     for key, false in changed(exam):
@@ -106,9 +180,10 @@ def test_every_forged_exam_is_refused_or_still_decides(seed):
             continue
         message = message_of(file, false)
         if message is None:
-            assert key in ("questions", "proof", "settings"), (key, false)
+            harmless = {"lower_bound"} if ask == "actions" else set()
+            assert key in {"questions", "proof", "settings", *harmless}, (key, false)
             accepted += 1
-            assert decides(solved, false["questions"]), false
+            assert oracle(solved, false["questions"]), false
         else:
             refused += 1
             assert "\n" not in message
@@ -125,7 +200,7 @@ def test_an_exam_of_another_task_or_without_its_key_is_refused():
     with pytest.raises(ProofFailed, match="carries no proof"):
         verify(task, didact.exam(task).document(key=False))
     with pytest.raises(ProofFailed, match="carries no proof"):
-        verify(task, didact.exam(task, ask="actions").document())
+        verify(task, didact.exam(task, ask="actions", closed=False).document())
 
 
 def test_a_question_too_many_is_refused():

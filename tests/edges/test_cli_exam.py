@@ -46,7 +46,7 @@ def test_an_exam_is_made_saved_and_written_as_a_sheet(didact, tmp_path):
 
 
 def test_an_exam_that_passes_nobody_says_so(didact):
-    done = didact("exam", "Taxi-v4", "--ask", "actions", "--open")
+    done = didact("exam", "Taxi-v4", "--ask", "actions", "--no-closed")
     assert done.code == 3
     assert "passes nobody" in done.verdict
     assert "not closed" in done.out
@@ -160,10 +160,16 @@ def test_a_mix_is_taught_saved_and_checked(didact, tmp_path):
     kinds = ("--feedback", "comparisons", "--feedback", "preferences")
     done = didact("teach", "six-cell", *kinds, "--out", out)
     assert (done.code, done.err) == (0, "")
-    assert done.verdict == "six-cell: 2 items are enough, decided exactly."
+    assert done.verdict == "six-cell: 2 items are enough, decided exactly. Proof verified."
     assert "the hardest question is a difference of" in done.out
     again = didact("check", "six-cell", out)
     assert (again.code, again.verdict) == (0, "six-cell: 2 items teach it, decided exactly.")
+    proved = didact("check", "six-cell", out, "--proof")
+    assert proved.verdict == "six-cell: 2 items teach it, decided exactly. Proof verified."
+    forged = json.loads(out.read_text())
+    forged["proof"]["multipliers"][0] = []
+    (tmp_path / "forged.json").write_text(json.dumps(forged))
+    refused(didact("check", "six-cell", tmp_path / "forged.json", "--proof"), "multipliers", code=4)
     walk = tmp_path / "walk.json"
     assert didact("teach", "six-cell", "--feedback", "demonstrations", "--out", walk).code == 0
     assert didact("check", "six-cell", walk).code == 0
@@ -181,7 +187,8 @@ def test_feedback_in_lines_is_checked_and_what_is_false_is_named(didact, tmp_pat
     assert "item 1 is not true: in row 1, column 3: left rather than down" in done.out
     found = json.loads(didact("check", "six-cell", path, "--json").out)
     assert found["wrong_items"][0]["item"] == 0
-    refused(didact("check", "six-cell", path, "--proof"), "no proof", code=4)
+    proved = didact("check", "six-cell", path, "--proof")
+    assert (proved.code, proved.verdict[-15:]) == (3, "Proof verified.")
     path.write_text('{"kind": "wrong", "state": 2, "action": 1}')
     refused(didact("check", "six-cell", path), "says nothing alone")
 
@@ -240,4 +247,7 @@ def test_the_proof_of_an_exam_is_checked_alone(didact, tmp_path):
     done = didact("exam", "six-cell", "--proof", "--out", out)
     assert (done.code, done.err) == (0, "")
     assert "proved: 2 questions decide 'six-cell'" in done.out
-    refused(didact("exam", "six-cell", "--proof", "--ask", "actions"), "no proof", code=4)
+    asked = didact("exam", "six-cell", "--proof", "--ask", "actions")
+    assert "proved: 4 questions decide 'six-cell'" in asked.out
+    open_one = ("exam", "six-cell", "--proof", "--ask", "actions", "--no-closed")
+    refused(didact(*open_one), "no proof", code=4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from didact.files.reading import shown_path
 from didact.mdp import Demonstration, Family, Task, family_demonstrations
 from didact.mdp.exchange.feedback import feedback_in
 from didact.mdp.exchange.given import demonstrations_in, read_file
+from didact.mdp.items import Item
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import FAMILY_LESSON_FORMAT
@@ -91,9 +92,7 @@ def check_source(
     if items is not None:
         if loss:
             raise Unsupported("what may be lost is found for demonstrations only; leave loss out")
-        if proof:
-            raise ProofFailed("there is no proof to check: it is kept for demonstrations only")
-        return Checked(task, check(task, list(items), scope=scope or "reachable"), len(items), None)
+        return _checked_items(task, path, items, scope, proof=proof)
     shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
     asked = scope or _scope_of(lesson)
     if isinstance(task, Task):
@@ -112,6 +111,24 @@ def check_source(
         raise Unsupported("what demonstrations may cost is found for one task; check a member")
     costs = remaining_loss(known, [s.shown for s in verdict.segments]) if loss and known else ()
     return Checked(task, verdict, len(shown), verified, _way_out(verdict, known), costs)
+
+
+def _checked_items(
+    task: Task | Family, path: str, items: Sequence[Item], scope: Scope | None, *, proof: bool
+) -> Checked:
+    """The verdict on a mix; the proof of a lesson file is checked, else a fresh one."""
+    lesson: Mapping[str, Any] = {}
+    if path.endswith(".json"):
+        document = read_json(path)
+        if isinstance(document, dict) and document.get("format") == FAMILY_LESSON_FORMAT:
+            lesson = load_lesson(path).document()
+    asked = scope or _scope_of(lesson)
+    verdict = check(task, list(items), scope=asked)
+    own = lesson.get("proof")
+    verified = verify(task, lesson) if proof and own is not None else None
+    if proof and verdict.proof is not None and (own is None or own["scope"] != asked):
+        verified = verify(task, verdict.proof)
+    return Checked(task, verdict, len(items), verified)
 
 
 def _way_out(verdict: Verdict, known: EquivalenceClass | None) -> WayOut | None:

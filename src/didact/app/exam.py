@@ -51,7 +51,9 @@ def exam_source(
     made = exam(task, **settings)
     verified = None
     if proof and made.proof is None:
-        raise ProofFailed("there is no proof to check: only exact exams of comparisons carry one")
+        raise ProofFailed(
+            "there is no proof to check: only exact exams that can be passed have one"
+        )
     if proof:
         verified = verify(task, made.document())
     if out is not None:

@@ -42,10 +42,11 @@ class Taught:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """A task or a family, and the cheapest mix of feedback for it."""
+    """A task or a family, the cheapest mix of feedback for it, and what the checker said of it."""
 
     task: Task | Family
     lesson: MixedLesson
+    verified: str
 
 
 def mix_source(
@@ -61,9 +62,10 @@ def mix_source(
         require_writable(out)
     task = open_task_or_family(source, parameters)
     lesson = teach(task, feedback=feedback, **settings)
+    verified = verify(task, lesson.document())
     if out is not None:
         lesson.save(out)
-    return Mixed(task, lesson)
+    return Mixed(task, lesson, verified)
 
 
 def frontier_source(

@@ -1,10 +1,11 @@
-"""Why an exam of comparisons is enough, and why no question of it may be left out.
+"""Why an exam is enough, and why no question of one that compares sides may be left out.
 
 Enough: every row of the class is a sum of nonnegative multiples of the strict questions' rows and
 of any multiples of the others. So who answers all of them rightly satisfies every row, strictly
-where a strict question takes part.
+where a strict question takes part. A question about actions stands for all rows of its state.
 
-Needed: for each question there is an agent that answers all others rightly and is not aligned.
+Needed: for each question there is an agent that answers all others rightly and is not aligned. Of
+actions that is not so simple, since states are asked for others' sake: there is a lower bound only.
 The optimal sets and counts come with it, so that `didact.proofcheck` checks all of it alone.
 """
 
@@ -18,6 +19,7 @@ from didact.auditing.questions import Question
 from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, negated, primitive, row_reduced
+from didact.bec.parts import home_statement, part_with
 from didact.bec.proofs import policy_documents
 from didact.numerics.texts import number_text, number_texts
 
@@ -36,6 +38,31 @@ def exam_proof(known: Known, questions: Sequence[Question]) -> dict[str, Any]:
             for row in known.rows.exact
         ],
         "agents": [number_texts(_misled(known, rows, strict, i)) for i in range(len(rows))],
+    }
+
+
+def action_proof(known: Known, questions: Sequence[Question]) -> dict[str, Any]:
+    """Multipliers of every distinct row over rows of the states that are asked about."""
+    assert known.rows.exact is not None
+    stated: dict[Row, tuple[list[int], bool]] = {}
+    asked = {(question.member, question.state) for question in questions}
+    for (state, action, other), number in zip(
+        known.rows.statements.tolist(), known.rows.number.tolist(), strict=True
+    ):
+        part = part_with(known.parts, state)
+        if number >= 0 and (part.member, state - part.first) in asked:
+            at_home = list(home_statement(known.parts, (state, action, other)))
+            strict = not part.plan.optimal[state - part.first, other]
+            stated.setdefault(known.rows.exact[number], (at_home, strict))
+    rows, strict_rows = list(stated), [is_strict for _, is_strict in stated.values()]
+    return {
+        "claim": "decides",
+        **policy_documents(known),
+        "generators": [statement for statement, _ in stated.values()],
+        "multipliers": [
+            [[i, number_text(share)] for i, share in _combination(known, row, rows, strict_rows)]
+            for row in known.rows.exact
+        ],
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from didact.auditing.answered import graded_by_loss
 from didact.auditing.comparisons import deciding_comparisons
-from didact.auditing.evidence import exam_proof
+from didact.auditing.evidence import action_proof, exam_proof
 from didact.auditing.grading import graded
 from didact.auditing.questions import Question
 from didact.auditing.result import Audit
@@ -121,14 +121,15 @@ class Exam:
 
     @cached_property
     def proof(self) -> Mapping[str, Any] | None:
-        """Why it is enough and why no question may be left out; None where that is not proved.
+        """Why right answers decide it; None where they do not, or that is not proved.
 
-        For comparisons: every row of the class as a combination of the questions' rows, and for
-        each question an agent that is wrong and fails none of the others.
+        Every row of the class as a combination of the questions' rows; where sides are compared,
+        also for each question an agent that is wrong and fails none of the others.
         """
-        if self._known is None or self.ask != "comparisons" or not self.is_proved:
+        if self._known is None or not self.is_proved or not self.can_pass:
             return self._proof
-        return exam_proof(self._known, self.questions)
+        prove = action_proof if self.ask == "actions" else exam_proof
+        return prove(self._known, self.questions)
 
     def grade(self, answers: Any, *, loss: Any = None, loss_time: float | None = None) -> Audit:
         """Whether the answers pass: 'pass', 'fail' with a situation and its cost, or 'undecided'.

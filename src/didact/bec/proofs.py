@@ -71,7 +71,7 @@ def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
     part = demonstration_rows(known, shown)
     assert part.exact is not None
     certificates: list[Multipliers] = []
-    needed = _implied(part.exact, known.rows.exact, known.cone.multipliers)
+    needed = implied(part.exact, known.rows.exact, known.cone.multipliers)
     for row, verdict in zip(known.rows.exact, needed, strict=False):
         if not isinstance(verdict, Multipliers):
             return _open(known, shown, part.exact, row, verdict)
@@ -112,7 +112,7 @@ def _scale(parts: Sequence[Part], state: int, action: int, other: int) -> Fracti
     return Fraction(int(normal[at].p), int(normal[at].q)) / primitive(normal)[at]
 
 
-def _implied(
+def implied(
     generators: tuple[Row, ...], targets: tuple[Row, ...], ready: Mapping[int, Multipliers]
 ) -> Iterable[Multipliers | Row]:
     """For each target its multipliers over the generators; a witness ends the sequence.

@@ -185,7 +185,7 @@ def _mix(
     else:
         from didact.report.verdicts import mixed_lesson_lines
 
-        for line in mixed_lesson_lines(mixed.lesson):
+        for line in mixed_lesson_lines(mixed.lesson, mixed.verified):
             printing.print_line(line)
         if named["out"] is not None:
             printing.print_line(f"  saved as {named['out']}")

@@ -184,12 +184,13 @@ def hardest_words(hardest: Any) -> str:
     return f"the hardest question is a difference of {float(hardest):.4g}"
 
 
-def mixed_lesson_lines(lesson: MixedLesson) -> Iterator[str]:
+def mixed_lesson_lines(lesson: MixedLesson, verified: str | None = None) -> Iterator[str]:
     """The cheapest mix of feedback: what to show and say, what it costs, what stays open."""
     items = counted(len(lesson.items), "item")
     are = "is" if len(lesson.items) == 1 else "are"
     told = f"{items} {are} enough" if lesson.is_complete else f"NOT taught by {items}"
-    yield f"{shown_name(lesson.task_name)}: {told}, decided exactly."
+    end = " Proof verified." if verified else ""
+    yield f"{shown_name(lesson.task_name)}: {told}, decided exactly.{end}"
     for number, words in enumerate(lesson.words, start=1):
         yield f"  {number}. {words}"
         yield f"     {lesson.reason(number - 1)}"
@@ -201,7 +202,7 @@ def mixed_lesson_lines(lesson: MixedLesson) -> Iterator[str]:
         yield f"  open: {words}"
 
 
-def item_verdict_lines(task: Task, verdict: Verdict, n: int) -> Iterator[str]:
+def item_verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) -> Iterator[str]:
     """What `check` says of a mix of demonstrations and other feedback."""
     name = f"{shown_name(task.name)}: {counted(n, 'item')}"
     n_wrong = len(verdict.wrong) + len(verdict.wrong_items)
@@ -209,7 +210,8 @@ def item_verdict_lines(task: Task, verdict: Verdict, n: int) -> Iterator[str]:
     one = n == 1 and not n_wrong
     told = ("teaches" if one else "teach") if verdict.right_teaches else "does NOT teach"
     told = "do NOT teach" if not (one or verdict.right_teaches) else told
-    yield f"{name} {told} it, decided exactly."
+    end = " Proof verified." if verified else ""
+    yield f"{name} {told} it, decided exactly.{end}"
     for wrong in verdict.wrong_items[:MOST_WRONG]:
         yield f"item {wrong.item + 1} is not true: {wrong.words}, which is worse by {wrong.gap:.4g}"
     for pair in verdict.wrong[:MOST_WRONG]:
@@ -224,7 +226,7 @@ def item_verdict_lines(task: Task, verdict: Verdict, n: int) -> Iterator[str]:
 def verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) -> list[str]:
     """What `check` says to people."""
     if verdict.hardest is not None or verdict.wrong_items:
-        return list(item_verdict_lines(task, verdict, n))
+        return list(item_verdict_lines(task, verdict, n, verified))
     end = " Proof verified." if verified else ""
     name = f"{shown_name(task.name)}: {counted(n, 'demonstration')}"
     if verdict.teaches:

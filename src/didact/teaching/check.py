@@ -29,6 +29,7 @@ from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.feedback.evidence import mixed_proof
 from didact.teaching.feedback.judging import WrongItem, judge_items
 from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
@@ -179,7 +180,7 @@ def _items(task: Task | Family, given: Any) -> Iterable[Any] | None:
 def _check_items(
     task: Task | Family, given: Iterable[Any], scope: Scope, known: Known | None
 ) -> Verdict:
-    """The verdict on a mix of demonstrations and other feedback, without a proof to keep."""
+    """The verdict on a mix of demonstrations and other feedback; its proof is of the right ones."""
     items = as_items(given, task)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic="exact")
@@ -187,7 +188,10 @@ def _check_items(
     shown = [item for item in items if isinstance(item, Demonstration)]
     wrong = wrong_steps(known, shown, numbers)
     segments = right_segments(known, shown, numbers)
-    found = judge_items(known, items, [segment.shown for segment in segments])
+    right = [segment.shown for segment in segments]
+    found = judge_items(known, items, right)
+    wrong_ones = {wrong.item for wrong in found.wrong}
+    said = [x for i, x in enumerate(items) if i not in {*numbers, *wrong_ones}]
     missing = found.open_rows[0] if found.open_rows else None
     return Verdict(
         teaches=missing is None and not wrong and not found.wrong,
@@ -203,7 +207,7 @@ def _check_items(
         n_facets=known.cone.n_facets,
         n_equalities=len(known.cone.equalities),
         arithmetic=known.arithmetic,
-        proof=None,
+        proof=mixed_proof(known, [*right, *said], found.witness),
         wrong_items=found.wrong,
         hardest=found.hardest,
     )

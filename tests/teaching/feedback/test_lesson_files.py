@@ -46,6 +46,7 @@ def test_a_mixed_lesson_reads_back(name, options, tmp_path):
         ({"settings": []}, "settings must be an object"),
         ({"witness": 5}, "witness must be a list"),
         ({"hardest": "x"}, "hardest"),
+        ({"proof": 3}, "proof must be an object"),
     ],
 )
 def test_damaged_files_are_refused_in_one_line(change, words, tmp_path):
@@ -56,7 +57,7 @@ def test_damaged_files_are_refused_in_one_line(change, words, tmp_path):
         didact.load_lesson(path)
     assert "\n" not in str(raised.value)
     whole = lesson.document()
-    for name in whole.keys() - {"format", "items"}:
+    for name in whole.keys() - {"format", "items", "proof"}:
         path.write_text(json.dumps({k: v for k, v in whole.items() if k != name}))
         with pytest.raises(InvalidFile):
             didact.load_lesson(path)

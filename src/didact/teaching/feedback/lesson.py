@@ -16,6 +16,7 @@ from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.mdp.showing import in_notebook, show
 from didact.mdp.task import Task
+from didact.teaching.lesson import Later
 
 MIXED_FORMAT = "didact.lesson/2"
 
@@ -40,6 +41,7 @@ class MixedLesson:
     witness: for a partial lesson weights that fit every item and are wrong.
     loss: the worst loss of a learner that takes the witness.
     settings: what `teach` was given.
+    proof: the `didact.proof/1` object, of a family `didact.proof/2`; None in older files.
     """
 
     task_name: str
@@ -57,6 +59,7 @@ class MixedLesson:
     witness: tuple[Fraction, ...] | None
     loss: float | None
     settings: Mapping[str, Any]
+    proof: Mapping[str, Any] | None = None
 
     _repr_html_ = in_notebook("mixed lesson")
 
@@ -124,6 +127,7 @@ class MixedLesson:
             "witness": None if self.witness is None else [_number(w) for w in self.witness],
             "loss": self.loss,
             "settings": dict(self.settings),
+            "proof": None if self.proof is None else dict(self.proof),
         }
 
     to_dict = document
@@ -134,6 +138,9 @@ class MixedLesson:
         path: of the file.
         """
         write_json(self.document(), path)
+
+
+MixedLesson.proof = Later("proof")  # type: ignore[assignment]
 
 
 def _number(value: int | Fraction | None) -> int | float | str | None:

@@ -58,7 +58,14 @@ def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
         else tuple(_exact(entry, "witness") for entry in _list(witness, "witness")),
         loss=None if loss is None else finite_number(plain_numbers(loss), "loss", -math.inf),
         settings=plain_numbers(settings),
+        proof=_proof(document.get("proof")),  # older files have none
     )
+
+
+def _proof(given: Any) -> dict[str, Any] | None:
+    if given is None or isinstance(given, dict):
+        return None if given is None else plain_numbers(given)
+    raise InvalidFile(f"proof must be an object or null; it is {shown(given)}")
 
 
 def _as_item(entry: Any, place: str, n_members: int) -> Item:

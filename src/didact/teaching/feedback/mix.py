@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -32,6 +33,7 @@ from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.feedback.evidence import mixed_proof
 from didact.teaching.feedback.judging import judge_items
 from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
@@ -111,12 +113,13 @@ def mixed_lesson(
     offered = list(_offered(known, problem, kinds, costs))
     mixed = _problem_of(problem, offered)
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
-    found = _told(known, mixed, picks, [offered[number] for number in picks.numbers], settings)
+    chosen = [offered[number] for number in picks.numbers]
     if least is None:
-        return found
+        return _told(known, mixed, picks, chosen, settings)
     assert isinstance(known, EquivalenceClass), "over-teaching is for one task"
     bound = None if "demonstrations" in kinds else fewest_halfspaces(known) * min(costs.values())
-    return _over_taught(known, replace(found, lower_bound=bound), costs["preferences"], least)
+    usual = _told(known, mixed, replace(picks, lower_bound=bound), chosen, settings)
+    return _over_taught(known, usual, costs["preferences"], least)
 
 
 def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
@@ -161,6 +164,7 @@ def _over_taught(
         open=(),
         witness=None,
         loss=None,
+        proof=cast(Any, partial(mixed_proof, known, items, None)),
     )
 
 
@@ -262,6 +266,7 @@ def _told(
         witness=found.witness,
         loss=found.loss,
         settings=settings,
+        proof=cast(Any, partial(mixed_proof, known, items, found.witness)),
     )
 
 
