@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,17 @@ from didact.random import stream
 from didact.teaching.evidence import Evidence
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.fan import fan_of
-from didact.teaching.loss.goal import Bound
+from didact.teaching.loss.goal import Bound, Pool
 from didact.teaching.loss.mean import mean_loss
 from didact.teaching.loss.region import region_of
 from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.teach import teach
-from didact.teaching.within import EXCEEDED, FROM_BAD_TO_GOOD, TESTED, Witness
+from didact.teaching.within import ENUMERATED, EXCEEDED, FROM_BAD_TO_GOOD, TESTED
 
 NOTHING = 1e-9
 """Smaller losses, as a share of the spread, are rounding."""
+FIRST_CELLS = 1000
+"""Classes of policies that are visited for each lesson, before any gets more."""
 LOSSES = ("10%", "5%", "2%", "1%", "0.1%")
 """Bounds that a frontier is made for, besides the exact lesson."""
 
@@ -158,21 +161,56 @@ def frontier(
     if known is None:
         how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
         known = equivalence_class(task, **how)
-    lessons: list[Lesson] = []
-    witnesses: tuple[Witness, ...] = ()
-    for number, loss in enumerate(losses):
-        if progress is not None:
-            progress(str(loss))
-        left = max(deadline - time.monotonic(), 0.1) / (len(losses) - number)
-        given = {**settings, "known": known, "loss": Bound(loss, witnesses), "learner": learner}
-        lessons.append(teach(task, teacher=teacher, loss_time=left, **given))
-        witnesses += () if lessons[-1].within is None else lessons[-1].within.witnesses
+    given = {**settings, "known": known, "learner": learner, "teacher": teacher}
+    makes = _Lessons(task, given, deadline, progress)
+    lessons = makes.good_enough(losses)
     exact = teach(task, teacher=teacher, **{**settings, "known": known})
     points = [
         _point(loss, _cheapest(lesson, lessons), known)
         for loss, lesson in zip(losses, lessons, strict=True)
     ]
     return Frontier(task.name, learner, (*points, _point(None, exact, known)))
+
+
+@dataclass
+class _Lessons:
+    """Lessons of several bounds, which share what they meet; given: settings of `teach`."""
+
+    task: Task
+    given: dict[str, Any]
+    deadline: float
+    progress: Callable[[str], None] | None
+    pool: Pool = field(default_factory=lambda: Pool(most_cells=FIRST_CELLS))
+
+    def good_enough(self, losses: Sequence[Any]) -> list[Lesson]:
+        """A lesson for each bound; visits that are long are made last, the tightest bounds first.
+
+        They are left out where another kind of learner stays tested anyway.
+        """
+        lessons = [
+            self._lesson(loss, 1.0 / (len(losses) - number)) for number, loss in enumerate(losses)
+        ]
+        self.pool.most_cells = math.inf
+        tightest = sorted(range(len(losses)), key=lambda number: lessons[number].loss_bound or 0.0)
+        for number in tightest:
+            if _is_open(lessons[number]) and time.monotonic() < self.deadline:
+                lessons[number] = self._lesson(losses[number], 0.5)
+        return lessons
+
+    def _lesson(self, loss: Any, share: float) -> Lesson:
+        """The lesson of a bound, for which a share of the time that is left is taken."""
+        if self.progress is not None:
+            self.progress(str(loss))
+        left = share * max(self.deadline - time.monotonic(), 0.1)
+        lesson: Lesson = teach(self.task, loss=Bound(loss, self.pool), loss_time=left, **self.given)
+        self.pool.witnesses += () if lesson.within is None else lesson.within.witnesses
+        return lesson
+
+
+def _is_open(lesson: Lesson) -> bool:
+    """Whether visiting more classes of policies may make sure of a lesson."""
+    statuses = {} if lesson.within is None else lesson.within.statuses
+    return [who for who, status in statuses.items() if status != ENUMERATED] == ["half-spaces"]
 
 
 def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:

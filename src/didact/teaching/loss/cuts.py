@@ -29,18 +29,24 @@ TOUCHES = 1e-12
 
 Mask = NDArray[np.bool_]
 
+Plans = dict[tuple[Fraction, ...], tuple[Mask, float] | None]
+"""Of exact weights their optimal pairs (S*A,) and the least loss; None where not proved."""
+
 
 @dataclass
 class Cuts:
     """The witnesses known so far, none of whose cuts contains another's.
 
-    problem: candidates and what they state. bound: eps, in units of return.
+    problem: candidates and what they state. bound: eps, in units of return. plans: of witnesses
+    that were checked. lower: hitting all cuts costs at least so much.
     """
 
     problem: Problem
     fan: Fan
     bound: float
     witnesses: list[Witness] = field(default_factory=list)
+    plans: Plans = field(default_factory=dict)
+    lower: int | Fraction = 0
 
     @cached_property
     def stated(self) -> Mask:
@@ -87,19 +93,23 @@ class Cuts:
 
 def check_witness(cuts: Cuts, witness: Witness) -> bool:
     """Whether a witness holds in exact numbers: it loses too much, and nobody else excludes it."""
-    known, task = cuts.fan.known, cuts.fan.known.task
-    plan = solve(task.mdp, Numbers.of_results(witness.weights))
-    if not plan.is_proved:
-        return False
-    lost = cuts.fan.losses.among(plan.optimal)
-    if not lost > cuts.limit:
+    if witness.weights not in cuts.plans:
+        cuts.plans[witness.weights] = _planned(cuts.fan, witness)
+    planned = cuts.plans[witness.weights]
+    if planned is None or not planned[1] > cuts.limit:
         return False
     rest = [n for n in range(len(cuts.problem.candidates)) if n not in witness.excluded_by]
     if witness.learner == "planner":
-        return not (cuts.shown[rest].any(axis=0) & ~plan.optimal.ravel()).any()
-    rows = known.rows.exact
+        return not (cuts.shown[rest].any(axis=0) & ~planned[0]).any()
+    rows = cuts.fan.known.rows.exact
     if rows is None:
         return False
     weights = primitive(list(witness.weights))
     stated = np.flatnonzero(cuts.stated[rest].any(axis=0))
     return all(dot(rows[row], weights) >= 0 for row in stated.tolist())
+
+
+def _planned(fan: Fan, witness: Witness) -> tuple[Mask, float] | None:
+    """The optimal pairs of a witness, and the least that is lost by taking them."""
+    plan = solve(fan.known.task.mdp, Numbers.of_results(witness.weights))
+    return (plan.optimal.ravel(), fan.losses.among(plan.optimal)) if plan.is_proved else None

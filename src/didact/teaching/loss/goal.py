@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from didact.mdp import Demonstration, Family, Task
 from didact.numerics.exact import read_number
 from didact.random import stream
 from didact.teaching.covers.problem import Problem
+from didact.teaching.loss.cuts import Plans
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.lessons import LEARNERS, good_enough
 from didact.teaching.loss.ordering import order_by_loss
@@ -29,25 +31,38 @@ TIME_LIMIT = 60.0
 """Seconds for one lesson, where none are given."""
 
 
+@dataclass
+class Pool:
+    """What other bounds on the loss met, of the same candidates.
+
+    witnesses: rewards that lose more than some of them. plans: those checked in exact numbers.
+    most_cells: how many classes of policies are visited at most for one lesson.
+    """
+
+    witnesses: tuple[Witness, ...] = ()
+    plans: Plans = field(default_factory=dict)
+    most_cells: float = math.inf
+
+
 class Goal(NamedTuple):
     """A loss, of return or as a share of the spread, and the learners that must keep to it.
 
-    greedy: whether candidates are picked greedily instead of the cheapest. witnesses: rewards that
-    other bounds met, of the same candidates.
+    greedy: whether candidates are picked greedily instead of the cheapest. pool: what other bounds
+    met.
     """
 
     amount: float
     is_share: bool
     learners: tuple[str, ...]
     greedy: bool
-    witnesses: tuple[Witness, ...] = ()
+    pool: Pool
 
 
 class Bound(NamedTuple):
-    """A loss as people say it, and rewards that other bounds of the same candidates met."""
+    """A loss as people say it, and what other bounds of the same candidates met."""
 
     loss: Any
-    witnesses: tuple[Witness, ...]
+    pool: Pool
 
 
 def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
@@ -56,12 +71,12 @@ def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
         raise Unsupported("a bound on the loss is for one task; teach a member, or leave loss out")
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
-    witnesses: tuple[Witness, ...] = ()
+    pool = Pool()
     if isinstance(loss, Bound):
-        loss, witnesses = loss
+        loss, pool = loss
     chosen = choice(learner, "learner", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
-    return Goal(*read_loss(loss), learners, teacher == "scot", witnesses)
+    return Goal(*read_loss(loss), learners, teacher == "scot", pool)
 
 
 def read_loss(loss: Any) -> tuple[float, bool]:
@@ -91,7 +106,9 @@ def teach_within(
         learners=goal.learners,
         greedy=goal.greedy,
         time_limit=TIME_LIMIT if time_limit is None else time_limit,
-        witnesses=goal.witnesses,
+        most_cells=goal.pool.most_cells,
+        witnesses=goal.pool.witnesses,
+        plans=goal.pool.plans,
         rng=rng,
     )
     within = Within(

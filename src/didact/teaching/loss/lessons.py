@@ -13,23 +13,27 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.random import stream
 from didact.stages import counting
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.reductions import hits_of
-from didact.teaching.loss.cuts import Cuts, check_witness
+from didact.teaching.loss.cuts import Cuts, Plans, check_witness
 from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Outcome, Progress, region_of, worst_cell
 from didact.teaching.loss.search import push, violations
 from didact.teaching.methods.scot import greedy_picks
 from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Witness
 
+GUESSES = 200
+"""How often the cheapest candidates are guessed, before they are looked for exactly."""
 LEARNERS = ("half-spaces", "planner")
 
 
@@ -63,17 +67,19 @@ def good_enough(
     time_limit: float = 60.0,
     most_cells: float = math.inf,
     witnesses: Sequence[Witness] = (),
+    plans: Plans | None = None,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> GoodEnough:
     """The cheapest candidates after which no learner of these kinds loses more than the bound.
 
     most_cells: of a lesson's cone at most about so many are visited, whatever the time. witnesses:
-    rewards of other bounds; those that lose more than this one are cuts from the start.
+    rewards of other bounds; those that lose more than this one are cuts from the start. plans: of
+    rewards that were checked in exact numbers; new ones are added.
     """
     deadline = time.monotonic() + time_limit
     tell = progress or counting("bounds of loss: {} cells visited, {} open")
-    cuts = Cuts(problem, fan, bound)
+    cuts = Cuts(problem, fan, bound, plans={} if plans is None else plans)
     cuts.witnesses = [w for w in witnesses if w.loss > cuts.limit and w.learner in learners]
     is_last = greedy
     while True:
@@ -138,13 +144,45 @@ def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:
     if greedy:
         masks = hits_of([frozenset(cut) for cut in elements])
         return tuple(sorted(greedy_cover(masks, problem.costs, len(elements)).picks))
-    return _cheapest(problem, elements)[0]
+    start = _guessed(problem, elements, cuts.lower)
+    chosen, cuts.lower = _cheapest(problem, elements, cuts.lower, start)
+    return chosen
+
+
+def _guessed(
+    problem: Problem, elements: Sequence[Sequence[int]], lower: int | Fraction
+) -> tuple[int, ...]:
+    """Candidates that hit all elements and cost no more than is known to be needed, by chance.
+
+    Then nothing has to be proved again. Those that hit elements which few do count more; () where
+    none are found.
+    """
+    hits = np.zeros((len(elements), len(problem.candidates)))
+    for row, cut in zip(hits, elements, strict=True):
+        row[list(cut)] = 1.0 / len(cut)
+    costs = np.maximum([float(cost) for cost in problem.costs], 1e-9)
+    rng = stream(0, "loss", "guess")
+    for _ in range(GUESSES if lower else 0):
+        chosen: list[int] = []
+        left, shares = hits, rng.uniform(0.5, 1.0, len(costs)) / costs
+        while len(left) and problem.cost_of(chosen) < lower:
+            chosen.append(int(np.argmax(left.sum(axis=0) * shares)))
+            left = left[left[:, chosen[-1]] == 0.0]
+        if not len(left) and problem.cost_of(chosen) <= lower:
+            return tuple(sorted(chosen))
+    return ()
 
 
 def _cheapest(
-    problem: Problem, elements: Sequence[Sequence[int]]
+    problem: Problem,
+    elements: Sequence[Sequence[int]],
+    lower: int | Fraction = 0,
+    start: Sequence[int] = (),
 ) -> tuple[tuple[int, ...], int | Fraction]:
-    """The cheapest candidates with one of each element, and what they cost at least."""
+    """The cheapest candidates with one of each element, and what they cost at least.
+
+    lower: a bound known beforehand. start: candidates that may be the cheapest.
+    """
 
     def find_gap(chosen: tuple[int, ...]) -> Sequence[int] | None:
         taken = set(chosen)
@@ -152,7 +190,8 @@ def _cheapest(
 
     offsets = problem.stated[0]
     stated = [range(size) for size in np.diff(offsets).tolist()]
-    found = cheapest_cover(len(stated), stated, problem.costs, find_gap, elements=elements)
+    known: dict[str, Any] = {"elements": elements, "lower": lower, "start": start}
+    found = cheapest_cover(len(stated), stated, problem.costs, find_gap, **known)
     return found.chosen, found.lower_bound
 
 
@@ -162,7 +201,9 @@ def _result(
     """What is known, with a lower bound from the witnesses that hold in exact numbers."""
     held = tuple(witness for witness in cuts.witnesses if check_witness(cuts, witness))
     elements = [sorted(witness.excluded_by) for witness in held]
-    lower = _cheapest(cuts.problem, elements)[1] if elements else 0
+    all_held = len(held) == len(cuts.witnesses)
+    begin = (cuts.lower, chosen) if all_held else ()
+    lower = _cheapest(cuts.problem, elements, *begin)[1] if elements else 0
     worst = None
     if outcome is not None:
         worst = 0.0 if outcome.worst is None else outcome.worst.loss

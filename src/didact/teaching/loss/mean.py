@@ -15,8 +15,10 @@ from didact.teaching.loss.region import Region
 
 DRAWS = 400
 """Rewards that are drawn."""
+WALKS = 40
+"""Walks side by side, each of which draws its part of them."""
 STEPS = 4
-"""Steps between two of them, for each dimension."""
+"""Steps between two draws of a walk, for each dimension."""
 WARM_UP = 50
 """Steps before the first of them, for each dimension."""
 
@@ -32,30 +34,36 @@ def mean_loss(region: Region, rng: np.random.Generator, draws: int = DRAWS) -> f
 def drawn_inside(region: Region, rng: np.random.Generator, draws: int) -> Floats:
     """Unit points of C(D), (n, m), every direction of it alike."""
     m = len(region.inside)
-    point = 0.5 * region.inside / np.linalg.norm(region.inside)
-    slack, products = region.facets @ point, region.facets
-    found = np.empty((draws, m))
-    n_steps = m * (WARM_UP + STEPS * draws)
-    lines = rng.standard_normal((n_steps, m))
+    points = np.repeat(0.5 * region.inside[None] / np.linalg.norm(region.inside), WALKS, axis=0)
+    rounds = -(-draws // WALKS)
+    found = np.empty((rounds, WALKS, m))
+    for _ in range(m * WARM_UP):
+        points = _stepped(region, points, rng)
+    for draw in range(rounds):
+        for _ in range(m * STEPS):
+            points = _stepped(region, points, rng)
+        found[draw] = points
+    drawn = found.reshape(-1, m)[:draws]
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1)[:, None])
+
+
+def _stepped(region: Region, points: Floats, rng: np.random.Generator) -> Floats:
+    """Points (n, m), each moved along a random line to a place that is inside."""
+    lines = rng.standard_normal(points.shape)
     lines /= np.linalg.norm(lines, axis=1)[:, None]
-    shares = rng.random(n_steps)
-    for step in range(n_steps):
-        line = lines[step]
-        rise = products @ line
-        low, high = _in_ball(point, line)
-        up, down = rise > 0.0, rise < 0.0
-        low = max(low, float((-slack[up] / rise[up]).max(initial=low)))
-        high = min(high, float((-slack[down] / rise[down]).min(initial=high)))
-        point = point + (low + shares[step] * (high - low)) * line
-        slack = np.maximum(products @ point, 0.0)
-        late, between = step - m * WARM_UP, m * STEPS
-        if late >= 0 and late % between == 0:
-            found[late // between] = point
-    return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+    low, high = _in_ball(points, lines)
+    rise, slack = lines @ region.facets.T, np.maximum(points @ region.facets.T, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = -slack / rise
+    low = np.maximum(low, np.where(rise > 0.0, ends, -np.inf).max(axis=1, initial=-np.inf))
+    high = np.minimum(high, np.where(rise < 0.0, ends, np.inf).min(axis=1, initial=np.inf))
+    places = low + rng.random(len(points)) * (high - low)
+    return np.asarray(points + places[:, None] * lines)
 
 
-def _in_ball(point: Floats, line: Floats) -> tuple[float, float]:
-    """From where to where point + t line, the line of length one, is in the unit ball."""
-    along = float(point @ line)
-    root = float(np.sqrt(max(along * along - float(point @ point) + 1.0, 0.0)))
+def _in_ball(points: Floats, lines: Floats) -> tuple[Floats, Floats]:
+    """From where to where points + t lines, the lines of length one, are in the unit ball."""
+    along = np.einsum("ij,ij->i", points, lines)
+    beyond = np.einsum("ij,ij->i", points, points) - 1.0
+    root = np.sqrt(np.maximum(along * along - beyond, 0.0))
     return -along - root, -along + root

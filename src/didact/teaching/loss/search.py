@@ -20,6 +20,8 @@ from didact.teaching.loss.region import Region
 
 DRAWS = 400
 """Random directions for each round of a search."""
+CORNERS = 60
+"""Sets of facets whose meeting is looked at."""
 SCALES = (1e-6, 1e-4, 1e-2, 0.1, 1.0)
 TAKEN = 12
 """So many of the worst points found become cuts at once."""
@@ -105,13 +107,11 @@ def _near_corners(region: Region, rng: np.random.Generator) -> Iterator[Floats]:
     n, m = region.facets.shape
     if n < m or m < 2:
         return
-    corners = []
-    for _ in range(60):
-        meet = region.facets[rng.choice(n, m - 1, replace=False)]
-        ray = np.linalg.svd(meet)[2][-1]
-        corners += [s * ray for s in (1.0, -1.0) if (region.facets @ (s * ray)).min() > -1e-9]
-    if corners:
-        found = np.array(corners)
+    meeting = np.array([rng.choice(n, m - 1, replace=False) for _ in range(CORNERS)])
+    rays = np.linalg.svd(region.facets[meeting])[2][:, -1]
+    rays = np.concatenate([rays, -rays])
+    found = rays[(rays @ region.facets.T).min(axis=1) > -1e-9]
+    if len(found):
         for scale in SCALES:
             yield found + scale * rng.standard_normal(found.shape)
 
