@@ -19,6 +19,10 @@ def exhaust(question):
     raise MemoryError
 
 
+def exhaust_loading(question):
+    raise ImportError("lib.so: failed to map segment from shared object")
+
+
 def crash(question):
     raise ZeroDivisionError("secret place /home/somebody")
 
@@ -29,7 +33,8 @@ def unsupported(question):
 
 QUESTIONS = {
     "echo": lambda question: {"given": str(question)}, "nan": lambda question: {"x": float("nan")},
-    "refuse": refuse, "exhaust": exhaust, "crash": crash, "unsupported": unsupported,
+    "refuse": refuse, "exhaust": exhaust, "loading": exhaust_loading, "crash": crash,
+    "unsupported": unsupported,
 }  # fmt: skip
 
 
@@ -42,7 +47,7 @@ def test_answers_are_json():
     assert told("echo", b'{"a": 0.1}') == (DONE, {"given": "{'a': Decimal('0.1')}"})
 
 
-@pytest.mark.parametrize("name", ["refuse", "exhaust", "unsupported"])
+@pytest.mark.parametrize("name", ["refuse", "exhaust", "loading", "unsupported"])
 def test_refusals_are_one_line(name):
     kind, reply = told(name, b"1")
     assert kind == REFUSED

@@ -17,8 +17,9 @@ from didact.errors import Unsupported
 from didact.mdp import Family, Task
 from didact.mdp.family_files import family_document
 from didact.mdp.files import task_document
+from didact.report.page.drawn import task_picture
 from didact.report.page.family import family_page
-from didact.report.page.lesson import lesson_page, task_picture
+from didact.report.page.lesson import lesson_page
 from didact.teaching import teach
 
 SIGNS = ascii_letters + digits

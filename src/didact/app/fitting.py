@@ -21,8 +21,8 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, shown, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.planning import rollout, solve
+from didact.report.page.drawn import task_drawn
 from didact.report.page.halfspaces import half_spaces_drawn
-from didact.report.page.lesson import task_drawn
 from didact.report.page.slices import likely_pairs
 from didact.report.page.svg import amount
 from didact.report.page.words import weights_words

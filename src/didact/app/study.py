@@ -18,7 +18,8 @@ from didact.mdp.family_files import FAMILY_FORMAT, family_document, family_from_
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.layout import cell_of
 from didact.mdp.naming import action_words
-from didact.report.page.lesson import demonstrations_piece, task_drawn
+from didact.report.page.drawn import task_drawn
+from didact.report.page.lesson import demonstrations_piece
 from didact.report.page.scene import scene_of, state_in_words
 from didact.studies.people.design import Design, design_study
 from didact.studies.people.places import Place, members_of

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from didact.studio.crew import Limits as Limits
+from didact.studio.crew import warm_up
 from didact.studio.server import run
 from didact.studio.site import studio_site as studio_site
 
@@ -31,6 +32,7 @@ def serve(
     """
     from didact.app.studio import first_world
 
+    warm_up()
     site = studio_site(limits or Limits(), first_world(source, parameters))
     crew = site.state.crew
     run(site, host=host, port=port, names=names, ready=ready, ending=crew.stop)

@@ -87,7 +87,6 @@ class Crew:
 
     async def start(self) -> None:
         """Start the workers; questions may come before they are ready."""
-        os.environ.update(ONE_THREAD)
         self._tasks = [
             asyncio.create_task(self._keep_answering(i)) for i in range(self.limits.n_workers)
         ]
@@ -215,16 +214,22 @@ class Crew:
             job.drop("died")
 
 
+def warm_up() -> None:
+    """Start the process that workers are forked from; it loads what they need by itself."""
+    from multiprocessing.forkserver import ensure_running
+
+    os.environ.update(ONE_THREAD)
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["didact.studio.warmed"])
+    ensure_running()
+
+
 class Worker:
     """A worker process and the connection to it."""
 
     def __init__(self, memory: int):
+        warm_up()
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["didact.studio.warmed"])
         self._connection, theirs = context.Pipe()
-        from multiprocessing.forkserver import ensure_running
-
-        ensure_running()
         self._process = context.Process(target=_work, args=(theirs, memory), daemon=True)
         self._process.start()
         theirs.close()

@@ -86,11 +86,18 @@ def answer(questions: Questions, name: str, body: bytes) -> bytes:
         return DONE + json.dumps(reply, ensure_ascii=False, allow_nan=False).encode()
     except DidactError as error:
         return REFUSED + _told(in_one_line(error))
-    except MemoryError:
-        return REFUSED + _told("there is not enough memory for this; try a smaller world")
-    except Exception:
+    except Exception as error:
+        if _wants_memory(error):
+            return REFUSED + _told("there is not enough memory for this; try a smaller world")
         traceback.print_exc(file=sys.stderr)
         return FAILED + _told("this is a bug: the server's own output has the details")
+
+
+def _wants_memory(error: Exception) -> bool:
+    """Whether memory was wanting; a library that does not fit any more cannot be imported."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, ImportError) and "failed to map segment" in str(error)
+    )
 
 
 def _parsed(body: bytes) -> Any:

@@ -15,10 +15,8 @@ from didact.bec.classes import EquivalenceClass
 from didact.files.json import write_text
 from didact.inputs import choice, counted, shown_name
 from didact.mdp import Demonstration, Task
-from didact.planning import Plan
 from didact.report.page.curve import coverage_charts
 from didact.report.page.facts import Facts, gather
-from didact.report.page.grid import grid_scene
 from didact.report.page.halfspaces import PlanePicture, SlicePicture, half_space_picture
 from didact.report.page.left_open import gaps, wrong_reward
 from didact.report.page.people import plain_words
@@ -80,14 +78,9 @@ def lesson_page(
     )
 
 
-def lesson_piece(
-    facts: Facts, *, verified: str | None = None, layout: str = "piece.html.jinja"
-) -> str:
-    """The parts of a lesson's page below its world, for a page that shows the world itself.
-
-    layout: 'players.html.jinja' leaves out all but the demonstrations.
-    """
-    return _laid_out(facts, layout=layout, verified=verified, code="")
+def lesson_piece(facts: Facts, *, verified: str | None = None) -> str:
+    """The parts of a lesson's page below its world, for a page that shows the world itself."""
+    return _laid_out(facts, layout="piece.html.jinja", verified=verified, code="")
 
 
 def _laid_out(
@@ -172,26 +165,6 @@ def demonstrations_piece(task: Task, shown: Sequence[Demonstration], *, first: i
     boxes = [] if scene is None else [box_of(each, scene) for each in moments]
     ground = scene.ground(boxes) if scene is not None and boxes else None
     return render("demonstrations.html.jinja", scene=scene, ground=ground, players=players)
-
-
-def task_drawn(task: Task, plan: Plan | None = None) -> tuple[str, str]:
-    """A grid world alone, with its optimal actions where there is a plan; what its signs mean."""
-    facts = _drawn_facts(task, plan)
-    return render("drawn.html.jinja", **facts), facts["world"].key
-
-
-def task_picture(task: Task, plan: Plan | None = None, *, colours: Sequence[int] = ()) -> str:
-    """A grid world as a file of its own (SVG), with its optimal actions where there is a plan.
-
-    colours: of the features, each one of the twelve; by default in their order.
-    """
-    return render("picture.svg.jinja", colours=colours, **_drawn_facts(task, plan))
-
-
-def _drawn_facts(task: Task, plan: Plan | None) -> dict[str, Any]:
-    scene = grid_scene(task, plan)
-    box = scene.box_around([0], whole=30, most=30)
-    return {"world": world_picture(task, plan, scene, box), "ground": scene.ground([box])}
 
 
 def _frame(title: str, page: str, sandbox: str, height: int) -> str:

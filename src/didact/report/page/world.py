@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from didact.mdp.layout import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.arrows import stub
 from didact.report.page.ends import falls
-from didact.report.page.facts import Belief, Facts
 from didact.report.page.grid import N_COLOURS
 from didact.report.page.scene import WIDEST_CELL, Box, Scene, view_of
 from didact.report.page.svg import Picture
+
+if TYPE_CHECKING:
+    from didact.report.page.facts import Belief, Facts
 
 WHOLE, MOST_CELLS = 30, 30
 MOST_FEATURES = 40
