@@ -308,8 +308,11 @@ def test_a_person_teaches_until_nothing_is_open(page):
 def test_a_person_learns_and_is_compared(page):
     page.click("#tab-learner")
     assert not page.locator("#board .policy").is_visible()
+    assert not page.locator("[aria-label='Weight of mud']").is_visible()
+    assert not page.locator("#key").inner_text().startswith("Arrows")
     page.click("#panel-learner .main")
     page.wait_for_selector("#panel-learner[data-lessons='1']")
+    assert "still fit" not in page.locator("#panel-learner").inner_text()
     for _ in range(8):
         page.locator("#panel-learner .asking button").first.click()
     page.wait_for_selector("#panel-learner[data-scored='1']")
@@ -318,6 +321,7 @@ def test_a_person_learns_and_is_compared(page):
     assert "A Bayesian learner after the same lesson: 8 of 8." in told
     page.click("#tab-lesson")
     assert page.locator("#board .policy").is_visible()
+    assert page.locator("[aria-label='Weight of mud']").is_visible()
 
 
 def test_a_person_is_asked(page):

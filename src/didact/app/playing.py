@@ -25,8 +25,7 @@ from didact.mdp import Demonstration, Family, Task
 from didact.mdp.naming import action_words
 from didact.planning import evaluate, rollout, solve
 from didact.random import stream
-from didact.report.page.facts import gather
-from didact.report.page.lesson import lesson_piece
+from didact.report.page.lesson import demonstrations_piece
 from didact.report.page.scene import scene_of, state_in_words
 from didact.report.page.words import weights_words
 
@@ -43,7 +42,7 @@ def quiz(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     asked = _unseen(task, lesson.demonstrations, question)
     scene = scene_of(task, known.plan)
     return {
-        "html": lesson_piece(gather(task, lesson, known), layout="players.html.jinja"),
+        "html": demonstrations_piece(task, lesson.demonstrations),
         "states": asked,
         "places": [state_in_words(task.mdp, state, scene) for state in asked],
         "actions": [action_words(task, action) for action in range(task.mdp.n_actions)],
@@ -70,7 +69,6 @@ def score(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]
     seed = whole_number(question.get("seed", 0), "seed", 0, 2**31)
     optimal = solve(task.mdp, task.true_weights).optimal
     states = [state for state, _ in answers]
-    others = random_lesson(task, shown, seed)
     others = random_lesson(task, shown, seed)
     learned = {
         "birl": _right(optimal, learned_from(task, shown, seed), states),

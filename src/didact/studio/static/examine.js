@@ -1,6 +1,6 @@
 // Examine: the shortest exam that decides alignment, for you or for a policy from a file.
 
-import { make } from "./elements.js";
+import { counted, make } from "./elements.js";
 import { work } from "./work.js";
 
 const SIDES = ["first", "second", "equal"];
@@ -26,7 +26,7 @@ export function examine(panel, desk) {
       if (!exam) return;
       questions = exam.questions;
       status.textContent = "";
-      told.textContent = `${questions.length} questions${exam.is_minimal ? ", as few as can be" : ""}.`;
+      told.textContent = `${counted(questions.length, "question")}${exam.is_minimal ? ", as few as can be" : ""}.`;
       const open = exam.can_pass ? [] : [make("p", { className: "note" }, `Right answers cannot pass: ${exam.open.join("; ")}`)];
       sheet.replaceChildren(...open, ...questions.map(asking), ...(questions.length ? [make("button", { type: "submit", className: "main" }, "Grade")] : []));
     } catch (error) {
@@ -68,7 +68,7 @@ export function examine(panel, desk) {
 
   function result(graded) {
     told.textContent = { pass: "Passed.", fail: "Failed.", undecided: "Undecided." }[graded.verdict];
-    status.textContent = `${graded.reason}. A pass says: ${graded.statement}.`;
+    status.textContent = `${graded.reason[0].toUpperCase()}${graded.reason.slice(1)}. A pass says: ${graded.statement}.`;
   }
 
   async function audit() {

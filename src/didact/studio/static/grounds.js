@@ -29,7 +29,7 @@ export function grounds(change) {
     const [name, weight, colour] = feature;
     const edit = (change_, isDone) => change(withGround(painting, i, change_), isDone);
     const number = make("input", {
-      type: "text", inputmode: "decimal", maxlength: "40", value: weight, "aria-label": `Weight of ${name}`, className: "weight",
+      type: "text", inputmode: "decimal", maxlength: "40", value: weight, title: weight, "aria-label": `Weight of ${name}`, className: "weight",
       onchange: (event) => edit(([n, , c]) => [n, event.target.value.trim(), c], true),
     });
     const slider = make("input", {

@@ -4,7 +4,7 @@ import { ask, latest } from "./ask.js";
 import { asked } from "./asked.js";
 import { board } from "./board.js";
 import { cone } from "./cone.js";
-import { byId, make } from "./elements.js";
+import { byId, counted, make } from "./elements.js";
 import { examine } from "./examine.js";
 import { exports_ } from "./exports.js";
 import { goodEnough } from "./good_enough.js";
@@ -24,7 +24,7 @@ const done = past(subject);
 
 const world = board(byId("board"), { touch, done: endStroke });
 const kinds = grounds((painting, isDone) => change({ painting }, isDone, !isDone));
-const views = tabs(byId("tabs"), byId("panels"));
+const views = tabs(byId("tabs"), byId("panels"), showTools);
 const lesson = lessons(views.add("lesson", "Lesson"), () => subject);
 const desk = {
   subject: () => subject, lesson: () => lesson.told(), settings: () => lesson.settings(), mark, secret,
@@ -39,7 +39,12 @@ for (const [name, words, view] of [
 }
 views.start();
 
-const isPainted = () => "painting" in subject;
+function isPainted() { return "painting" in subject; }
+
+// In a game the world is not painted.
+function canPaint(view) { return ["lesson", "cone", "enough"].includes(view); }
+
+function showTools(view) { byId("tools").hidden = !isPainted() || !canPaint(view); }
 
 function change(next, isDone = true, isSliding = false) {
   subject = next;
@@ -57,7 +62,7 @@ function show(isSliding = false) {
   revision++;
   byId("undo").disabled = !done.canUndo();
   byId("redo").disabled = !done.canRedo();
-  byId("tools").hidden = !isPainted();
+  showTools(views.chosen());
   byId("name").readOnly = !isPainted();
   world.paintable(isPainted());
   if (isPainted()) showPainting(isSliding);
@@ -94,8 +99,7 @@ function showOther() {
 function describe() {
   if (!isPainted()) return;
   const painting = subject.painting, n = painting.rows.length * columnsOf(painting);
-  const hidden = byId("board").classList.contains("secret");
-  const words = Array.from({ length: n }, (_, cell) => cellWords(painting, cell, hidden ? [] : seen?.optimal[cell]));
+  const words = Array.from({ length: n }, (_, cell) => cellWords(painting, cell, isSecret() ? [] : seen?.optimal[cell]));
   world.describe(`${painting.name}, ${painting.rows.length} rows and ${columnsOf(painting)} columns: space paints, shift and arrows paint on`, words);
 }
 
@@ -108,7 +112,14 @@ function mark(states) {
 
 function secret(on) {
   byId("board").classList.toggle("secret", on);
+  if (seen && isPainted()) showKey();
   describe();
+}
+
+const isSecret = () => byId("board").classList.contains("secret");
+
+function showKey() {
+  byId("key").textContent = isSecret() ? seen.key.replace(/^Arrows: [^;.]*[;.] */, "") : seen.key;
 }
 
 const freeCells = () => [...subject.painting.rows.join("")].flatMap((sign, i) => (sign === WALL ? [] : [i]));
@@ -117,7 +128,7 @@ const stateOf = (cell) => freeCells().indexOf(cell);
 
 // A stroke: the first cell decides whether marks are set or taken away.
 function touch(cell, isFirst) {
-  if (!["lesson", "cone", "enough"].includes(views.chosen())) return choose(cell, isFirst);
+  if (!canPaint(views.chosen())) return choose(cell, isFirst);
   const brush = kinds.brush();
   if (isFirst) { stroke = subject.painting; adds = wouldAdd(stroke, cell, brush); }
   const next = painted(subject.painting, cell, brush, adds);
@@ -152,7 +163,7 @@ const look = latest(async () => {
     [seen, looked] = [told, wanted];
     if (number === revision) draw(told);
     shown(number);
-    status.textContent = told.n_close ? `${told.n_close} comparisons are too close for floats: drawn as ties.` : "";
+    status.textContent = told.n_close ? `${counted(told.n_close, "comparison")} too close for floats: drawn as ties.` : "";
     status.classList.remove("problem");
   } catch (error) {
     status.textContent = error.message;
@@ -168,7 +179,7 @@ function shown(number) {
 
 function draw(told) {
   world.picture(told.picture);
-  byId("key").textContent = told.key;
+  showKey();
   const values = told.values.filter((value) => value !== null);
   const least = Math.min(...values), room = Math.max(...values) - least || 1;
   const shaded = byId("shade").checked;

@@ -2,7 +2,8 @@
 
 import { make } from "./elements.js";
 
-export function tabs(list, panels) {
+// chose(name): called when a view was chosen.
+export function tabs(list, panels, chose) {
   const views = [];
 
   function choose(wanted, focus = false) {
@@ -14,6 +15,7 @@ export function tabs(list, panels) {
       panel.hidden = !on;
       if (on) { opened?.(); if (focus) tab.focus(); }
     });
+    chose(wanted);
   }
 
   // A view's panel; opened(), closed(): called when it is chosen and left.

@@ -1,7 +1,7 @@
 // Play the teacher: choose what to show, watch what stays open, compare with the fewest.
 
 import { ask, latest } from "./ask.js";
-import { make } from "./elements.js";
+import { counted, make } from "./elements.js";
 import { believer, rewards } from "./rewards.js";
 import { work } from "./work.js";
 
@@ -40,7 +40,7 @@ export function teacher(panel, desk) {
 
   const update = latest(async () => {
     list.replaceChildren(...chosen.map((demonstration, i) => make("li", {},
-      `${demonstration.length} steps from state ${demonstration[0][0]} `,
+      `${counted(demonstration.length, "step")} from state ${demonstration[0][0]} `,
       make("button", { type: "button", "aria-label": `Take demonstration ${i + 1} away`, onclick: () => { chosen.splice(i, 1); update(); } }, "✕"))));
     desk.mark(chosen.flat().map(([s]) => s));
     try {
@@ -61,7 +61,7 @@ export function teacher(panel, desk) {
     panel.dataset.answered = chosen.length;
   });
 
-  const count = (them) => `${them.length} demonstrations, ${them.flat().length} steps`;
+  const count = (them) => `${counted(them.length, "demonstration")}, ${counted(them.flat().length, "step")}`;
 
   return { pick, opened: () => update(), forget() { chosen = []; shown.forget(); } };
 }

@@ -22,3 +22,6 @@ export function place(root, html, name) {
   ground.id = `world-of-${name}`;
   for (const use of root.querySelectorAll("use")) use.setAttribute("href", `#${ground.id}`);
 }
+
+// counted(1, "answer") is "1 answer", counted(2, "answer") "2 answers".
+export const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
