@@ -68,8 +68,6 @@ class LQR:
 
     def gain(self, discount: float, weights: Any = None) -> Floats:
         """K of the best policy u = -K x, (m, d), for these weights or the world's own."""
-        from scipy.linalg import solve_discrete_are
-
         own = self.weights if weights is None else as_weights(weights, len(self.weights))
         from scipy.linalg import solve_discrete_are
 
