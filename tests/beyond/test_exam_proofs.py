@@ -160,6 +160,23 @@ def test_an_exam_of_actions_that_is_not_closed_has_no_proof():
 
 
 @pytest.mark.parametrize(
+    ("ways", "words"),
+    [
+        ([[[2, 1]], [[2, 2]]], "do not meet"),
+        ([[[2, 1], [5, 0]], [[2, 2], [1, 3]]], "leaves the best policy"),
+        ([[[5, 2], [4, 2]], [[5, 0], [2, 1]]], "leaves the best policy"),
+    ],
+)
+def test_trajectories_whose_answer_is_no_matter_of_behaviour_are_refused(ways, words):
+    """An agent that is aligned might answer otherwise; the last ones begin elsewhere."""
+    task = didact.make("six-cell")
+    document = didact.exam(task, ask="preferences").document()
+    document["questions"][0] |= {"state": 2, "options": ways}
+    with pytest.raises(ProofFailed, match=rf"questions\[0\]: .*{words}"):
+        verify(task, document)
+
+
+@pytest.mark.parametrize(
     ("seed", "ask"),
     [
         *((seed, "comparisons") for seed in (1, 4, 9)),

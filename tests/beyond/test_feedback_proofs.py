@@ -196,6 +196,23 @@ def test_messages_name_the_item(change, words):
     assert words in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("better", "other"),
+    [
+        ([[2, 1], [5, 2]], [[2, 2]]),  # as long as each other, or both ended
+        ([[2, 1]], [[5, 2]]),  # from one start
+        ([[2, 1], [5, 2], [4, 2], [3, 0]], [[2, 2], [1, 3]]),  # one has ended
+    ],
+)
+def test_trajectories_that_cannot_be_compared_are_refused(better, other):
+    """What they say may be true, but it would fix the zero of the reward."""
+    task = didact.make("six-cell")
+    proof = dict(didact.teach(task, feedback=["comparisons"]).proof)
+    proof["items"] = [*proof["items"], {"kind": "preference", "better": better, "other": other}]
+    with pytest.raises(ProofFailed, match=r"items\[2\]: trajectories must begin together"):
+        verify(task, proof)
+
+
 def test_a_family_s_lesson_is_none_of_a_task():
     family = didact.Family([didact.make("six-cell")])
     with pytest.raises(ProofFailed, match="a lesson of a task must have items"):
