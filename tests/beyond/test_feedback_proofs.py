@@ -38,7 +38,15 @@ STEPS += (
     "hardest",
     "horizon",
 )
-STEPS += ("budget", "starts", "cannot read", "carries no proof", "members", "a lesson of a task")
+STEPS += (
+    "demonstrations",
+    "budget",
+    "starts",
+    "cannot read",
+    "carries no proof",
+    "members",
+    "a lesson of a task",
+)
 
 
 def counted(solved, way):

@@ -1,15 +1,18 @@
 """Few items of a recording from which all follows: against `check` and brute force."""
 
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, permutations, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import didact
-from didact.errors import Unsupported
-from didact.mdp import Comparison, Preference
+from didact.errors import DidactError
+from didact.mdp import Comparison, Demonstration, Preference
 from didact.planning import solve
+from didact.teaching.feedback.judging import judge_items
+from tests.decisions import decisions, unit
 from tests.effort import examples
 
 SIX = didact.make("six-cell")
@@ -61,9 +64,64 @@ def test_rows_outside_of_the_class_are_used_together():
     assert found.n_covered == found.n_elements - didact.check(SIX, list(found.items)).n_open
 
 
-@pytest.mark.parametrize(
-    "settings", [{"method": "exact"}, {"cost": "pairs"}, {"arithmetic": "float"}]
-)
+def least_cost(task, known, said, costs):
+    """The least cost of items that leave no more open than all of them, by trying all sets."""
+    wanted = didact.check(task, said, known=known).n_open
+    best = None
+    for size in range(len(said) + 1):
+        for chosen in combinations(range(len(said)), size):
+            total = sum(costs[i] for i in chosen)
+            if best is not None and total >= best:
+                continue
+            kept = [said[i] for i in chosen]
+            shown = [item for item in kept if isinstance(item, Demonstration)]
+            if len(judge_items(known, kept, shown).open_rows) == wanted:
+                best = total
+    return best
+
+
+@given(st.data(), st.integers(0, 5))
+@examples(12, 60)
+def test_the_exact_method_is_brute_force(data, seed):
+    """Right steps, and comparisons of any two actions, of which there is one at least."""
+    task = didact.make("random-grid", size=2, n_features=2 + seed % 2, seed=seed)
+    known = didact.equivalence_class(task, arithmetic="exact")
+    values = known.plan.action_values
+    offered = [Demonstration([(s, a)]) for s in range(4) for a in known.plan.optimal_actions(s)]
+    offered += [
+        Comparison(s, a, b)
+        for s, (a, b) in product(range(4), permutations(range(4), 2))
+        if values[s, a] >= values[s, b]
+    ]
+    numbers = st.integers(0, len(offered) - 1)
+    chosen = data.draw(st.lists(numbers, min_size=1, max_size=6, unique=True))
+    said = [offered[-1], *(offered[number] for number in chosen if number < len(offered) - 1)]
+    prices = {"comparisons": data.draw(st.sampled_from([1, "1/2", 2])), "demonstrations": "3/2"}
+    costs = [Fraction(prices[f"{type(item).__name__.lower()}s"]) for item in said]
+    found = didact.select(task, said, method="exact", cost=prices)
+    assert found.is_minimal
+    assert found.cost == least_cost(task, known, said, costs)
+    greedy = didact.select(task, said, cost=prices)
+    assert greedy.lower_bound is None
+    assert (greedy.n_covered, sum(greedy.gains)) == (found.n_covered, sum(found.gains))
+    assert greedy.cost >= found.cost
+    assert found.document()["lower_bound"] is not None
+
+
+def test_greedy_takes_three_where_two_are_enough():
+    """The demonstration that says most is in no cover by two."""
+    said_by = ([0, 1, 2, 3], [0, 1, 4], [2, 3, 5])
+    states = [[[0] * 6, *(unit(6, i, -1) for i in features)] for features in said_by]
+    task = decisions(states, [1] * 6)
+    said = [Demonstration([(s, 0)]) for s in range(3)]
+    said.append(Comparison(0, 0, 1))
+    best = didact.select(task, said, method="exact")
+    assert (len(best.chosen), best.lower_bound) == (2, 2)
+    assert set(best.chosen) == {1, 2}
+    assert len(didact.select(task, said, method="exact", budget=1).chosen) == 1
+
+
+@pytest.mark.parametrize("settings", [{"cost": "pairs"}, {"arithmetic": "float"}])
 def test_what_is_not_done_with_items_is_refused(settings):
-    with pytest.raises(Unsupported, match=r"feedback"):
+    with pytest.raises(DidactError, match=r"feedback"):
         didact.select(SIX, [Comparison(2, 1, 2)], **settings)

@@ -4,12 +4,19 @@ Items that state a row of an open facet come first, the most at a time; what the
 may still follow from rows outside of the class together, so items are added that say something new
 until all that the whole recording implies is implied. What the others imply is dropped again. All
 is decided exactly; few items are found so, and not proved to be the fewest.
+
+The exact method proves it by an implicit hitting set. Where chosen items leave open what the whole
+recording implies, some weights fit them and are wrong; whatever is enough has an item that excludes
+these weights. Moving them towards the true ones, as far as they stay wrong, only makes such items
+fewer. The cheapest items that hit all these sets are a lower bound, and the answer once nothing is
+left open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass
@@ -17,13 +24,19 @@ from didact.bec.linear import Row
 from didact.bec.parts import shown_pairs
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration
+from didact.mdp.files import write_number
 from didact.mdp.items import Item
+from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.elements import Elements, cover_elements
+from didact.teaching.covers.minimum import Minimum, cheapest_cover
 from didact.teaching.feedback.rows import direction, item_differences, margin
 from didact.teaching.segments import right_segments
 from didact.teaching.shown_cone import ExactlyShown
+
+ALMOST = Fraction(999, 1000)
+"""Of the way to where wrong weights would no longer be wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +46,8 @@ class MixedSelection:
     task_name: of the task.
     n_items: how many there were to choose from.
     chosen: in the order to show them.
+    cost: of the chosen; 1 each, or as `select` was told by kinds.
+    lower_bound: no items from which as much follows cost less; None where that is not proved.
     gains: how many facets and equalities each newly settles, 0 where it only narrows the rest.
     redundant: all that they rightly say follows from the chosen, or would with a larger budget.
     n_covered: how many facets and equalities follow from the chosen.
@@ -45,6 +60,8 @@ class MixedSelection:
     task_name: str
     n_items: int
     chosen: tuple[int, ...]
+    cost: int | Fraction
+    lower_bound: int | Fraction | None
     gains: tuple[int, ...]
     redundant: tuple[int, ...]
     n_covered: int
@@ -57,6 +74,11 @@ class MixedSelection:
     def teaches(self) -> bool:
         """Whether the right part of the chosen items alone pins the behaviour down."""
         return self.n_covered == self.n_elements
+
+    @property
+    def is_minimal(self) -> bool:
+        """Whether no cheaper items are enough for as much, proved."""
+        return self.lower_bound == self.cost
 
     def __repr__(self) -> str:
         chosen = f"{len(self.chosen)} of {counted(self.n_items, 'item')} chosen"
@@ -71,6 +93,10 @@ class MixedSelection:
             "teaches": self.teaches,
             "n_items": self.n_items,
             "chosen": list(self.chosen),
+            "cost": write_number(Fraction(self.cost)),
+            "lower_bound": None
+            if self.lower_bound is None
+            else write_number(Fraction(self.lower_bound)),
             "gains": list(self.gains),
             "redundant": list(self.redundant),
             "n_covered": self.n_covered,
@@ -86,16 +112,29 @@ class MixedSelection:
 
 
 def select_items(
-    known: EquivalenceClass, items: Sequence[Item], budget: int | None
+    known: EquivalenceClass,
+    items: Sequence[Item],
+    budget: int | None,
+    costs: Sequence[int | Fraction],
+    *,
+    exact: bool = False,
 ) -> MixedSelection:
-    """Few of the items from which all follows that all of them imply; at most `budget`."""
+    """Few of the items from which all follows that all of them imply; at most `budget`.
+
+    exact: the cheapest of them, proved, where these are no more.
+    """
     search = _Search(known, items)
     search.choose(budget)
     search.drop()
+    found = search.cheapest(costs) if exact else None
+    if found is not None and (budget is None or len(found.chosen) <= budget):
+        search.take_in_order(found.chosen)
     return MixedSelection(
         task_name=known.name,
         n_items=len(items),
         chosen=tuple(search.chosen),
+        cost=whole_if_whole(Fraction(sum(costs[number] for number in search.chosen))),
+        lower_bound=None if found is None else whole_if_whole(Fraction(found.lower_bound)),
         gains=tuple(search.gains),
         redundant=tuple(
             number
@@ -135,6 +174,53 @@ class _Search:
                 best = max(left, key=lambda n: (self._n_new(shown, n), -n))
             self._take(best)
 
+    def cheapest(self, costs: Sequence[int | Fraction]) -> Minimum:
+        """The cheapest items from which all follows that all of them imply, or a lower bound."""
+        complete = self.chosen if self.covered == self.reached else []
+        return cheapest_cover(
+            len(self.rows),
+            [range(len(rows)) for rows in self.rows],
+            costs,
+            self._gap,
+            start=complete,
+        )
+
+    def _gap(self, chosen: Sequence[int]) -> set[int] | None:
+        """Items of which one must be added: those that exclude weights which fit the chosen."""
+        shown = ExactlyShown(self._said(chosen))
+        for element in self.elements.within(self.reached):
+            row = self.elements.row_of(element)
+            weights = shown.witness_against(self.known.rows, row)
+            if weights is not None:
+                moved = self._towards_truth(weights, row)
+                return {
+                    number
+                    for number, rows in enumerate(self.rows)
+                    if any(_worth(said, moved) < 0 for said in rows)
+                }
+        return None
+
+    def _towards_truth(self, weights: Sequence[Fraction], row: int) -> list[Fraction]:
+        """The weights moved towards the true ones as far as they still break a row of the class."""
+        exact, true = self.known.rows.exact, self.known.cone.true_weights.fractions()
+        assert exact is not None
+        right, wrong = _worth(exact[row], true), _worth(exact[row], weights)
+        if right:
+            share = ALMOST * -wrong / right
+        else:  # ties break it whatever is added: then only they do
+            said = (r for rows in self.rows for r in rows if _worth(r, true))
+            share = max((-_worth(r, weights) / _worth(r, true) for r in said), default=Fraction(0))
+        return [x + max(share, Fraction(0)) * y for x, y in zip(weights, true, strict=True)]
+
+    def take_in_order(self, numbers: Sequence[int]) -> None:
+        """Take these items alone, those that state most that is new first."""
+        masks = {number: _stated(self.elements, self.rows[number]) for number in numbers}
+        self.chosen, self.gains, self.covered = [], [], 0
+        while masks:
+            best = max(masks, key=lambda n: ((masks[n] & ~self.covered).bit_count(), -n))
+            del masks[best]
+            self._take(best)
+
     def _take(self, number: int) -> None:
         self.chosen.append(number)
         before, self.covered = self.covered, self._following(self.chosen, self.covered)
@@ -167,6 +253,10 @@ class _Search:
                 if shown.witness_against(self.known.rows, row) is None:
                     found |= 1 << element
         return found
+
+
+def _worth(row: Row, weights: Sequence[Fraction]) -> Fraction:
+    return sum((x * w for x, w in zip(row, weights, strict=True)), Fraction(0))
 
 
 def _rows_of(known: EquivalenceClass, item: Item) -> list[Row]:

@@ -8,7 +8,7 @@ after it are candidates of their own (see `segments`).
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,7 @@ from didact.teaching.contradictions import Contradiction, contradictions
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.problem import Problem
 from didact.teaching.feedback.lesson import MixedLesson
+from didact.teaching.feedback.mix import item_costs
 from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
 from didact.teaching.methods.recorded import picked_segments, problem_of_segments
@@ -168,7 +169,7 @@ def select(
     *,
     budget: int | None = None,
     method: str = "greedy",
-    cost: str = "demonstrations",
+    cost: str | Mapping[str, Any] = "demonstrations",
     episodes: Sequence[int] | None = None,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
@@ -180,11 +181,12 @@ def select(
     demonstrations: lists of (state, action) or (observation, action) pairs, a recording, or the
         path of a file; those outside the scope are refused. Wrong steps are named with what they
         cost, and the right ones before and after them are used alone. With comparisons,
-        preferences, rankings or stops among them, a `MixedSelection` of few items is returned.
+        preferences, rankings or stops among them, a `MixedSelection` of items is returned.
     budget: choose at most so many.
     method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
         or shortest, from which all that was recorded follows).
-    cost: what is to be small: 'demonstrations' or 'pairs'.
+    cost: what is to be small: 'demonstrations' or 'pairs'; of items their number, or the sum of a
+        table {kind: cost}, as {'comparisons': 1, 'preferences': '3/2'}.
     episodes: the numbers of the demonstrations; by default those of their file, else 0, 1, 2, ...
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
@@ -193,19 +195,22 @@ def select(
     require_class(task, known)
     said = given_items(demonstrations, task) if _has_feedback(demonstrations, task) else None
     if said is not None:
-        _require_plain(method, cost, arithmetic)
+        if arithmetic == "float":
+            raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
+        costs = item_costs(cost, said)
         most = None if budget is None else whole_number(budget, "budget", 1)
+        is_exact = choice(method, "method", METHODS) == "exact"
         known = known or equivalence_class(task, scope=scope, arithmetic="exact")
-        return select_items(known, said, most)
+        return select_items(known, said, most, costs, exact=is_exact)
     recorded, own = given_episodes(demonstrations, task)
     numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
     choice(method, "method", METHODS)
-    choice(cost, "cost", ("demonstrations", "pairs"))
+    unit = choice(cost, "cost", ("demonstrations", "pairs"))
     most = None if budget is None else whole_number(budget, "budget", 1)
     known = known or equivalence_class(task, scope=scope, arithmetic=arithmetic)
     _require_in_scope(known, recorded, numbers)
     segments = right_segments(known, recorded, numbers)
-    problem = problem_of_segments(known, segments, cost, most)
+    problem = problem_of_segments(known, segments, unit, most)
     picked, adding = picked_segments(problem, segments, method)
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
     shown_ones = tuple(segments[place].shown for place in picked)
@@ -231,18 +236,6 @@ def _has_feedback(given: Any, task: Task) -> bool:
     if isinstance(given, str | os.PathLike):
         return feedback_in(given, task) is not None
     return isinstance(given, MixedLesson) or holds_feedback(given)
-
-
-def _require_plain(method: str, cost: str, arithmetic: str) -> None:
-    """Refuse what is not done with other feedback."""
-    for value, name, only in (
-        (method, "method", "greedy"),
-        (cost, "cost", "demonstrations"),
-    ):
-        if value != only:
-            raise Unsupported(f"with other feedback {name} must be {only!r}; it is {shown(value)}")
-    if arithmetic == "float":
-        raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
 
 
 def _fates(

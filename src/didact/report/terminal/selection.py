@@ -47,7 +47,8 @@ def mixed_lines(task: Task, selection: MixedSelection) -> list[str]:
     n = len(selection.chosen)
     where = f"{shown_name(selection.task_name)}: {counted(selection.n_items, 'item')}"
     of = counted(selection.n_elements, "constraint")
-    verdict = f"{n} of them {'is' if n == 1 else 'are'} enough, decided exactly."
+    least = "; no cheaper ones are, proved" if selection.is_minimal else ""
+    verdict = f"{n} of them {'is' if n == 1 else 'are'} enough, decided exactly{least}."
     if not selection.teaches:
         shows = "shows" if n == 1 else "show"
         verdict = f"NOT taught: the best {n} {shows} {selection.n_covered} of {of}."

@@ -16,7 +16,7 @@ from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.mdp.showing import in_notebook, show
 from didact.mdp.task import Task
-from didact.teaching.lesson import Later
+from didact.numerics.later import Later
 
 MIXED_FORMAT = "didact.lesson/2"
 

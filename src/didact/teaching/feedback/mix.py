@@ -80,6 +80,13 @@ def kind_costs(given: Any, kinds: Sequence[str]) -> dict[str, int | Fraction]:
     return costs
 
 
+def item_costs(given: Any, items: Sequence[Item]) -> list[int | Fraction]:
+    """What recorded items cost: 1 each, or what a table {kind: cost} says of their kinds."""
+    kinds = dict.fromkeys((*KINDS, "rankings", "stops"))
+    costs = kind_costs(given, list(kinds))
+    return [costs[f"{type(item).__name__.lower()}s"] for item in items]
+
+
 def as_margin(over_teach: Any, margin: Any, kinds: Sequence[str] | None) -> Fraction | None:
     """The least difference that over-teaching may ask to be seen; None where it is not wanted."""
     if not flag(over_teach, "over_teach"):
