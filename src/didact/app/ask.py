@@ -154,68 +154,69 @@ class Recorder:
         write_json({"format": ANSWERS_FORMAT, "task": self.task.name, **named}, self.path)
 
 
-def person_answers(
-    recorder: Recorder,
-    choose: Callable[[Question, Sequence[tuple[int, int]], int], int | None],
-) -> Callable[[Question], Demonstration | Comparison | None]:
-    """An answering function that has a person choose step after step.
+class Person:
+    """Answers questions by having a person choose, step after step.
 
     choose: called with the question, the steps so far and the state to act in; returns an action,
     None to stop, the steps so far still count, or UNDO to take back the last step: where this
     answer has none, the answer before it. Every step is recorded before the next is asked. Of two
     actions to compare the better one is chosen, in one step.
     """
-    mdp = recorder.task.mdp
-    stopped = False
 
-    def compared(question: Question) -> Comparison | None:
-        nonlocal stopped
-        assert question.actions is not None
-        better: int | None = UNDO
-        while better == UNDO and not stopped:
-            better = choose(question, (), question.state)
-            if better == UNDO and recorder.answers:
-                recorder.takes_back = True
-                return None
-            stopped = better is None
-        if better is None:
-            return None
-        (other,) = set(question.actions) - {better}
-        said = Comparison(question.state, better, other)
-        recorder.answers.append(said)
-        recorder.write(())
+    def __init__(
+        self,
+        recorder: Recorder,
+        choose: Callable[[Question, Sequence[tuple[int, int]], int], int | None],
+    ):
+        self.recorder, self.choose = recorder, choose
+        self.has_stopped = False
+
+    def __call__(self, question: Question) -> Demonstration | Comparison | None:
+        """The person's answer, recorded; None where there is none, or one is taken back."""
+        if question.actions is None:
+            path = self._walked(question)
+            said: Demonstration | Comparison | None = Demonstration(path) if path else None
+        else:
+            said = None if self.has_stopped else self._compared(question)
+        if said is not None:
+            self.recorder.answers.append(said)
+            self.recorder.write(())
         return said
 
-    def answer(question: Question) -> Demonstration | Comparison | None:
-        nonlocal stopped
-        if question.actions is not None:
-            return None if stopped else compared(question)
-        state = question.state
+    def _compared(self, question: Question) -> Comparison | None:
+        """Which of two actions is better."""
+        assert question.actions is not None
+        better: int | None = UNDO
+        while better == UNDO:
+            better = self.choose(question, (), question.state)
+            if better == UNDO and self.recorder.answers:
+                self.recorder.takes_back = True
+                return None
+        if better is None:
+            self.has_stopped = True
+            return None
+        (other,) = set(question.actions) - {better}
+        return Comparison(question.state, better, other)
+
+    def _walked(self, question: Question) -> list[tuple[int, int]]:
+        """The steps that were chosen until the end, the horizon or a stop."""
+        mdp, recorder, state = self.recorder.task.mdp, self.recorder, question.state
         path: list[tuple[int, int]] = []
-        while not stopped and len(path) < question.horizon and not mdp.terminal[state]:
-            action = choose(question, tuple(path), state)
-            if action == UNDO and (path or recorder.answers):
-                if not path:
-                    recorder.takes_back = True
-                    return None
+        while len(path) < question.horizon and not (mdp.terminal[state] or self.has_stopped):
+            action = self.choose(question, tuple(path), state)
+            if action is None:
+                self.has_stopped = True
+            elif action != UNDO:
+                path.append((state, action))
+                recorder.write(path)
+                state = next_state(mdp, state, action, question.rng)
+            elif path:
                 state, _ = path.pop()
                 recorder.write(path)
-                continue
-            if action is None:
-                stopped = True
+            elif recorder.answers:
+                recorder.takes_back = True
                 break
-            if action == UNDO:
-                continue
-            path.append((state, action))
-            recorder.write(path)
-            state = next_state(mdp, state, action, question.rng)
-        if not path:
-            return None
-        shown = Demonstration(path)
-        recorder.answers.append(shown)
-        return shown
-
-    return answer
+        return path
 
 
 def next_state(mdp: MDP, state: int, action: int, rng: np.random.Generator) -> int:
@@ -252,7 +253,7 @@ def ask_person(
     recorder = Recorder(task, out, shown)
     if begin is not None:
         begin(len(shown))
-    answer = person_answers(recorder, choose)
+    answer = Person(recorder, choose)
     given = {"sure": PERSON_SURE, **settings}
     total = len(shown) + given.pop("n_queries", MOST_QUERIES)
     while True:
