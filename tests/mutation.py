@@ -56,6 +56,8 @@ def tests_of(file: Path) -> list[str]:
     own = TESTS / place.parent / f"test_{place.name}"
     room = place.parts[0]
     beside = [*sorted((TESTS / room).rglob("test_*.py")), TESTS / "laws" / f"test_{room}.py"]
+    if room == "proofcheck.py":
+        beside += sorted((TESTS / "beyond").glob("test_*_proofs.py"))
     return [str(path) for path in dict.fromkeys([own, *beside]) if path.exists()]
 
 

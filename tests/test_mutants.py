@@ -70,7 +70,12 @@ def test_the_tests_of_a_file_begin_with_its_own():
     first, *others = mutation.tests_of(PACKAGE / "bec" / "rows.py")
     assert first.endswith("tests/bec/test_rows.py")
     assert any(name.endswith("tests/bec/test_cone.py") for name in others)
-    assert mutation.tests_of(PACKAGE / "proofcheck.py")[0].endswith("tests/test_proofcheck.py")
+    own, *beyond = mutation.tests_of(PACKAGE / "proofcheck.py")
+    assert own.endswith("tests/test_proofcheck.py")
+    assert [name.split("/")[-1] for name in beyond] == [
+        "test_exam_proofs.py",
+        "test_feedback_proofs.py",
+    ]
 
 
 def test_every_equivalent_mutant_is_one_of_its_file():
