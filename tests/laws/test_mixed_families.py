@@ -141,6 +141,8 @@ def test_pages_draw_every_world_that_something_is_said_or_asked_of(tmp_path):
     family = didact.make("random-grid", size=3, n_features=4, seed=2, members=3)
     lesson = didact.teach(family, feedback=["comparisons", "preferences"])
     lesson.report(tmp_path / "mix.html", family)
+    with pytest.raises(InvalidInput, match="must be a Family"):
+        lesson.report(tmp_path / "mix.html", family[0])
     exam = didact.exam(family)
     exam.report(tmp_path / "exam.html", task=family)
     for name, said in (("mix", lesson.items), ("exam", exam.questions)):

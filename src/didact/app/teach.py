@@ -9,7 +9,7 @@ from typing import Any
 
 from didact.app.verify import verify
 from didact.files.json import require_writable, write_text
-from didact.mdp import Family, Task, as_task
+from didact.mdp import Family, Task, as_family, as_task
 from didact.teaching import Frontier, Lesson, MixedLesson, frontier, teach
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
@@ -98,7 +98,7 @@ def write_mixed_page(
     """Write the page of a lesson of several kinds: `lesson.report(path, task)`."""
     from didact.report.page.mixed import mixed_lesson_page
 
-    whole = task if isinstance(task, Family) else as_task(task)
+    whole = as_family(task, "task") if lesson.is_of_family else as_task(task)
     write_text(mixed_lesson_page(whole, lesson), path)
 
 
