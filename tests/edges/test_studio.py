@@ -107,6 +107,52 @@ def test_the_keyboard_alone_is_enough(page):
     assert not page.locator("#demo1 .now").inner_text().startswith("Step 1 of")
 
 
+def test_the_keyboard_goes_through_all_views(page):
+    page.locator("#tab-lesson").focus()
+    for name in ("cone", "enough", "teacher"):
+        page.keyboard.press("ArrowRight")
+        assert page.locator(f"#panel-{name}").is_visible()
+    page.wait_for_selector("#panel-teacher[data-answered='0']")
+    tab_to(page, "Show from this state")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-teacher[data-answered='1']")
+    page.locator("#tab-teacher").focus()
+    page.keyboard.press("ArrowRight")
+    tab_to(page, "Watch a lesson")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-learner[data-lessons='1']")
+    for _ in range(8):  # each question has the focus
+        page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-learner[data-scored='1']")
+    page.locator("#tab-learner").focus()
+    page.keyboard.press("ArrowRight")
+    tab_to(page, "Begin")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-asked[data-answered='0']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-asked[data-answered='1']")
+    page.locator("#tab-asked").focus()
+    page.keyboard.press("ArrowRight")
+    tab_to(page, "Begin")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-exam[data-asked]")
+    for i in range(page.locator("#panel-exam fieldset").count()):
+        page.locator(f"#panel-exam [name=q{i}]").first.focus()
+        page.keyboard.press("Space")
+    tab_to(page, "Grade")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-exam[data-graded]")
+
+
+def tab_to(page, words: str) -> None:
+    """Press Tab until the button with these words has the focus."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == words:
+            return
+    raise AssertionError(f"Tab does not lead to {words}")
+
+
 def test_weights_names_colours_and_numbers_are_kept_as_they_are_written(page):
     page.fill("[aria-label='Weight of mud']", "-1/3")
     page.keyboard.press("Tab")
@@ -365,14 +411,28 @@ def test_everything_can_be_taken_home(page, tmp_path):
     assert load_task(tmp_path / "task.json").name == "meadow"
 
 
-@pytest.mark.parametrize("viewport", [pytest.param(DESK, marks=pytest.mark.slow), PHONE])
-def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport):
-    with visit(browser, link, viewport, bypass_csp=True) as page:
-        for name in ("cone", "teacher", "exam", "export"):
+VIEWS = {
+    "cone": "answered", "teacher": "answered", "learner": "lessons", "asked": "answered",
+    "exam": "asked", "export": "ready",
+}  # fmt: skip
+"""What each view's panel says when it has its answer."""
+
+
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    [
+        (PHONE, "light"),
+        pytest.param(PHONE, "dark", marks=pytest.mark.slow),
+        pytest.param(DESK, "light", marks=pytest.mark.slow),
+        pytest.param(DESK, "dark", marks=pytest.mark.slow),
+    ],
+)
+def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport, scheme):
+    with visit(browser, link, viewport, color_scheme=scheme, bypass_csp=True) as page:
+        for name, ready in VIEWS.items():
             page.click(f"#tab-{name}")
-            if name == "exam":
-                page.click("#panel-exam .main")
-            ready = {"exam": "asked", "export": "ready"}.get(name, "answered")
+            if name in ("learner", "asked", "exam"):
+                page.click(f"#panel-{name} .main")
             page.wait_for_selector(f"#panel-{name}[data-{ready}]")
             assert page.evaluate(CUT_OFF) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]

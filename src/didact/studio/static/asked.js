@@ -30,6 +30,7 @@ export function asked(panel, desk) {
         desk.mark([answer.state]);
         asking.replaceChildren(make("p", { className: "buttons" }, ...answer.actions.map((words, action) =>
           make("button", { type: "button", onclick: () => { answers.push([answer.state, action]); next(); } }, words))));
+        asking.querySelector("button").focus();
       }
     } catch (error) {
       status.textContent = error.message;
