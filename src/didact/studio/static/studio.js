@@ -119,7 +119,8 @@ function secret(on) {
 const isSecret = () => byId("board").classList.contains("secret");
 
 function showKey() {
-  byId("key").textContent = isSecret() ? seen.key.replace(/^Arrows: [^;.]*[;.] */, "") : seen.key;
+  const rest = seen.key.replace(/^Arrows: [^;.]*[;.] */, "");
+  byId("key").textContent = isSecret() ? rest.charAt(0).toUpperCase() + rest.slice(1) : seen.key;
 }
 
 const freeCells = () => [...subject.painting.rows.join("")].flatMap((sign, i) => (sign === WALL ? [] : [i]));
