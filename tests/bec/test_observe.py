@@ -1,11 +1,13 @@
 """Observing a policy: what is refused, what is measured, and that seeds decide everything."""
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
 import didact
 from didact.errors import InvalidModel, InvalidParameter
+from didact.report.simulators import measured_lines
 from didact.worlds.simulators.lqr import LQR
 from didact.worlds.simulators.point_robot import PointRobot
 
@@ -129,7 +131,8 @@ def test_objects_and_arrays_of_one_environment_give_the_same_rows():
     replayed = didact.observe("CartPole-v1", balance, restore="replay", **given)
     np.testing.assert_array_equal(seen.rows, replayed.rows)
     assert "replaying" in repr(replayed)
-    assert replayed.n_steps > seen.n_steps
+    assert seen.jitter == 0.0, "what is counted here is steps"
+    assert replayed.jitter is None, "a seed and actions cannot be moved a little"
 
 
 def test_episodes_begin_where_they_are_told_to():
@@ -142,6 +145,63 @@ def test_episodes_begin_where_they_are_told_to():
     for wrong in ([[0.1]], [], 5, [[np.nan, 0.1]]):
         with pytest.raises(InvalidParameter, match="starts must be"):
             watch(starts=wrong)
+
+
+class Shaken(gymnasium.Env):
+    """A chaotic number: the smallest change of its state is as large as the state soon after."""
+
+    action_space = spaces.Discrete(2)
+    observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = (float(self.np_random.uniform(0.1, 0.9)),)
+        return np.array(self.state), {}
+
+    def step(self, action):
+        self.state = (3.99 * self.state[0] * (1 - self.state[0]) * (1 - 0.01 * action),)
+        return np.array(self.state), self.state[0], False, False, {}
+
+
+class Told(Shaken):
+    """The same, by its own protocol; writing `state` alone would be nothing."""
+
+    def get_state(self):
+        return np.array(self.state)
+
+    def set_state(self, state):
+        self.state = tuple(state.tolist())
+
+
+class Hidden(Shaken):
+    """Its `state` is a show: the real one is elsewhere."""
+
+    def step(self, action):
+        self.real = 3.99 * getattr(self, "real", 0.3) * (1 - getattr(self, "real", 0.3))
+        return np.array([self.real]), self.real, False, False, {}
+
+    def reset(self, *, seed=None, options=None):
+        self.real = 0.3
+        return super().reset(seed=seed)
+
+
+@pytest.mark.parametrize("env", [Shaken, Told])
+def test_a_tolerance_below_the_noise_of_objects_is_refused(env):
+    given = dict(
+        features=lambda o, a, n, e: n, weights=[1.0], discount=0.95, n_rollouts=2, length=2
+    )
+    noisy = didact.observe(env, lambda o: 0, tolerance=6.0, **given)
+    assert noisy.jitter > 0.01
+    assert ("own get_state" in repr(noisy)) == (env is Told)
+    with pytest.raises(InvalidParameter, match="nudging states in their last digits"):
+        didact.observe(env, lambda o: 0, tolerance=noisy.jitter / 2, horizon=400, **given)
+
+
+def test_noise_is_not_measured_where_writing_the_state_changes_nothing():
+    seen = didact.observe(Hidden, lambda o: 0, features=lambda o, a, n, e: n, weights=[1.0],
+                          discount=0.8, n_rollouts=2, length=2, tolerance=0.5)  # fmt: skip
+    assert seen.jitter is None
+    assert any("noise of states not measured" in line for line in measured_lines(seen))
 
 
 def test_objects_begin_with_the_seeds_they_are_told():

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.blocks import Workers
-from didact.bec.chance import slack_of
+from didact.bec.calibration import calibrated, noise_floor, require_floor
 from didact.bec.observed import Alternatives, Observed, Setting, blind_directions
 from didact.bec.walking import Walked, replayed, rollouts
 from didact.errors import InvalidModel, InvalidParameter
@@ -20,23 +20,16 @@ from didact.mdp.exchange.minari_episodes import read_episodes
 from didact.random import Seed, as_generator
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
-from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import Simulator
 from didact.worlds.simulators.opening import named_environment, open_simulator
 from didact.worlds.simulators.weights import as_weights
 
 Floats = NDArray[np.float64]
 
-PILOTS = 40
-"""Situations of the first look, from which scale, tolerance and horizon are fixed."""
 LOOK = 3
 """Steps of a branch of the first look, in units of 1 / (1 - discount)."""
-SMALL = 0.05
-"""Default tolerance, as a share of what an action typically makes a difference."""
 MOST_RESIDUAL = 1e-3
 """A reward is linear in the features when they miss it by no more than this share of its size."""
-JITTER = 1e-9
-"""Relative size of the nudges that tell how much rows can be trusted."""
 RANDOM_ACTIONS = 4
 """Of a continuous space, tried beside the steps around the policy's own."""
 REPEATS = 100
@@ -111,30 +104,23 @@ def observe(
     whole_number(length, "length", 1)
     steps = None if horizon is None else whole_number(horizon, "horizon", 1)
     rng = as_generator(seed, "observe")
-    if feature_names is not None:
-        given = entries(feature_names, "feature_names", "names")
-        feature_names = [as_text(name, "feature_names") for name in given]
+    names = _checked_names(feature_names)
     env = named_environment(env)
     episodes = None if recorded is None else read_episodes(recorded)
     simulator = open_simulator(_as_objects(env) if episodes else env, restore=restore)
     if starts is not None:
         simulator.start_from(starts)
-    if features is None:
-        weights = getattr(env, "weights", None) if weights is None else weights
-        features, names = _own(env, "features"), getattr(env, "feature_names", None)
-        feature_names = names if feature_names is None else feature_names
-    if policy is None:
-        policy = _own(env, "best_policy")(discount)
+    asked = _asked(env, policy, (features, weights, names), discount)
     seeds = rng.integers(2**31, size=n_rollouts).tolist()
-    act, phi = _tried(simulator, policy, features, feature_names, seeds[:2])
+    act, phi = _tried(simulator, asked, seeds[:2])
     walked = (
         rollouts(simulator, act, phi, seeds, length)
         if episodes is None
         else replayed(simulator, phi, episodes, length)
     )
-    own_weights, residual = _weights(weights, walked)
+    own_weights, residual = _weights(asked.weights, walked)
     first_look = Setting(
-        *(simulator, act, phi, own_weights, _names(feature_names, len(own_weights))),
+        *(simulator, act, phi, own_weights, _names(asked.names, len(own_weights))),
         float(discount),
         steps or math.ceil(LOOK / (1 - discount)),
         tolerance=1.0,
@@ -145,9 +131,9 @@ def observe(
         repeats=_repeats(simulator, repeats),
         workers=Workers(jobs, cluster),
     )
-    setting, tail = _calibrated(first_look, walked, tolerance, steps, rng)
+    setting, tail = calibrated(first_look, walked, tolerance, steps, rng)
     told = replace(setting, workers=Workers(jobs, cluster, progress, checkpoint))
-    return _require_floor(_seen(setting, told, walked, (residual, tail), rng))
+    return require_floor(_seen(setting, told, walked, (residual, tail), rng))
 
 
 def _as_objects(env: Any) -> Any:
@@ -164,16 +150,45 @@ def _own(env: Any, name: str) -> Any:
     return found
 
 
-def _tried(
-    simulator: Simulator, policy: Any, features: Any, names: Any, seeds: list[int]
-) -> tuple[Policy, Features]:
+class _Asked(NamedTuple):
+    """Whom to look at and by which features, as they were given or as the environment brings
+    them; weights None: to be fitted."""
+
+    policy: Any
+    features: Any
+    weights: Any
+    names: Sequence[str] | None
+
+
+def _asked(env: Any, policy: Any, reward: tuple[Any, Any, Any], discount: float) -> _Asked:
+    """What was given, completed by what the environment brings; reward: features, weights and
+    names."""
+    features, weights, names = reward
+    if features is None:
+        weights = getattr(env, "weights", None) if weights is None else weights
+        features = _own(env, "features")
+        names = getattr(env, "feature_names", None) if names is None else names
+    if policy is None:
+        policy = _own(env, "best_policy")(discount)
+    return _Asked(policy, features, weights, names)
+
+
+def _checked_names(given: Any) -> list[str] | None:
+    if given is None:
+        return None
+    names = entries(given, "feature_names", "names")
+    return [as_text(name, "feature_names") for name in names]
+
+
+def _tried(simulator: Simulator, asked: _Asked, seeds: list[int]) -> tuple[Policy, Features]:
     """Policy and features for many states at once, tried on the first steps of episodes."""
     batch = simulator.begin(seeds)
     before = batch.observations
-    act = batch_policy(policy, simulator.action_space, before)
+    act = batch_policy(asked.policy, simulator.action_space, before)
     chosen = act(before)
     stepped = batch.step(chosen)
-    phi = batch_features(features, names, (before, chosen, stepped.observations, stepped.ended))
+    first_step = (before, chosen, stepped.observations, stepped.ended)
+    phi = batch_features(asked.features, asked.names, first_step)
     batch.keep(np.zeros(len(seeds), dtype=np.bool_))
     return act, phi
 
@@ -196,7 +211,7 @@ def _seen(
     return Observed(
         *(setting, tuple(walked.situations), walked.observations, walked.actions, others, rows),
         *(walked.rollout, walked.step, *errors),
-        jitter=_jitter(setting, walked, rng),
+        jitter=noise_floor(setting, walked, rng),
         n_steps=setting.simulator.n_steps,
         covariances=covariances,
     )
@@ -261,77 +276,3 @@ def _held(given: Any) -> tuple[int, ...]:
     if not found or len(set(found)) < len(found):
         raise InvalidParameter(f"held must be different numbers of steps; it is {shown(given)}")
     return found
-
-
-def _calibrated(
-    setting: Setting, walked: Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
-) -> tuple[Setting, float]:
-    """The setting with scale, tolerance and horizon fixed by a first look at a few situations."""
-    n = len(walked.situations)
-    some = np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
-    rows = setting.rows_of(
-        [walked.situations[i] for i in some], walked.observations[some], rng
-    ).rows
-    flat = rows.reshape(-1, rows.shape[-1])
-    scale = np.sqrt((flat**2).mean(axis=0))
-    scale = np.where(scale > 1e-9 * max(float(scale.max()), 1e-300), scale, 1.0)
-    shortest = np.array(setting.alternatives.steps_held(rows.shape[1]))[1:]
-    briefly = rows[:, shortest == shortest.min()] @ setting.weights
-    typical = float(np.sqrt((briefly**2).mean()))
-    if tolerance is None:
-        if typical == 0:
-            raise InvalidModel("no action makes a difference to the return in what was seen; "
-                               "give a tolerance, or other features")  # fmt: skip
-        chosen = SMALL * typical
-    else:
-        chosen = as_float(tolerance)
-        if not chosen > 0:
-            raise InvalidParameter(f"tolerance must be above 0; it is {shown(tolerance)}")
-    whole = _largest_return(setting, walked)
-    steps = horizon or setting.horizon
-    if horizon is None:
-        share = min(1.0, chosen / 4 / whole)
-        steps = max(1, math.ceil(math.log(share) / math.log(setting.discount)))
-    fixed = replace(setting, scale=scale, tolerance=chosen, horizon=steps)
-    return fixed, whole * setting.discount**steps
-
-
-def _largest_return(setting: Setting, walked: Walked) -> float:
-    """The most by which the returns of two branches can differ; one of them may end."""
-    values = walked.features @ setting.weights
-    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
-    return max(high - low, 1e-300) / (1 - setting.discount)
-
-
-def _jitter(setting: Setting, walked: Walked, rng: np.random.Generator) -> float | None:
-    """The median move of rows, in return, when states move in their last digits."""
-    if not isinstance(setting.simulator, ArraySimulator) or setting.simulator.is_random:
-        return None
-    n = len(walked.situations)
-    some = np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
-    states = [walked.situations[i] for i in some]
-    moved = [s * (1 + JITTER * rng.standard_normal(s.shape)) for s in states]
-    here = setting.rows_of(states, walked.observations[some], rng).rows
-    there = setting.rows_of(moved, setting.simulator.observe(np.array(moved)), rng).rows
-    return float(np.median(np.abs((there - here) @ setting.weights)))
-
-
-def _require_floor(seen: Observed) -> Observed:
-    """What was seen; refuses a tolerance below what can be measured."""
-    for what, size in (("nudging states in their last digits", seen.jitter or 0.0),
-                       ("cutting branches off at the horizon", seen.tail)):  # fmt: skip
-        if size > seen.setting.tolerance:
-            raise InvalidParameter(
-                f"tolerance must be above what {what} changes, {size:.3g} of return; it is "
-                f"{seen.setting.tolerance:.3g}"
-            )
-    if seen.covariances is None:
-        return seen
-    slack = slack_of(seen.covariances, seen.setting.weights, seen.setting.repeats)
-    size = float(np.median(np.max(slack, axis=1)))
-    if size > seen.setting.tolerance:
-        raise InvalidParameter(
-            f"tolerance must be above what chance leaves undecided, {size:.3g} of return with "
-            f"{seen.setting.repeats} repeats; it is {seen.setting.tolerance:.3g}. Give more repeats"
-        )
-    return seen

@@ -62,6 +62,12 @@ class Absent:
         """Refused."""
         raise self._refusal()
 
+    def nudged(
+        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+    ) -> list[Any] | None:
+        """Refused."""
+        raise self._refusal()
+
     def __call__(self, *_: Any) -> Any:
         """Refused."""
         raise self._refusal()

@@ -94,7 +94,7 @@ def measured_lines(seen: Observed) -> Iterator[str]:
         f"measured: {seen.n_steps:,} simulator steps, branches of at most {setting.horizon}; "
         f"states restored {setting.simulator.restoring}"
     )
-    noise = "not known" if seen.jitter is None else f"{seen.jitter:.2g}"
+    noise = "not measured" if seen.jitter is None else f"{seen.jitter:.2g}"
     yield (
         f"errors: reward minus weights . features at most {seen.residual:.2g}, after the horizon "
         f"at most {seen.tail:.2g} return, noise of states {noise}"

@@ -74,6 +74,12 @@ class ArraySimulator:
         """Copies that stand where these situations were; seeds of the chance that follows."""
         return ArrayBatch(self, np.array(situations, dtype=np.float64), seeds)
 
+    def nudged(
+        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+    ) -> list[Any] | None:
+        """The same situations, the numbers of their states off by so small a share."""
+        return [state * (1 + size * rng.standard_normal(state.shape)) for state in situations]
+
     def drawn(self) -> Any:
         """What draws situations, where the environment has it; see `pictures`."""
         make = getattr(self.env, "drawn", None)

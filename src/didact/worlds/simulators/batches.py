@@ -67,3 +67,9 @@ class Simulator(Protocol):
 
     def resume(self, situations: Sequence[Any], seeds: Any = None) -> Batch:
         """Copies that stand where these situations were; seeds of the chance that follows."""
+
+    def nudged(
+        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+    ) -> list[Any] | None:
+        """The same situations, the numbers of their states off by so small a share; None where
+        states cannot be written."""

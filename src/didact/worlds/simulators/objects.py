@@ -15,6 +15,9 @@ from didact.worlds.simulators.batches import Mask, Stepped
 from didact.worlds.simulators.pictures import DrawnEpisodes
 from didact.worlds.simulators.restoring import History, Way
 
+PLAIN = 0.01
+"""A share by which a state is moved to see whether that shows."""
+
 
 class ObjectSimulator:
     """Environments that `make` makes, restored one way or another."""
@@ -75,6 +78,25 @@ class ObjectSimulator:
         )
         histories = [history for _, history, _ in situations]
         return ObjectBatch(self, envs, histories, [shown for _, _, shown in situations])
+
+    def nudged(
+        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+    ) -> list[Any] | None:
+        """The same situations, the numbers of their states off by so small a share; None where the
+        way they are restored cannot write them, or where writing them changes nothing."""
+        env, (first, _, _) = self._make(), situations[0]
+        env.reset(seed=0)
+        env.action_space.seed(0)
+        action = env.action_space.sample()
+        plainly = self._way.nudged(env, first, PLAIN, rng)
+        if plainly is None:
+            return None
+        here, there = (
+            np.asarray(self._way.restore(env, state).step(action)[0]) for state in (first, plainly)
+        )
+        if np.array_equal(here, there):
+            return None
+        return [(self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in situations]
 
     def drawn(self) -> Any:
         """What draws situations, where the environment can; see `pictures`."""

@@ -42,6 +42,10 @@ class Way(Protocol):
     def restore(self, env: Any, saved: Any) -> Any:
         """An environment that stands in the saved state: this one, or another one."""
 
+    def nudged(self, env: Any, saved: Any, size: float, rng: np.random.Generator) -> Any:
+        """A saved state whose numbers are off by so small a share; None where they cannot be
+        written."""
+
 
 class OwnProtocol:
     """The environment's own get_state() and set_state(state), or those of Atari."""
@@ -58,6 +62,10 @@ class OwnProtocol:
         env.reset(seed=0)
         _own(env, self.NAMES)[1](copy.deepcopy(saved))
         return env
+
+    def nudged(self, env: Any, saved: Any, size: float, rng: np.random.Generator) -> Any:
+        """The state, where it is numbers."""
+        return moved_numbers(saved, size, rng)
 
 
 class FullPhysics:
@@ -84,6 +92,13 @@ class FullPhysics:
         plain.np_random = copy.deepcopy(saved[1])
         return env
 
+    def nudged(self, env: Any, saved: Any, size: float, rng: np.random.Generator) -> Any:
+        """Positions and speeds, which follow the time at the beginning of the state."""
+        model = env.unwrapped.model
+        state, end = saved[0].copy(), 1 + model.nq + model.nv
+        state[1:end] = moved_numbers(state[1:end], size, rng)
+        return state, saved[1]
+
 
 class Copying:
     """A deep copy of the environment object."""
@@ -97,6 +112,15 @@ class Copying:
     def restore(self, env: Any, saved: Any) -> Any:
         """A copy of the copy."""
         return copy.deepcopy(saved)
+
+    def nudged(self, env: Any, saved: Any, size: float, rng: np.random.Generator) -> Any:
+        """A copy whose `state`, where it has one of numbers, is moved."""
+        twin = copy.deepcopy(saved)
+        moved = moved_numbers(getattr(twin.unwrapped, "state", None), size, rng)
+        if moved is None:
+            return None
+        twin.unwrapped.state = moved
+        return twin
 
 
 class Replaying:
@@ -114,6 +138,24 @@ class Replaying:
         for action in saved.actions:
             env.step(action)
         return env
+
+    def nudged(self, env: Any, saved: Any, size: float, rng: np.random.Generator) -> Any:
+        """Nothing: a seed and actions are no numbers of a state."""
+        return None
+
+
+def moved_numbers(state: Any, size: float, rng: np.random.Generator) -> Any:
+    """An array, a list or a tuple of real numbers, each off by so small a share; else None."""
+    if isinstance(state, tuple | list) and all(isinstance(x, float | np.floating) for x in state):
+        array = np.array(state, dtype=np.float64)
+    elif isinstance(state, np.ndarray) and state.dtype.kind == "f":
+        array = state
+    else:
+        return None
+    moved = (array * (1 + size * rng.standard_normal(array.shape))).astype(array.dtype)
+    if isinstance(state, np.ndarray):
+        return moved
+    return type(state)(moved.tolist()) if type(state) in (tuple, list) else None
 
 
 WAYS: dict[str, Callable[[], Way]] = {
