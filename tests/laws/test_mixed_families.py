@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import didact
+from didact.app.verify import verify
 from didact.errors import InvalidInput
 from didact.mdp.family_files import family_document
 from tests.bec.test_families import small_family
@@ -117,6 +118,32 @@ def without_member(document):
     return {name: value for name, value in document.items() if name != "member"}
 
 
+def test_near_ties_teach_a_family_with_as_many_as_its_rank():
+    """Fewer than one for each facet, from whichever members."""
+    family = didact.make("random-grid", size=2, n_features=4, seed=39, members=2)
+    known = didact.equivalence_class(family)
+    usual = didact.teach(family, feedback=["comparisons"], known=known)
+    given = {"feedback": ["comparisons", "preferences"], "known": known, "over_teach": True}
+    few = didact.teach(family, **given)
+    assert len(few) == known.cone.rank == few.lower_bound < len(usual)
+    assert few.hardest < usual.hardest
+    assert didact.check(family, few, known=known).teaches
+    assert verify(family, few.document()).startswith(f"proved: {len(few)} items teach")
+
+
+@pytest.mark.slow
+def test_near_ties_of_a_family_keep_to_margins_budgets_and_visits():
+    family = didact.make("random-grid", size=3, n_features=4, seed=6, members=3)
+    given = {"feedback": ["comparisons", "preferences"], "over_teach": True}
+    few, usual = didact.teach(family, **given), didact.teach(family, feedback=given["feedback"])
+    visits = dict.fromkeys({item.member for item in few.items}, 9)
+    assert didact.teach(family, **given, member_cost=visits).cost <= len(few) + 9 * len(visits)
+    assert len(didact.teach(family, **given, margin=100)) == len(usual)
+    short = didact.teach(family, **given, budget=len(few) - 1)
+    assert (short.status, len(short)) == ("partial", len(few) - 1)
+    assert verify(family, short.document()).startswith("proved open")
+
+
 def test_files_keep_members_and_wrong_ones_are_refused(tmp_path):
     family = small_family(5)
     lesson = didact.teach(family, feedback=KINDS, cost={"demonstrations": 3})
@@ -168,5 +195,3 @@ def test_what_is_not_of_a_member_is_refused():
     with pytest.raises(InvalidInput, match="must be of one member; it names"):
         didact.Preference(didact.Demonstration(way, 0), didact.Demonstration(way, 1))
     assert didact.Preference(didact.Demonstration(way, 1), way).member == 1
-    with pytest.raises(InvalidInput, match="over_teach is for one task"):
-        didact.teach(family, feedback=["preferences"], over_teach=True)

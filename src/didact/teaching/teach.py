@@ -168,8 +168,7 @@ def teach(
     kinds = None if feedback is None else as_kinds(feedback)
     if kinds is not None:
         asked = {"closed": closed, "loss": loss is not None, "order": order is not None}
-        asked["over_teach"] = over_teach is True
-        teacher = _require_mixable(task, teacher, asked)
+        teacher = _require_mixable(teacher, asked)
     prices = None if kinds is None else kind_costs(cost, kinds)
     least = as_margin(over_teach, margin, kinds)
     find_teacher(teacher, options)
@@ -247,15 +246,13 @@ def _picks_within(
     return Picks(numbers, lower_bound=within.lower_bound), within
 
 
-def _require_mixable(task: Task | Family, teacher: str, asked: Mapping[str, bool]) -> str:
+def _require_mixable(teacher: str, asked: Mapping[str, bool]) -> str:
     """The teacher of a mix; refuses what only demonstrations have."""
-    if isinstance(task, Family) and asked["over_teach"]:
-        raise InvalidParameter("over_teach is for one task; leave it out for a family")
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(
             f"with feedback the cheapest mix is found exactly; leave teacher {teacher!r} out"
         )
-    for name in (n for n, is_asked in asked.items() if is_asked and n != "over_teach"):
+    for name in (name for name, is_asked in asked.items() if is_asked):
         raise InvalidParameter(f"{name} is for demonstrations alone; leave it out, or feedback")
     return "exact"
 

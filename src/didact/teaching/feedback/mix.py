@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known, whole_of
 from didact.bec.parts import part_with
 from didact.errors import InvalidParameter, Unsupported
@@ -123,10 +122,9 @@ def mixed_lesson(
     chosen = [offered[number] for number in picks.numbers]
     if least is None:
         return _told(known, mixed, picks, chosen, settings)
-    assert isinstance(known, EquivalenceClass), "over-teaching is for one task"
     bound = None if "demonstrations" in kinds else fewest_halfspaces(known) * min(costs.values())
     usual = _told(known, mixed, replace(picks, lower_bound=bound), chosen, settings)
-    return _over_taught(known, usual, costs["preferences"], least)
+    return _over_taught(problem, usual, costs["preferences"], least)
 
 
 def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
@@ -145,11 +143,17 @@ def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
 
 
 def _over_taught(
-    known: EquivalenceClass, usual: MixedLesson, price: int | Fraction, least: Fraction
+    problem: Problem, usual: MixedLesson, price: int | Fraction, least: Fraction
 ) -> MixedLesson:
     """Near-tie preferences, where they teach for less than the usual lesson, or at all."""
+    known = problem.known
     items = near_ties(known, least, np.random.default_rng(0))
-    if items is None or (usual.is_complete and len(items) * price >= usual.cost):
+    if items is None or (problem.budget is not None and len(items) > problem.budget):
+        return usual
+    prices = {} if problem.charges is None else problem.charges.prices
+    visits = sum(prices.get(member, 0) for member in {item.member or 0 for item in items})
+    cost = whole_if_whole(Fraction(len(items) * price + visits))
+    if usual.is_complete and cost >= usual.cost:
         return usual
     shown: list[Demonstration | Preference] = []
     why: list[tuple[str, ...]] = []
@@ -163,10 +167,10 @@ def _over_taught(
         usual,
         status="complete",
         items=items,
-        words=tuple(item_words(known.task, item) for item in items),
+        words=tuple(item_words(whole_of(known), item) for item in items),
         gains=tuple(map(len, why)),
         why=tuple(why),
-        cost=whole_if_whole(Fraction(len(items) * price)),
+        cost=cost,
         hardest=judge_items(known, items, []).hardest,
         open=(),
         witness=None,

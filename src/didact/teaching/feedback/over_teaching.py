@@ -21,12 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
+from didact.bec.linear import Row
+from didact.bec.parts import Part, part_with
 from didact.bec.rows import scope_states
 from didact.mdp import MDP, Demonstration, Preference
 from didact.numerics.exact import Floats
 from didact.teaching.feedback.judging import judge_items
-from didact.teaching.feedback.rows import item_differences, margin
+from didact.teaching.feedback.rows import direction, item_differences, margin
 from didact.teaching.feedback.trajectories import pair_of, statements_of
 
 MOST_WAYS, MOST_PAIRS, MOST_STEPS = 1_100, 100_000, 60
@@ -34,6 +36,9 @@ MOST_WAYS, MOST_PAIRS, MOST_STEPS = 1_100, 100_000, 60
 
 MOST_LOOKED_AT = 20_000
 """Pairs, drawn at random, among which corners are sought."""
+
+MOST_STARTS = 500
+"""Of a family, starts that are drawn by chance where there are more."""
 
 NEIGHBOURS = 4
 """Each trajectory is compared with so many that are worth little less."""
@@ -61,13 +66,13 @@ class Pairs(NamedTuple):
     other: NDArray[np.int64]
 
 
-def fewest_halfspaces(known: EquivalenceClass) -> int:
+def fewest_halfspaces(known: Known) -> int:
     """No fewer half-spaces that hold at the true weights imply the class."""
     return known.cone.rank + (1 if known.cone.equalities else 0)
 
 
 def near_ties(
-    known: EquivalenceClass, least: Fraction, rng: np.random.Generator
+    known: Known, least: Fraction, rng: np.random.Generator
 ) -> tuple[Preference, ...] | None:
     """Preferences with margins of at least `least` that imply the class; None where none are found.
 
@@ -77,40 +82,50 @@ def near_ties(
     if ties is None:
         return None
     span, across = _space(known)
-    ways = {start: _ways(known.task.mdp, start) for start in _starts(known)}
+    ways = {start: _ways(part.task.mdp, start - part.first) for part, start in _starts(known, rng)}
     pairs = _pairs(known, ways, float(least))
     wanted = known.rows.normals[known.cone.facet_rows()] @ span.T
     for chosen in _simplices(pairs, span, across, wanted, rng):
-        items = (*(_preference(pairs, ways, i) for i in chosen), *ties)
+        items = (*(_preference(known, pairs, ways, i) for i in chosen), *ties)
         if _holds(known, items, least):
             return items
     return None
 
 
-def _starts(known: EquivalenceClass) -> list[int]:
-    mdp = known.task.mdp
-    return np.flatnonzero(scope_states(mdp, known.scope) & ~mdp.terminal).tolist()
+def _starts(known: Known, rng: np.random.Generator) -> list[tuple[Part, int]]:
+    """Where trajectories may begin, by the common numbering; of a large family some by chance."""
+    found = [
+        (part, part.first + state)
+        for part in known.parts
+        for mdp in (part.task.mdp,)
+        for state in np.flatnonzero(scope_states(mdp, known.scope) & ~mdp.terminal).tolist()
+    ]
+    if len(known.parts) == 1 or len(found) <= MOST_STARTS:
+        return found
+    return [found[i] for i in sorted(rng.choice(len(found), MOST_STARTS, replace=False).tolist())]
 
 
-def _ties(known: EquivalenceClass) -> tuple[Preference, ...] | None:
+def _ties(known: Known) -> tuple[Preference, ...] | None:
     """Preferences that state every tie; None where one cannot be shown by trajectories."""
-    found = []
-    for _, *statement in statements_of(known, known.cone.equalities):
+    found: dict[Row, Preference] = {}
+    told: set[int] = set()
+    for row, *statement in statements_of(known, known.cone.equalities):
         pair = pair_of(known, *statement)
-        if pair is None:
-            return None
-        found.append(Preference(pair.better, pair.other))
-    return tuple(dict.fromkeys(found))
+        if pair is not None:
+            told.add(row)
+            item = Preference(pair.better, pair.other, member=pair.part.member)
+            found.setdefault(direction(list(pair.difference)), item)
+    return tuple(found.values()) if told == {*known.cone.equalities} else None
 
 
-def _space(known: EquivalenceClass) -> tuple[Floats, Floats]:
+def _space(known: Known) -> tuple[Floats, Floats]:
     """Orthonormal bases of what rows span less the ties (d, k), and of that across w (d - 1, d)."""
     normals = known.rows.normals
     ties = normals[list(known.cone.equalities)]
     free = _complement(ties, np.eye(normals.shape[1]))
     _, sizes, basis = np.linalg.svd(normals @ free.T, full_matrices=False)
     span = basis[sizes > NOTHING] @ free
-    toward = span @ known.task.weights
+    toward = span @ known.parts[0].task.weights
     return span, _complement(toward[None] / np.linalg.norm(toward), np.eye(len(span)))
 
 
@@ -162,9 +177,9 @@ def _longer(mdp: MDP, way: _Way) -> Iterator[_Way]:
                 yield _Way(pairs, target, counts, weight)
 
 
-def _pairs(known: EquivalenceClass, ways: dict[int, list[_Way]], least: float) -> Pairs:
+def _pairs(known: Known, ways: dict[int, list[_Way]], least: float) -> Pairs:
     """Neighbours in the order of worth, of each start those that end and those that do not."""
-    w = known.task.weights
+    w = known.parts[0].task.weights
     found: list[tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], int]] = []
     for start, walked in ways.items():
         for has_ended in (False, True):
@@ -243,13 +258,14 @@ def _implies(rows: Floats, wanted: Floats) -> bool:
         return False
 
 
-def _preference(pairs: Pairs, ways: dict[int, list[_Way]], number: int) -> Preference:
-    walked = ways[int(pairs.starts[number])]
-    better, other = (walked[int(side[number])] for side in (pairs.better, pairs.other))
-    return Preference(Demonstration(better.pairs), Demonstration(other.pairs))
+def _preference(known: Known, pairs: Pairs, ways: dict[int, list[_Way]], number: int) -> Preference:
+    start = int(pairs.starts[number])
+    better, other = (ways[start][int(side[number])] for side in (pairs.better, pairs.other))
+    member = part_with(known.parts, start).member
+    return Preference(Demonstration(better.pairs), Demonstration(other.pairs), member=member)
 
 
-def _holds(known: EquivalenceClass, items: Sequence[Preference], least: Fraction) -> bool:
+def _holds(known: Known, items: Sequence[Preference], least: Fraction) -> bool:
     """Whether items are true, their strict margins large enough, and all rows follow; exactly."""
     for item in items:
         worth = margin(known, item_differences(known, item)[0])
