@@ -12,6 +12,7 @@ from benchmarks.timing import print_table, readable
 from didact.bec.parts import shown_pairs
 from didact.numerics.exact import Floats
 from didact.planning.many_losses import Losses
+from didact.teaching.loss.chart import Chart
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 
@@ -31,6 +32,11 @@ def report() -> None:
         "Visiting every class of policies that fits a lesson",
         ["world", "steps shown", "cells", "one cell"],
         cells(),
+    )
+    print_table(
+        "All classes of policies there are, for learners that plan",
+        ["world", "dimensions", "classes", "beyond doubt", "time"],
+        charts(),
     )
     print_table(
         "A frontier from 10% to exact, tested for both learners, with lower bounds",
@@ -66,6 +72,18 @@ def cells() -> Iterator[list[str]]:
         taken = time.process_time() - began
         name = f"9x9, k = 8, seed {seed}"
         yield [name, str(shown), str(found.n_cells), readable(taken / found.n_cells)]
+
+
+def charts() -> Iterator[list[str]]:
+    for size, k, slip in ((5, 3, "0"), (4, 4, "0"), (5, 4, "0"), (4, 4, "0.2"), (6, 5, "0")):
+        task = didact.make("random-grid", size=size, n_features=k, seed=0, slip=slip)
+        chart = Chart(fan_of(didact.equivalence_class(task)))
+        began = time.process_time()
+        is_sure = chart.finish()
+        taken = readable(time.process_time() - began)
+        name = f"{size}x{size}, k = {k}, slip {slip}"
+        sure = "yes" if is_sure else "no"
+        yield [name, str(chart.fan.dimension), str(len(chart.cells)), sure, taken]
 
 
 def frontiers() -> Iterator[list[str]]:

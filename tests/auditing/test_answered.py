@@ -105,12 +105,17 @@ def test_a_wrong_answer_that_costs_little_passes():
     assert asked.grade(given, loss=found.loss_bound / 2).verdict != "pass"
 
 
-def test_best_actions_pass_where_they_are_closed_and_are_searched_elsewhere():
+def test_best_actions_pass_where_they_are_closed_or_all_is_charted(monkeypatch):
     asked = exam(corridor(), ask="actions")
     key = [question.key for question in asked.questions]
     n = len(key)
+    few = key[:5] + [None] * (n - 5)
     assert asked.grade([*key[: n - 1], None], loss="5%").verdict == "pass"
-    found = asked.grade(key[:5] + [None] * (n - 5), loss="5%")
+    charted = asked.grade(few, loss="20%")
+    assert charted.verdict == "pass" or charted.witness is not None
+    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
+    assert asked.grade([*key[: n - 1], None], loss="5%").verdict == "pass"
+    found = asked.grade(few, loss="5%")
     assert found.verdict == "undecided"
     assert "proves nothing" in found.reason
     wrong = [None] * n

@@ -15,7 +15,8 @@ def test_a_lesson_whose_learners_were_all_visited_exits_with_0(didact):
     assert "tested" not in answer.out.lower()
 
 
-def test_what_is_only_tested_says_so_and_exits_with_3(didact):
+def test_what_is_only_tested_says_so_and_exits_with_3(didact, monkeypatch):
+    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
     answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "planner")
     assert answer.code == 3
     assert "ONLY TESTED for learners that plan" in answer.verdict
@@ -46,12 +47,15 @@ def test_what_cannot_be_asked_is_refused(didact):
     refused(didact("teach", *WORLD, "--loss", "1%", "--frontier"), "--frontier")
 
 
-def test_check_says_what_may_still_be_lost(didact, tmp_path):
+def test_check_says_what_may_still_be_lost(didact, tmp_path, monkeypatch):
     path = tmp_path / "lesson.json"
     assert didact("teach", *WORLD, "--budget", "1", "--out", path).code == 3
     world = WORLD[:-2]
     said = didact("check", *world[:1], path, *world[1:], "--loss").out
     assert "learners of half-spaces lose at most" in said
+    assert "learners that plan lose at most" in said
+    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
+    said = didact("check", *world[:1], path, *world[1:], "--loss").out
     assert "learners that plan may lose" in said
     found = json.loads(didact("check", *world[:1], path, *world[1:], "--loss", "--json").out)
     half, planner = found["costs"]

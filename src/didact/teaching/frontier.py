@@ -21,6 +21,7 @@ from didact.mdp.showing import in_notebook, show
 from didact.random import stream
 from didact.teaching.evidence import Evidence
 from didact.teaching.lesson import Lesson
+from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.goal import Bound, Pool
 from didact.teaching.loss.mean import mean_loss
@@ -33,6 +34,8 @@ NOTHING = 1e-9
 """Smaller losses, as a share of the spread, are rounding."""
 FIRST_CELLS = 1000
 """Classes of policies that are visited for each lesson, before any gets more."""
+CHARTING = 0.5
+"""The share of the time that charting all classes of policies may take."""
 LOSSES = ("10%", "5%", "2%", "1%", "0.1%")
 """Bounds that a frontier is made for, besides the exact lesson."""
 
@@ -185,8 +188,14 @@ class _Lessons:
     def good_enough(self, losses: Sequence[Any]) -> list[Lesson]:
         """A lesson for each bound; visits that are long are made last, the tightest bounds first.
 
-        They are left out where another kind of learner stays tested anyway.
+        They are left out where another kind of learner stays tested anyway. Where all classes of
+        policies can be charted, that comes first.
         """
+        if self.given["learner"] != "half-spaces":
+            self.pool.chart = chart_in_sight(fan_of(self.given["known"]))
+        if self.pool.chart is not None:
+            now = time.monotonic()
+            self.pool.chart.finish(now + CHARTING * (self.deadline - now))
         lessons = [
             self._lesson(loss, 1.0 / (len(losses) - number)) for number, loss in enumerate(losses)
         ]

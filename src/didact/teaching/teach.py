@@ -198,7 +198,7 @@ def teach(
     picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
     settings |= {"loss": plain(loss.loss if isinstance(loss, Bound) else loss), "learner": learner}
     assert isinstance(known, EquivalenceClass)
-    keeps = partial(planners_keep_to, within, known)
+    keeps = partial(planners_keep_to, within, known, goal.pool.chart)
     wish = replace(wish, showing=wish.showing._replace(keeps=keeps))
     lesson = _lesson(wish, problem, picks, offers, settings)
     return replace(lesson, within=once_closed(within, closed=lesson.closed))

@@ -32,7 +32,7 @@ def test_a_planners_witness_makes_what_is_shown_optimal_and_loses_it():
     assert all(plan.optimal[pair] for demonstration in shown for pair in demonstration)
     lost = Losses(task, known.plan).of(np.array([planner.weights])).losses[0]
     assert planner.loss == pytest.approx(lost)
-    assert planner.status == "tested"
+    assert planner.status == "enumerated"
 
 
 def test_a_complete_lesson_costs_half_space_learners_nothing():

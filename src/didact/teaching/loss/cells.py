@@ -19,6 +19,7 @@ proves nothing.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,12 +42,15 @@ class Cell(NamedTuple):
     weights: Floats
 
 
+Look = Callable[[Cell, Floats, Floats], None]
+
+
 @dataclass
 class Walk:
     """Cells of one facet of C(D): those visited, and those still to be expanded, worst first.
 
-    basis: (m, k), of the facet's space. rows: (n, m), of the lesson, in it. It can be stopped and
-    taken up again.
+    basis: (m, k), of the facet's space. rows: (n, m), of the lesson, in it. look: is told every
+    cell, its rows and its facets, in the same space. It can be stopped and taken up again.
     """
 
     fan: Fan
@@ -57,6 +61,7 @@ class Walk:
     n_close: int = 0
     worst: Cell | None = None
     least: Cell | None = None
+    look: Look | None = None
 
     def begin(self, points: Floats) -> None:
         """Start at points (n, m) inside the facet."""
@@ -83,7 +88,8 @@ class Walk:
 
         Shape (n, 2, m).
         """
-        rows = self._unit_rows(self.fan.rows_of(cell.policy) @ self.basis.T)
+        own = self.fan.rows_of(cell.policy) @ self.basis.T
+        rows = self._unit_rows(own)
         given = len(self.rows)
         rows = np.concatenate([self.rows, rows])
         if float((rows @ inside).min()) <= VANISHES:
@@ -92,6 +98,8 @@ class Walk:
         cone = find_facets(rows, inside)
         self.n_close += cone.n_unknown
         facets = rows[cone.facets]
+        if self.look is not None:
+            self.look(cell, own, facets)
         return crossings(facets, inside)[cone.facets >= given]
 
     def _unit_rows(self, rows: Floats) -> Floats:

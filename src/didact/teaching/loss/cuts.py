@@ -21,6 +21,7 @@ from didact.bec.linear import dot, primitive
 from didact.numerics.exact import Floats, Numbers
 from didact.planning.solve import solve
 from didact.teaching.covers.problem import Problem
+from didact.teaching.loss.chart import Lost, exact_weights
 from didact.teaching.loss.fan import Fan
 from didact.teaching.within import SURELY, Witness
 
@@ -74,6 +75,20 @@ class Cuts:
         """The unit rows that the chosen state, (n, k)."""
         return self.problem.known.rows.normals[self.stated[list(chosen)].any(axis=0)]
 
+    def pairs_of(self, chosen: Sequence[int]) -> Mask:
+        """The pairs that the chosen show, (S, A)."""
+        mdp = self.fan.known.task.mdp
+        shown = self.shown[list(chosen)].any(axis=0)
+        return np.asarray(shown.reshape(mdp.n_states, mdp.n_actions))
+
+    def add_lost(self, worst: Lost) -> bool:
+        """Take what a chart found for learners that plan as a witness."""
+        assert worst.optimal is not None
+        excludes = (self.shown & ~worst.optimal.ravel()).any(axis=1)
+        return self._keep(
+            exact_weights(self.fan, worst), worst.loss, "planner", np.asarray(excludes)
+        )
+
     def add(self, learner: str, weights: Floats, loss: float, optimal: Mask) -> bool:
         """Take weights that lose too much as a witness; whether they say anything new."""
         weights = weights / np.linalg.norm(weights)
@@ -82,12 +97,18 @@ class Cuts:
             excludes = (self.stated & against).any(axis=1)
         else:
             excludes = (self.shown & ~optimal.ravel()).any(axis=1)
+        exact = tuple(Fraction(repr(float(x))) for x in np.round(weights, 15))
+        return self._keep(exact, loss, learner, np.asarray(excludes))
+
+    def _keep(
+        self, weights: tuple[Fraction, ...], loss: float, learner: str, excludes: Mask
+    ) -> bool:
+        """Keep a witness, unless another's cut is within its own."""
         cut = frozenset(np.flatnonzero(excludes).tolist())
         if any(known.excluded_by <= cut for known in self.witnesses):
             return False
         self.witnesses = [known for known in self.witnesses if not cut <= known.excluded_by]
-        exact = tuple(Fraction(repr(float(x))) for x in np.round(weights, 15))
-        self.witnesses.append(Witness(exact, float(loss), learner, cut))
+        self.witnesses.append(Witness(weights, float(loss), learner, cut))
         return True
 
 

@@ -17,6 +17,7 @@ from didact.mdp import Demonstration, Family, Task
 from didact.numerics.exact import read_number
 from didact.random import stream
 from didact.teaching.covers.problem import Problem
+from didact.teaching.loss.chart import Chart, chart_in_sight
 from didact.teaching.loss.cuts import Plans
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.lessons import LEARNERS, good_enough
@@ -36,12 +37,14 @@ class Pool:
     """What other bounds on the loss met, of the same candidates.
 
     witnesses: rewards that lose more than some of them. plans: those checked in exact numbers.
-    most_cells: how many classes of policies are visited at most for one lesson.
+    most_cells: how many classes of policies are visited at most for one lesson. chart: of all
+    classes, where that is affordable and learners that plan are guarded.
     """
 
     witnesses: tuple[Witness, ...] = ()
     plans: Plans = field(default_factory=dict)
     most_cells: float = math.inf
+    chart: Chart | None = None
 
 
 class Goal(NamedTuple):
@@ -99,6 +102,8 @@ def teach_within(
     """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
     assert isinstance(problem.known, EquivalenceClass)
     fan = fan_of(problem.known)
+    if "planner" in goal.learners and goal.pool.chart is None:
+        goal.pool.chart = chart_in_sight(fan)
     found = good_enough(
         problem,
         fan,
@@ -109,6 +114,7 @@ def teach_within(
         most_cells=goal.pool.most_cells,
         witnesses=goal.pool.witnesses,
         plans=goal.pool.plans,
+        chart=goal.pool.chart,
         rng=rng,
     )
     within = Within(
@@ -144,12 +150,20 @@ def _within_budget(
 
 
 def planners_keep_to(
-    within: Within, known: EquivalenceClass, demonstrations: Sequence[Demonstration]
+    within: Within,
+    known: EquivalenceClass,
+    chart: Chart | None,
+    demonstrations: Sequence[Demonstration],
 ) -> bool:
-    """Whether a search finds no learner that plans, fits the demonstrations and loses more."""
-    fan, shown = fan_of(known), shown_pairs(known.parts, demonstrations).ravel()
+    """Whether no learner that plans and fits the demonstrations loses more.
+
+    Looked up in a chart that is finished, else as far as a search finds.
+    """
+    fan, shown = fan_of(known), shown_pairs(known.parts, demonstrations)
+    if chart is not None and chart.is_finished:
+        return chart.worst(shown, within.limit).loss <= within.limit
     return all(
-        largest(planner_rounds(fan, shown, stream(0, "trim", number)))[0] <= within.limit
+        largest(planner_rounds(fan, shown.ravel(), stream(0, "trim", number)))[0] <= within.limit
         for number in range(SEARCHES)
     )
 

@@ -25,6 +25,7 @@ from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.reductions import hits_of
+from didact.teaching.loss.chart import Chart
 from didact.teaching.loss.cuts import Cuts, Plans, check_witness
 from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Outcome, Progress, region_of, worst_cell
@@ -68,6 +69,7 @@ def good_enough(
     most_cells: float = math.inf,
     witnesses: Sequence[Witness] = (),
     plans: Plans | None = None,
+    chart: Chart | None = None,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> GoodEnough:
@@ -75,9 +77,11 @@ def good_enough(
 
     most_cells: of a lesson's cone at most about so many are visited, whatever the time. witnesses:
     rewards of other bounds; those that lose more than this one are cuts from the start. plans: of
-    rewards that were checked in exact numbers; new ones are added.
+    rewards that were checked in exact numbers; new ones are added. chart: of all policies, which
+    learners that plan are looked up in once it is finished, for which half of the time may go.
     """
     deadline = time.monotonic() + time_limit
+    half = deadline - 0.5 * time_limit
     tell = progress or counting("bounds of loss: {} cells visited, {} open")
     cuts = Cuts(problem, fan, bound, plans={} if plans is None else plans)
     cuts.witnesses = [w for w in witnesses if w.loss > cuts.limit and w.learner in learners]
@@ -100,6 +104,10 @@ def good_enough(
                 statuses["half-spaces"] = ENUMERATED
                 if "planner" in learners and _is_closed(problem, fan, chosen):
                     statuses["planner"] = ENUMERATED
+        if not found and statuses.get("planner") == TESTED and chart and chart.finish(half):
+            worst = chart.worst(cuts.pairs_of(chosen), cuts.limit)
+            statuses["planner"] = EXCEEDED if worst.loss > cuts.limit else ENUMERATED
+            found = worst.loss > cuts.limit and cuts.add_lost(worst)
         if not found:
             return _result(cuts, chosen, statuses, outcome)
         is_last = greedy

@@ -12,6 +12,7 @@ from didact.bec.parts import shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
 from didact.random import stream
+from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import boundary_rounds, largest, planner_rounds
@@ -54,7 +55,11 @@ def remaining_loss(
     half = largest(boundary_rounds(region, rng)) if not cells.is_proved else (0.0, None)
     if cells.worst is not None and cells.worst.loss >= half[0]:
         half = cells.worst.loss, cells.worst.weights
+    chart = chart_in_sight(fan)
+    is_charted = chart is not None and chart.finish(time.monotonic() + time_limit)
     plans = largest(planner_rounds(fan, shown.ravel(), rng))
+    if chart is not None and is_charted:
+        plans = chart.worst(shown)[:2]
     spread = fan.spread or math.inf
 
     def worst(learner: str, found: tuple[float, Floats | None], status: str) -> Worst:
@@ -64,5 +69,5 @@ def remaining_loss(
 
     return (
         worst("half-spaces", half, ENUMERATED if cells.is_proved else TESTED),
-        worst("planner", plans, TESTED),
+        worst("planner", plans, ENUMERATED if is_charted else TESTED),
     )
