@@ -36,7 +36,7 @@ IN_SIGHT = 1e6
 """Tasks whose states to the power of dimensions less one are more have too many cells."""
 MEETINGS = 20_000
 """Sets of facets of one cell whose meeting is looked at; with more, nothing is said."""
-FIRM = 1e-5
+FIRM = 1e-6
 """Facets that meet at smaller angles have no firm ray."""
 LIES, APART = 1e-9, 1e-7
 """A unit row vanishes at a unit ray below the first, and does not above the second."""
