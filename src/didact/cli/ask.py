@@ -30,13 +30,7 @@ ANSWERS = "answers.json"
     "max-var",
     "random, max-entropy, max-infogain, max-var, scot, exact, or one of your own.",
 )
-@click.option(
-    "--n-queries",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="At most so many.",
-)
+@options.number("--n-queries", default=10, within=click.IntRange(1), help="At most so many.")
 @click.option(
     "--horizon",
     type=click.IntRange(1),

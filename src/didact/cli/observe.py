@@ -27,22 +27,14 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @click.option("--held", help="For how many steps others are taken, as 1,4,16; once by default.")
 @click.option("--starts", help="Seeds of resets to begin with, as 0,1,2.")
 @click.option("--recorded", metavar="DATASET", help="Cut demonstrations of this Minari dataset.")
-@click.option(
-    "--n-rollouts",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="Episodes of the policy.",
+@options.number(
+    "--n-rollouts", default=100, within=click.IntRange(1), help="Episodes of the policy."
 )
-@click.option(
-    "--length", type=click.IntRange(1), default=40, show_default=True, help="Their most steps."
-)
+@options.number("--length", default=40, within=click.IntRange(1), help="Their most steps.")
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=click.IntRange(1), help="Steps of a branch.")
 @click.option("--repeats", type=click.IntRange(2), help="Branches of each action, with chance.")
-@click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that branch."
-)
+@options.number("--jobs", default=1, within=click.IntRange(1), help="Processes that branch.")
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler that branches instead.")
 @options.file("--checkpoint", help="Keep what is done there, and go on from it.")
 @options.choice(
@@ -51,11 +43,10 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @options.choice(
     "--demonstrations", ("clips", "rollouts"), "Runs of steps without a mistake, or whole rollouts."
 )
-@click.option(
+@options.number(
     "--n-situations",
-    type=click.IntRange(1),
     default=600,
-    show_default=True,
+    within=click.IntRange(1),
     help="Fresh ones in each round of the certificate.",
 )
 @options.text("--confidence", "95%", "Of the certificate.")

@@ -43,6 +43,13 @@ def text(name: str, default: str, help: str, **more: Any) -> Option:
     return click.option(name, default=default, show_default=True, help=help, **more)
 
 
+def number(
+    *names: str, default: float, within: click.IntRange | click.FloatRange, help: str
+) -> Option:
+    """An option that takes a number of a range."""
+    return click.option(*names, type=within, default=default, show_default=True, help=help)
+
+
 def seed(of: str) -> Option:
     """The option --seed; of: what is drawn by it."""
     return click.option("--seed", type=click.IntRange(0), help=f"The seed of {of}.")

@@ -23,11 +23,10 @@ from didact.cli.exits import exit_code
 )
 @options.arithmetic()
 @options.seed("what is drawn; 0 by default")
-@click.option(
+@options.number(
     "--time-limit",
-    type=click.FloatRange(0, min_open=True),
     default=20.0,
-    show_default=True,
+    within=click.FloatRange(0, min_open=True),
     help="Seconds for each search of a smallest lesson; bounds after it.",
 )
 @options.file("--svg", help="Write the bars as a picture.")

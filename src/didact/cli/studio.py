@@ -20,25 +20,16 @@ from didact.cli.settings import world_settings
 @click.option(
     "--name", "names", multiple=True, metavar="HOST", help="Another name of this machine; again."
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 64),
-    default=2,
-    show_default=True,
-    help="Processes that work at once.",
+@options.number(
+    "--workers", default=2, within=click.IntRange(1, 64), help="Processes that work at once."
 )
-@click.option(
-    "--seconds",
-    type=click.FloatRange(1, 3600),
-    default=60,
-    show_default=True,
-    help="How long an answer may take.",
+@options.number(
+    "--seconds", default=60, within=click.FloatRange(1, 3600), help="How long an answer may take."
 )
-@click.option(
+@options.number(
     "--memory",
-    type=click.IntRange(128, 65536),
     default=2048,
-    show_default=True,
+    within=click.IntRange(128, 65536),
     help="MiB that a process may take for it.",
 )
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")

@@ -24,19 +24,14 @@ def command() -> None:
 @click.argument("world")
 @options.parameters
 @options.text("--conditions", "exact,random,none", "Of exact, scot, loss, random, highlights, none")
-@click.option(
+@options.number(
     "--questions",
-    type=click.IntRange(1, 60),
     default=12,
-    show_default=True,
+    within=click.IntRange(1, 60),
     help="Of the test, in states that no condition shows.",
 )
-@click.option(
-    "--practice",
-    type=click.IntRange(0, 60),
-    default=2,
-    show_default=True,
-    help="Questions before the lesson.",
+@options.number(
+    "--practice", default=2, within=click.IntRange(0, 60), help="Questions before the lesson."
 )
 @options.members
 @click.option(
@@ -111,13 +106,8 @@ def serve(study: str, host: str, port: int, names: tuple[str, ...]) -> None:
 
 @command.command("simulate")
 @click.argument("study", type=click.Path(dir_okay=False))
-@click.option(
-    "-n",
-    "n",
-    type=click.IntRange(1, 100_000),
-    default=120,
-    show_default=True,
-    help="Learners that take it.",
+@options.number(
+    "-n", "n", default=120, within=click.IntRange(1, 100_000), help="Learners that take it."
 )
 @click.option(
     "--confidence",

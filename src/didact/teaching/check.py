@@ -156,13 +156,9 @@ def check(
         segments=segments,
         witness=found.witness,
         loss=found.loss,
-        missing=None if missing is None else known.statement_of(missing),
-        missing_words=None if missing is None else row_in_words(known, missing),
         closed=all(is_closed(part.task.mdp, part.plan, part.own(right)) for part in known.parts),
         n_open=(elements.everything & ~covered).bit_count(),
-        n_facets=known.cone.n_facets,
-        n_equalities=len(known.cone.equalities),
-        arithmetic=known.arithmetic,
+        **_told_of(known, missing),
         proof=None if found.proof is None else found.proof.document,
         n_close_calls=known.n_close_calls,
     )
@@ -200,17 +196,24 @@ def _check_items(
         segments=segments,
         witness=found.witness,
         loss=found.loss,
-        missing=None if missing is None else known.statement_of(missing),
-        missing_words=None if missing is None else row_in_words(known, missing),
         closed=False,
         n_open=len(found.open_rows),
-        n_facets=known.cone.n_facets,
-        n_equalities=len(known.cone.equalities),
-        arithmetic=known.arithmetic,
+        **_told_of(known, missing),
         proof=mixed_proof(known, [*right, *said], found.witness),
         wrong_items=found.wrong,
         hardest=found.hardest,
     )
+
+
+def _told_of(known: Known, missing: int | None) -> dict[str, Any]:
+    """What a verdict says of the class, and of a row of it that is missing."""
+    return {
+        "missing": None if missing is None else known.statement_of(missing),
+        "missing_words": None if missing is None else row_in_words(known, missing),
+        "n_facets": known.cone.n_facets,
+        "n_equalities": len(known.cone.equalities),
+        "arithmetic": known.arithmetic,
+    }
 
 
 def _shown(task: Task | Family, demonstrations: Any) -> tuple[Demonstration, ...]:

@@ -7,16 +7,13 @@ with one more variable for each group: a candidate may be chosen only where its 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from didact.teaching.covers.greedy import Closure, Costs
 from didact.teaching.covers.reductions import hits_of
-from didact.teaching.covers.relaxation import lowered, scaled_objective
+from didact.teaching.covers.relaxation import cheapest_choice
 
 Rank = Callable[[int], tuple[int, int, int]]
 
@@ -83,28 +80,15 @@ def solve_charged_cover(
     """
     if not cuts:  # as for a class of ties alone, before any is found
         return (), 0
-    from scipy.optimize import Bounds, milp
-
     kept = _undominated(cuts, rank, charges)
     costs = [rank(candidate)[0] for candidate in kept]
     paid = sorted({charges.group_of[c] for c in kept if charges.more(c, ())})
     prices = [int(charges.prices[group]) for group in paid]
-    objective, scale = scaled_objective([*costs, *prices])
-    options = {"mip_rel_gap": 0.0} | ({} if math.isinf(seconds) else {"time_limit": seconds})
-    answer = milp(
-        objective,
-        integrality=np.ones(len(objective)),
-        bounds=Bounds(0.0, 1.0),
-        constraints=_constraints(cuts, kept, paid, charges),
-        options=options,
-    )
-    bound = answer.mip_dual_bound
-    usable = bound is not None and math.isfinite(bound)
-    certified = math.ceil(lowered(bound) * scale) if usable else 0
-    if answer.x is None:
+    constraints = _constraints(cuts, kept, paid, charges)
+    picked, certified = cheapest_choice([*costs, *prices], constraints, seconds)
+    if picked is None:
         return None, certified
-    values = answer.x[: len(kept)].tolist()
-    chosen = [candidate for candidate, value in zip(kept, values, strict=True) if value > 0.5]
+    chosen = [candidate for candidate, is_picked in zip(kept, picked, strict=False) if is_picked]
     return (tuple(chosen) if all(set(cut) & set(chosen) for cut in cuts) else None), certified
 
 

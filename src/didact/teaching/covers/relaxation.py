@@ -27,24 +27,36 @@ def solve_cover(
     cuts: Sequence[int], costs: Sequence[int], seconds: float
 ) -> tuple[int | None, int]:
     """The cheapest hitting set by HiGHS, or the best one found in time, and a lower bound."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import LinearConstraint
+
+    hit = LinearConstraint(incidence(cuts, len(costs)), lb=1.0)
+    picked, certified = cheapest_choice(costs, hit, seconds)
+    if picked is None:
+        return None, certified
+    chosen = sum(1 << place for place, is_picked in enumerate(picked) if is_picked)
+    return (chosen if all(cut & chosen for cut in cuts) else None), certified
+
+
+def cheapest_choice(
+    costs: Sequence[int], constraints: Any, seconds: float
+) -> tuple[list[bool] | None, int]:
+    """Which places to pick, at the least cost that HiGHS finds in time, and a lower bound."""
+    from scipy.optimize import Bounds, milp
 
     objective, scale = scaled_objective(costs)
     options = {"mip_rel_gap": 0.0} | ({} if math.isinf(seconds) else {"time_limit": seconds})
     answer = milp(
         objective,
-        integrality=np.ones(len(costs)),
+        integrality=np.ones(len(objective)),
         bounds=Bounds(0.0, 1.0),
-        constraints=LinearConstraint(incidence(cuts, len(costs)), lb=1.0),
+        constraints=constraints,
         options=options,
     )
     bound = answer.mip_dual_bound
     usable = bound is not None and math.isfinite(bound)
     certified = math.ceil(lowered(bound) * scale) if usable else 0
-    if answer.x is None:
-        return None, certified
-    chosen = sum(1 << place for place, value in enumerate(answer.x.tolist()) if value > 0.5)
-    return (chosen if all(cut & chosen for cut in cuts) else None), certified
+    picked = None if answer.x is None else [value > 0.5 for value in answer.x.tolist()]
+    return picked, certified
 
 
 def scaled_objective(costs: Sequence[int]) -> tuple[list[float], Fraction]:
