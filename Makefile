@@ -47,8 +47,11 @@ demo: install
 test: setup axe
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
+# What the quick tests run of the package is measured; the slow ones would take hours more by that.
 test-all: setup axe
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" \
+	    --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 # The quick tests with the lowest versions that pyproject.toml allows, apart from .venv (needs uv),
 # but for those whose text or digits belong to the newest ones; without heavy simulators.

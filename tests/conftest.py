@@ -1,5 +1,6 @@
 """What all tests share: hypothesis's examples, registries that forget, the command line."""
 
+import gc
 import io
 import sys
 import warnings
@@ -18,9 +19,17 @@ settings.load_profile("didact")
 
 def pytest_configure(config):
     """Tests are read after this, and with them the numbers of their examples."""
+    gc.disable()
     if "not slow" in config.getoption("markexpr"):
         effort.take_some_only()
         settings.load_profile("quick")
+
+
+def pytest_collection_finish():
+    """All that was read stays to the end: no search for garbage need look at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 REGISTRIES = {
