@@ -12,6 +12,7 @@ import pytest
 import didact
 from didact.bec.parts import shown_pairs
 from didact.teaching.loss.fan import fan_of
+from tests import effort
 from tests.all_policies import counts_and_losses
 
 SHARES = ("0%", "1%", "10%", "60%")
@@ -101,7 +102,7 @@ def check_models(seeds):
 
 
 def test_lessons_of_tiny_models_are_the_smallest_of_all_subsets():
-    assert check_models(range(25)) >= 50
+    assert check_models(range(effort.number(10, 25))) >= effort.number(15, 50)
 
 
 @pytest.mark.slow

@@ -242,6 +242,7 @@ def test_recordings_get_the_verdict_of_their_states(name, tmp_path, monkeypatch)
     seeds = [0] * 4 if name in GRIDS else range(4)
     episodes = [played(env, task, best, rng, seed) for seed in seeds]
     direct = [didact.Demonstration(states) for _, states, _ in episodes]
+    classes = [(held, didact.equivalence_class(held)) for held in (task, again)]
     wanted, chosen = didact.check(task, direct), didact.select(task, direct)
     n_saved = 0
     for save in SAVED:
@@ -250,8 +251,9 @@ def test_recordings_get_the_verdict_of_their_states(name, tmp_path, monkeypatch)
         except pytest.skip.Exception:
             continue
         n_saved += 1
-        for known in (task, again):
-            verdict, selection = didact.check(known, saved), didact.select(known, saved)
+        for held, known in classes:
+            verdict = didact.check(held, saved, known=known)
+            selection = didact.select(held, saved, known=known)
             assert (verdict.teaches, verdict.wrong) == (wanted.teaches, wanted.wrong)
             assert (verdict.n_open, verdict.missing) == (wanted.n_open, wanted.missing)
             assert (selection.chosen, selection.demonstrations) == (
