@@ -5,8 +5,11 @@ them, as `make test-all`, takes the larger ones.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import product
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 _all_of_them = True
@@ -32,6 +35,26 @@ def number(some: int, all_of_them: int) -> int:
 def examples(some: int, all_of_them: int) -> settings:
     """The same for examples that hypothesis draws."""
     return settings(max_examples=number(some, all_of_them))
+
+
+def chunks(some: int, all_of_them: int) -> list[Any]:
+    """Numbers from 0 on for `parametrize`: some, and the others as slow tests."""
+    others = (pytest.param(n, marks=pytest.mark.slow) for n in range(some, all_of_them))
+    return [*range(some), *others]
+
+
+def crossed(*kinds: Collection[Any], one_in: int) -> list[Any]:
+    """All combinations for `parametrize`: one in so many every day, the others as slow tests.
+
+    Each entry meets each of another kind every day, where the third kind has `one_in` or more.
+    """
+    return [
+        pytest.param(
+            *(entry for _, entry in entries),
+            marks=[pytest.mark.slow] if sum(place for place, _ in entries) % one_in else [],
+        )
+        for entries in product(*map(enumerate, kinds))
+    ]
 
 
 def try_each(

@@ -19,6 +19,7 @@ from didact.planning import rollout, solve
 from didact.planning.policies import as_policy
 from didact.teaching import teach
 from didact.worlds import gridworld, make
+from tests.effort import crossed
 
 BUILT_IN = ("birl", "bio-irl", "ml-irl", "policy-matching", "max-entropy")
 CHAINS = ("birl", "bio-irl")
@@ -132,9 +133,7 @@ def test_the_worlds_are_of_every_kind():
     assert any((plan.optimal.sum(axis=1) > 1).any() for plan in plans)
 
 
-@pytest.mark.parametrize("shown", SHOWN)
-@pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("learner", BUILT_IN)
+@pytest.mark.parametrize(("learner", "name", "shown"), crossed(BUILT_IN, WORLDS, SHOWN, one_in=3))
 def test_contract(learner, name, shown, tmp_path):
     belief = asked(learner, name, shown)
     assert_valid(world(name), belief, learner, SHOWN[shown](world(name)))

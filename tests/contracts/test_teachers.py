@@ -29,6 +29,7 @@ from didact.teaching import (
 )
 from didact.teaching.lesson import LESSON_FORMAT
 from didact.worlds import gridworld, make
+from tests.effort import crossed
 
 BUILT_IN = ("scot", "scot-redundant", "exact", "uvm", "random")
 OWN_OPTIONS = {"uvm": {"n_samples": 500}, "random": {"n": 4}}
@@ -92,9 +93,9 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("teacher", BUILT_IN)
+@pytest.mark.parametrize(
+    ("teacher", "name", "options"), crossed(BUILT_IN, WORLDS, OPTIONS, one_in=3)
+)
 def test_contract(teacher, name, options, tmp_path):
     assert_contract(world(name), teacher, OPTIONS[options](world(name)), tmp_path)
 

@@ -23,9 +23,9 @@ from didact.bec.proofs import prove
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document
 from didact.proofcheck import check_proof
-from tests.effort import try_each
+from tests.effort import chunks, try_each
 
-N_CHUNKS, N_QUICK_CHUNKS, CHUNK = 40, 4, 250
+N_QUICK_CHUNKS, N_CHUNKS, CHUNK = 1, 40, 250
 DISCOUNTS = ["0", "1/2", "3/4", "9/10", "0.95"]
 FINE_WEIGHTS = [Fraction(n, d) for n in range(-9, 10) for d in (1, 3, 7, 10)]
 
@@ -520,18 +520,12 @@ LEAST_SHARES = {
 """Of a chunk; of all 10,000 there are a third more."""
 
 
-SLOW_CHUNKS = range(N_QUICK_CHUNKS, N_CHUNKS)
-
-
-@pytest.mark.parametrize(
-    "chunk",
-    [*range(N_QUICK_CHUNKS), *(pytest.param(c, marks=pytest.mark.slow) for c in SLOW_CHUNKS)],
-)
+@pytest.mark.parametrize("chunk", chunks(N_QUICK_CHUNKS, N_CHUNKS))
 def test_classes(chunk):
     try_each(check_one, range(chunk * CHUNK, (chunk + 1) * CHUNK), LEAST_SHARES)
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", chunks(1, 4))
 def test_classes_agree_with_cddlib(chunk):
     pytest.importorskip("cdd.gmp")
     for number in range(chunk * 100, (chunk + 1) * 100):

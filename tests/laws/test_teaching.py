@@ -20,10 +20,10 @@ from didact.mdp import Demonstration, Task
 from didact.mdp.files import task_document
 from didact.proofcheck import check_proof
 from didact.teaching import Lesson, Problem, check, register_teacher, teach
-from tests.effort import try_each
+from tests.effort import chunks, try_each
 from tests.laws.test_bec import Drawn, Oracle, draw, inner, is_in_cone
 
-N_QUICK_CHUNKS, N_CHUNKS, CHUNK = 3, 24, 125
+N_QUICK_CHUNKS, N_CHUNKS, CHUNK = 1, 24, 125
 MOST_TRIED = 10
 """Candidates up to which all their sets are tried."""
 
@@ -301,13 +301,7 @@ LEAST_SHARES = {
 }
 
 
-SLOW_CHUNKS = range(N_QUICK_CHUNKS, N_CHUNKS)
-
-
-@pytest.mark.parametrize(
-    "chunk",
-    [*range(N_QUICK_CHUNKS), *(pytest.param(c, marks=pytest.mark.slow) for c in SLOW_CHUNKS)],
-)
+@pytest.mark.parametrize("chunk", chunks(N_QUICK_CHUNKS, N_CHUNKS))
 def test_lessons(chunk):
     try_each(check_one, range(chunk * CHUNK, (chunk + 1) * CHUNK), LEAST_SHARES)
 
