@@ -2,6 +2,7 @@
 
 import gc
 import io
+import signal
 import sys
 import warnings
 from importlib import import_module
@@ -20,6 +21,7 @@ settings.load_profile("didact")
 def pytest_configure(config):
     """Tests are read after this, and with them the numbers of their examples."""
     gc.disable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     if "not slow" in config.getoption("markexpr"):
         effort.take_some_only()
         settings.load_profile("quick")

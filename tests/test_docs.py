@@ -33,7 +33,11 @@ UNTESTED = (
 )
 """What takes minutes, changes the machine, or prints other numbers on another one."""
 
-SLOW = ("$ python examples/rounding_noise.py", "$ python examples/which_entropy.py")
+SLOW = (
+    "$ python examples/rounding_noise.py",
+    "$ python examples/which_entropy.py",
+    "$ python examples/policies_in_simulators.py",
+)
 """What runs with the slow tests only."""
 
 
