@@ -422,7 +422,7 @@ def test_means_variances_and_maximum_are_those_of_quadrature(prior, k, slip):
     for number, proposal in enumerate(PRIORS[prior].proposals):
         belief = birl(
             evidence, np.random.default_rng([k, number]), confidence=4.0,
-            n_steps=effort.number(15_000, 40_000), prior=prior, proposal=proposal, threads=1,
+            n_steps=effort.number(8_000, 40_000), prior=prior, proposal=proposal, threads=1,
             step_size=0.1871 if proposal == "lattice" else None,
         )  # fmt: skip
         assert belief.is_mixed

@@ -111,7 +111,7 @@ def test_two_features_agree_with_a_fine_grid(confidence, norm):
     order = 2 if norm == "l2-sphere" else 1
     assert np.linalg.norm(belief.map_weights, order) == pytest.approx(1.0)
     highest = -math.inf
-    for angle in np.linspace(0.0, 2 * np.pi, 721):
+    for angle in np.linspace(0.0, 2 * np.pi, number(241, 721)):
         w = np.array([np.cos(angle), np.sin(angle)])
         value = likelihood(task, shown, w / np.linalg.norm(w, order), confidence)
         highest = max(highest, value)
