@@ -1254,15 +1254,15 @@ def corruptions_of_families(seeds):
     return refused, accepted
 
 
-def test_a_thousand_corrupted_proofs_of_families_are_refused():
-    refused, accepted = corruptions_of_families((0, 2, 4))
-    assert refused > 1000
+def test_corrupted_proofs_of_families_are_refused():
+    refused, accepted = corruptions_of_families((0,))
+    assert refused > 400
     assert accepted > 0, "harmless changes exist and must not be rejected"
 
 
 @pytest.mark.slow
 def test_many_corrupted_proofs_of_families_are_refused():
-    refused, _ = corruptions_of_families(range(5, 60))
+    refused, _ = corruptions_of_families(range(60))
     assert refused > 10_000
 
 

@@ -14,6 +14,7 @@ from didact import __version__
 from didact.studies import register_study
 from tests.command_line import Terminal, refused
 from tests.studies import counting
+from tests.studies.here import Here
 
 assert counting.STUDY.name == "counting"  # registered by its import
 
@@ -23,9 +24,10 @@ pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 @pytest.fixture(autouse=True)
 def pictures_where_they_are_looked_at(request, monkeypatch):
-    """Drawing takes most of the time of a small study."""
+    """Drawing, and starting processes, take most of the time of a small study."""
     if "draws" not in request.keywords:
         monkeypatch.setattr("didact.app.reproduce.drawn_figures", lambda *given: ({}, []))
+        monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)
 
 
 FILES = ("md", "csv", "jsonl", "svg", "pdf", "png", "sqlite")
@@ -50,6 +52,7 @@ def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
 
 @pytest.mark.draws
 def test_without_matplotlib_tables_still_come(didact, tmp_path, monkeypatch):
+    monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)
     for name in {"matplotlib", *(n for n in sys.modules if n.startswith("matplotlib."))}:
         monkeypatch.setitem(sys.modules, name, None)
     answer = didact("reproduce", "example", "--out", "there")

@@ -14,7 +14,10 @@ from tests.bec.test_observe import Coin, watch
 from tests.teaching.clips.robots import mean_return, planned
 
 
-@pytest.mark.parametrize(("k", "seed"), [(3, 1), (4, 2), (6, 1)])
+@pytest.mark.parametrize(
+    ("k", "seed"),
+    [(3, 1), *(pytest.param(*more, marks=pytest.mark.slow) for more in ((4, 2), (6, 1)))],
+)
 def test_planning_for_what_clips_teach_is_as_good_as_the_policy(k, seed):
     robot, policy = planned(k, seed)
     seen = watch(robot, policy, discount=0.95, n_rollouts=20, length=30)
