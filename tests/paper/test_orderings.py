@@ -27,7 +27,7 @@ NOT_REPRODUCED = {("active", "entropy")}
 """Claims that our runs do not bear out: maximum entropy does better than random."""
 
 
-FEWER = {"trials": 4, "queries": 4}
+FEWER = {"trials": 4, "queries": 2}
 """What `make test` changes of the quick settings; with the slow tests they stay as they are."""
 
 
