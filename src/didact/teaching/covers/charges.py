@@ -88,7 +88,11 @@ def solve_charged_cover(
     picked, certified = cheapest_choice([*costs, *prices], constraints, seconds)
     if picked is None:
         return None, certified
-    chosen = [candidate for candidate, is_picked in zip(kept, picked, strict=False) if is_picked]
+    chosen = [
+        candidate
+        for candidate, is_picked in zip(kept, picked[: len(kept)], strict=True)
+        if is_picked
+    ]
     return (tuple(chosen) if all(set(cut) & set(chosen) for cut in cuts) else None), certified
 
 
