@@ -507,43 +507,42 @@ class Claim:
 
     def wrapper(self, lesson: dict[str, Any]) -> None:
         """5. What a lesson and its settings say of themselves, they say as the proof does."""
-        settings, proof, shown = lesson.get("settings", {}), self.proof, self.shown
+        settings, proof = lesson.get("settings", {}), self.proof
         need(type(settings) is dict, "settings must be an object, not {}", settings)
-        own: Any = defaultdict(set)
-        for i, s, a in self.pairs:
-            own[i].add((s, a))
-        closed = all(self.members[i].closed(x) for i, x in own.items())
         what = "items" if self.mixed else "demonstrations"
         needed = {what: proof[what], "status": STATUS[proof["claim"]]}
-        sizes: Any = (
-            {}
-            if self.mixed
-            else {
-                "n_demonstrations": len(shown),
-                "n_pairs": sum(len(x) for _, x in shown),
-                "closed": closed,
-            }
-        )
-        self.hardest(lesson)
         chosen = {"scope": self.claimed, "arithmetic": "exact"}
-        if proof["claim"] == "teaches":
-            sizes |= {"witness": None, "loss": None, "open" if self.mixed else "uncovered": []}
-        elif lesson.get("witness") is not None:
-            weights = read(proof["weights"], self.k, "weights")
-            scaled = [x / max(map(abs, weights)) for x in weights]
-            given = read(lesson["witness"], self.k, "witness")
-            need(given == scaled, "witness must be the weights of the proof, the largest 1 or -1")
-        for place, said in ((lesson, needed | sizes | chosen), (settings, chosen)):
+        for place, said in ((lesson, needed | self.sizes() | chosen), (settings, chosen)):
             for key, value in said.items():
                 given = place.get(key, None if key in needed else value)
                 fits = json.dumps(given) == json.dumps(value)
                 need(fits, f"{key} must be {{}}, as in the proof, not {{}}", value, given)
-        first = [self.named(i, x[0][0]) for i, x in shown if x]
-        longest = max((len(x) for _, x in shown), default=0)
+        if proof["claim"] == "open" and lesson.get("witness") is not None:
+            weights = read(proof["weights"], self.k, "weights")
+            scaled = [x / max(map(abs, weights)) for x in weights]
+            given = read(lesson["witness"], self.k, "witness")
+            need(given == scaled, "witness must be the weights of the proof, the largest 1 or -1")
+        self.hardest(lesson)
+        longest = max((len(x) for _, x in self.shown), default=0)
         for key, least in (("budget", len(proof[what])), ("horizon", longest)):
             most = read(settings.get(key, least) or least, 10**18, key)
             need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
+        first = [self.named(i, x[0][0]) for i, x in self.shown if x]
         self.starts(settings.get("starts"), first)
+
+    def sizes(self) -> dict[str, Any]:
+        """How much a lesson shows, whether it is closed, and nothing open where it teaches."""
+        said: dict[str, Any] = {}
+        if self.proof["claim"] == "teaches":
+            said = {"open" if self.mixed else "uncovered": [], "witness": None, "loss": None}
+        if self.mixed:
+            return said
+        own: Any = defaultdict(set)
+        for i, s, a in self.pairs:
+            own[i].add((s, a))
+        said["closed"] = all(self.members[i].closed(x) for i, x in own.items())
+        n_pairs = sum(len(x) for _, x in self.shown)
+        return said | {"n_demonstrations": len(self.shown), "n_pairs": n_pairs}
 
     def hardest(self, lesson: dict[str, Any]) -> None:
         """The least positive worth of a row that is said; None where there is none."""

@@ -10,6 +10,7 @@ import pytest
 import didact
 from didact.app.verify import _as_read, verify
 from didact.errors import ProofFailed
+from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document, task_from_document
 from tests.bec.test_families import small_family
 from tests.laws.test_exams import world
@@ -182,6 +183,18 @@ def test_rankings_stops_and_corrections_are_proved_too():
         {**item, "after": 9} if "after" in item else item for item in forged["items"]
     ]
     assert "stops nothing" in message_of(_as_read(task_document(task)), forged)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_stop_alone_can_teach_and_is_proved_by_what_would_have_followed(after):
+    """Staying pays -1 and ending nothing: whoever stops it holds the feature to be no gain."""
+    moves = Transitions.from_rows([(0, 0, 1, 1), (0, 1, 0, 1)], 2, 2)
+    task = Task(MDP(moves, [[1], [0]], "1/2", start={0: 1}, terminal=[1]), [-1])
+    verdict = didact.check(task, [didact.Stop([[0, 1]] * 2, after, off_is_worth_nothing=True)])
+    assert verdict.teaches
+    assert verify(task, verdict.proof).startswith("proved: 1 items teach")
+    share = Fraction(verdict.proof["multipliers"][0][0][1])
+    assert share == 1 / (Fraction(3, 2) if after == 0 else Fraction(1, 2))
 
 
 @pytest.mark.parametrize(
