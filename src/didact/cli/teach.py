@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from didact.app.teach import Taught
     from didact.mdp import Task
 
+RESERVED = (
+    *("world", "task", "source", "parameters", "known", "starts", "seed"),
+    *("member_cost", "feedback"),
+)
+"""Names that no option of a teacher may have, besides those of the command."""
+
 
 @click.command("teach")
 @click.argument("world")
@@ -99,23 +105,8 @@ def command(
     taught; 3: something stays open; 4: the proof failed. With --loss 0: every learner that fits was
     visited and keeps to it; 3: that is only tested, or it does not.
     """
-    from didact.app.teach import teach_source
-    from didact.cli.progress import waiting
-
     parameters = world_settings(world, settings, seed, members)
-    reserved = {
-        *given,
-        "world",
-        "task",
-        "source",
-        "parameters",
-        "known",
-        "starts",
-        "seed",
-        "member_cost",
-        "feedback",
-    }
-    choices = {**given, **read_options(teacher_settings, reserved)}
+    choices = {**given, **read_options(teacher_settings, {*given, *RESERVED})}
     choices |= {
         "starts": "all" if starts == "all" else read_numbers(starts, "--starts"),
         "seed": 0 if seed is None else seed,
@@ -125,8 +116,16 @@ def command(
     choices["member_cost"] = read_member_cost(member_cost)
     if feedback:
         return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
+    return _lesson(world, parameters, {**choices, "out": out}, as_json)
+
+
+def _lesson(world: str, parameters: Any, choices: dict[str, Any], as_json: bool) -> int:
+    """The demonstrations that a teacher picks."""
+    from didact.app.teach import teach_source
+    from didact.cli.progress import waiting
+
     with waiting(f"teaching {world}"):
-        taught = teach_source(world, parameters, out=out, **choices)
+        taught = teach_source(world, parameters, **choices)
     if as_json:
         printing.print_json(taught.document())
         return exit_code(taught.lesson.reaches_its_goal)
@@ -139,8 +138,8 @@ def command(
             printing.print_line(line)
     else:
         _draw(taught.task, taught)
-    if out is not None:
-        printing.print_line(f"  saved as {out}")
+    if choices["out"] is not None:
+        printing.print_line(f"  saved as {choices['out']}")
     return exit_code(taught.lesson.reaches_its_goal)
 
 
