@@ -131,17 +131,16 @@ def design_study(
     whole_number(n_practice, "n_practice", 0, MOST_QUESTIONS)
     apart = _apart(subject, unseen)
     shown = {name: _shown(name, subject, apart, seed) for name in conditions}
-    optimal = [solve(task.mdp, task.true_weights).optimal for task in members_of(subject)]
-    askable = [(m, s) for m, s in going_places(subject) if not optimal[m][s].all()]
+    right = _askable(subject)
     seen = places_in(each for lesson in shown.values() for each in lesson)
-    free = [place for place in askable if place not in seen and (not apart or place[0] in apart)]
+    free = [place for place in right if place not in seen and (not apart or place[0] in apart)]
     test = _drawn(free, n_questions, seed, "questions")
     if len(test) < n_questions:
         raise Unsupported(
             f"{counted(n_questions, 'question')} need as many states that no condition shows; "
             f"there are {len(free)}. Take a larger world, fewer questions or fewer conditions"
         )
-    rest = [place for place in askable if place not in test and place[0] not in apart]
+    rest = [place for place in right if place not in test and place[0] not in apart]
     practice = _drawn(rest, n_practice, seed, "practice")
     return Design(
         title=title or f"A study of {subject.name}",
@@ -153,7 +152,7 @@ def design_study(
         shown=shown,
         practice=practice,
         test=test,
-        right={(m, s): np.flatnonzero(optimal[m][s]).tolist() for m, s in (*practice, *test)},
+        right={place: right[place] for place in (*practice, *test)},
         n_actions=tuple(task.mdp.n_actions for task in members_of(subject)),
         confidence=confidence,
         comments=comments,
@@ -199,6 +198,16 @@ def _shown(
     return tuple(
         Demonstration(each, kept[each.member or 0]) for each in shown_to(condition, taught, seed)
     )
+
+
+def _askable(subject: Task | Family) -> dict[Place, list[int]]:
+    """The optimal actions of every place that a start leads to and where something is wrong."""
+    optimal = [solve(task.mdp, task.true_weights).optimal for task in members_of(subject)]
+    return {
+        (member, state): np.flatnonzero(optimal[member][state]).tolist()
+        for member, state in going_places(subject)
+        if not optimal[member][state].all()
+    }
 
 
 def _drawn(places: Sequence[Place], n: int, seed: int, name: str) -> tuple[Place, ...]:
