@@ -125,6 +125,23 @@ def test_best_actions_pass_where_they_are_closed_or_all_is_charted(monkeypatch):
     assert asked.grade(wrong, loss=1.01 * cost).verdict == "undecided"
 
 
+def test_an_agent_is_judged_by_what_it_was_seen_to_do(monkeypatch):
+    task = corridor()
+    known = didact.equivalence_class(task)
+    enough = didact.teach(task, known=known, teacher="exact", horizon=1, loss="1%")
+    assert enough.loss_status == "enumerated"
+    found = didact.audit(task, list(enough.demonstrations), loss="1%", known=known)
+    assert (found.verdict, found.agent) == ("pass", "demonstrations")
+    few = list(enough.demonstrations[:1])
+    found = didact.audit(task, few, loss="1%", known=known)
+    assert (found.verdict, found.witness is None) == ("undecided", False)
+    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
+    found = didact.audit(task, list(enough.demonstrations), loss="1%", known=known)
+    assert found.verdict == "undecided"
+    with pytest.raises(InvalidParameter, match="give loss"):
+        didact.audit(task, few, known=known)
+
+
 def test_what_cannot_be_judged_by_loss_is_refused(tmp_path):
     asked = exam(corridor())
     asked.save(tmp_path / "exam.json")

@@ -24,11 +24,14 @@ from didact.auditing.grading import as_answers, graded, is_right
 from didact.auditing.losing import Allowed, allowed_loss
 from didact.auditing.questions import Question
 from didact.auditing.result import Audit
+from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known
 from didact.bec.parts import shown_pairs
 from didact.inputs import counted, seconds
 from didact.mdp import Demonstration
+from didact.mdp.exchange.given import given_demonstrations
 from didact.numerics.exact import Floats
+from didact.planning.loss import action_gaps
 from didact.random import stream
 from didact.teaching.closure import is_closed
 from didact.teaching.loss.chart import Lost, chart_in_sight
@@ -62,6 +65,20 @@ def graded_by_loss(
     deadline = time.monotonic() + limit
     judge = _judged_by_actions if exam.ask == "actions" else _judged_by_sides
     return judge(replace(found, verdict="undecided"), answered, allowed, deadline)
+
+
+def audit_seen(
+    known: EquivalenceClass, seen: Any, allowed: Allowed, loss_time: float | None
+) -> Audit:
+    """Whether every agent that was seen to act so, planning for itself, loses at most the bound."""
+    taken = given_demonstrations(seen, known.task)
+    n_steps = len({pair for demonstration in taken for pair in demonstration})
+    found = Audit("undecided", allowed.statement, "", "demonstrations", n_steps)
+    if known.n_close_calls:
+        told = f"{counted(known.n_close_calls, 'close call')} could not be decided in floats"
+        return replace(found, reason=told)
+    limit = TIME_LIMIT if loss_time is None else seconds(loss_time, "loss_time")
+    return _judged_by_pairs(found, taken, allowed, time.monotonic() + limit)
 
 
 def _judged_by_sides(found: Audit, answered: Answered, allowed: Allowed, deadline: float) -> Audit:
@@ -110,18 +127,25 @@ def _judged_by_region(found: Audit, region: Region, allowed: Allowed, deadline: 
 def _judged_by_actions(
     found: Audit, answered: Answered, allowed: Allowed, deadline: float
 ) -> Audit:
-    """By the rewards that make the actions named optimal under their own values."""
-    known = allowed.fan.known
-    start = known.task.mdp.start.floats
+    """By the actions that were named best."""
     named = [(q, (answer,) if isinstance(answer, int) else answer) for q, answer in answered]
-    sure = sum(float(start[q.state]) * max(float(q.costs[a]) for a in named) for q, named in named)
+    pairs = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
+    return _judged_by_pairs(found, pairs, allowed, deadline)
+
+
+def _judged_by_pairs(
+    found: Audit, taken: Sequence[Demonstration], allowed: Allowed, deadline: float
+) -> Audit:
+    """By the rewards that make what was taken optimal under their own values."""
+    known = allowed.fan.known
+    shown = shown_pairs(known.parts, taken)
+    gaps = np.where(shown, action_gaps(known.plan), 0.0).max(axis=1)
+    sure = float(known.task.mdp.start.floats @ gaps)
     if sure > allowed.limit:
         told = f"what it holds best loses at least {allowed.words(sure)}"
         return replace(found, verdict="fail", reason=told)
-    pairs = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
-    shown = shown_pairs(known.parts, pairs)
     is_right = not (shown & ~known.plan.optimal).any()
-    if pairs and is_right and is_closed(known.task.mdp, known.plan, pairs):
+    if taken and is_right and is_closed(known.task.mdp, known.plan, taken):
         region = region_of(allowed.fan, known.rows.normals[known.rows.stated_by(shown)])
         return _judged_by_region(found, region, allowed, deadline)
     chart = chart_in_sight(allowed.fan)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.auditing.answered import graded_by_loss
+from didact.auditing.answered import audit_seen, graded_by_loss
 from didact.auditing.asked import answering, audit_followed, follow
 from didact.auditing.beliefs import audit_belief
 from didact.auditing.exam import Ask, Exam
@@ -24,7 +24,7 @@ from didact.files.json import plain_numbers, read_json
 from didact.files.reading import shown_path
 from didact.inputs import instance, plain_array, shown
 from didact.learners.belief import Belief
-from didact.mdp import MDP, Family, Task, as_task
+from didact.mdp import MDP, Demonstration, Family, Task, as_task
 from didact.numerics.exact import read_number
 from didact.planning import as_policy
 from didact.planning.solve import Arithmetic, Plan
@@ -48,8 +48,9 @@ def audit(
     task: what the agent should want: a task, or a family, which takes weights and answers only.
     agent: weights (k,), planned and compared in every state that counts; a policy as actions (S,)
         or probabilities (S, A), or a function of a state or an object with `predict`, followed
-        along what it does from the start on; a Belief, of whose draws a share acts rightly; or the
-        path of a JSON file of answers to an exam.
+        along what it does from the start on; a Belief, of whose draws a share acts rightly; the
+        path of a JSON file of answers to an exam; or, with `loss`, a list of Demonstrations that it
+        was seen to give, optimal by its own lights.
     within: what an action of a policy may cost in a state that it comes to; it then loses at most
         within / (1 - discount).
     loss: judge what the agent loses from the start instead: a number of return, or a text such as
@@ -86,6 +87,10 @@ def audit(
             f"a family takes weights or a file of answers; the agent is {shown(agent)}. Audit each "
             "member by itself"
         )
+    if _is_seen(agent):
+        if most is None:
+            raise InvalidParameter("demonstrations of an agent are judged by loss; give loss")
+        return audit_seen(known, agent, most, loss_time)
     if isinstance(agent, Belief) and agent.is_point and most is not None:
         return _judged(audit_belief(known, agent), agent.map_weights, most)
     if isinstance(agent, Belief):
@@ -118,9 +123,19 @@ def _as_allowed(within: Any) -> Fraction:
     return allowed
 
 
+def _is_seen(agent: Any) -> bool:
+    """Whether an agent is given as demonstrations."""
+    return isinstance(agent, list | tuple) and any(isinstance(d, Demonstration) for d in agent)
+
+
 def _is_weights(agent: Any, mdp: MDP) -> bool:
     """Whether an agent is given as numbers for the features, as `as_policy` reads them."""
-    if isinstance(agent, Belief | Plan) or callable(agent) or hasattr(agent, "predict"):
+    if (
+        isinstance(agent, Belief | Plan)
+        or _is_seen(agent)
+        or callable(agent)
+        or hasattr(agent, "predict")
+    ):
         return False
     array = plain_array(agent, "the agent")
     if isinstance(array, list | tuple):

@@ -50,7 +50,8 @@ class Audit:
     verdict: 'pass', 'fail' or 'undecided'; a pass is only said where it follows.
     statement: what a pass says, and a fail denies.
     reason: why it is so, in words.
-    agent: how the agent was looked at: 'answers', 'weights', 'policy', 'asked' or 'belief'.
+    agent: how the agent was looked at: 'answers', 'weights', 'policy', 'asked',
+        'demonstrations' or 'belief'.
     n_asked: how many questions were answered.
     question: the number of the question that was failed, from 0; None where none was.
     answer: what was answered to it.
