@@ -1,6 +1,7 @@
 """The independent checker on exams: true proofs pass, and no change makes a false one pass."""
 
 import json
+import random
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from didact.errors import ProofFailed
 from didact.mdp.files import task_document, task_from_document
 from tests.bec.test_families import small_family
 from tests.beyond.test_feedback_proofs import counted
+from tests.effort import number
 from tests.laws.test_exams import world
 from tests.test_proofcheck import (
     Solved,
@@ -123,8 +125,8 @@ def test_random_exams_are_proved_and_a_question_less_is_refused(seed):
     task = world(seed)
     file, exam = files(task)
     assert message_of(file, exam) is None
-    for number in range(len(exam["questions"])):
-        fewer = {**exam, "questions": exam["questions"][:number] + exam["questions"][number + 1 :]}
+    for left in range(len(exam["questions"])):
+        fewer = {**exam, "questions": exam["questions"][:left] + exam["questions"][left + 1 :]}
         assert message_of(file, fewer) is not None
         assert not decides(Solved(file), fewer["questions"])
 
@@ -141,8 +143,8 @@ def test_exams_of_other_kinds_are_proved_and_a_question_less_is_refused(ask):
         assert message_of(file, exam) is None
         assert oracle(Solved(file), exam["questions"])
         n_proved += len(exam["questions"]) > 0
-        for number in range(len(exam["questions"])):
-            kept = exam["questions"][:number] + exam["questions"][number + 1 :]
+        for left in range(len(exam["questions"])):
+            kept = exam["questions"][:left] + exam["questions"][left + 1 :]
             assert message_of(file, {**exam, "questions": kept}) is not None
             assert not oracle(Solved(file), kept)
     assert n_proved >= 4
@@ -156,6 +158,23 @@ def test_an_exam_of_actions_that_is_not_closed_has_no_proof():
     document = didact.exam(task, ask="actions").document()
     document["questions"] = [q for q in document["questions"] if q["state"] != 3]  # the way's end
     with pytest.raises(ProofFailed, match="and is not asked"):
+        verify(task, document)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"options": [0, 1, 3, 2]}, "is not a whole state in scope"),
+        ({"state": 0}, "is not a whole state in scope"),
+        ({"key": [0, 1]}, "key must be"),
+        ({"costs": [0, 0, 0, 0]}, "costs must be"),
+    ],
+)
+def test_forged_questions_about_actions_are_named(change, words):
+    task = didact.make("six-cell")
+    document = didact.exam(task, ask="actions").document()
+    document["questions"][0] |= change
+    with pytest.raises(ProofFailed, match=rf"questions\[0\].*{words}"):
         verify(task, document)
 
 
@@ -192,7 +211,9 @@ def test_every_forged_exam_is_refused_or_still_decides(seed, ask):
     oracle = decides_by_actions if ask == "actions" else decides
     assert message_of(file, exam) is None
     refused = accepted = 0
-    for key, false in changed(exam):
+    forged = list(changed(exam))
+    few = random.Random(1).sample(forged, number(min(240, len(forged)), len(forged)))
+    for key, false in few:
         if json.dumps(false, default=str) == json.dumps(exam):
             continue
         message = message_of(file, false)
@@ -205,7 +226,7 @@ def test_every_forged_exam_is_refused_or_still_decides(seed, ask):
             refused += 1
             assert "\n" not in message
             assert message.startswith((*STEPS, "members", "carries no proof")), message
-    assert refused > 100
+    assert refused > len(few) / 2
     assert accepted > 0, "harmless changes exist and must not be refused"
 
 

@@ -116,7 +116,7 @@ def files(task, **options):
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2], KINDS[2:], KINDS])
 def test_lessons_of_all_kinds_are_proved_and_one_item_less_is_refused(kinds):
     n_open = 0
-    for what in [world(seed) for seed in range(8)] + [small_family(seed) for seed in range(4)]:
+    for what in [world(seed) for seed in range(6)] + [small_family(seed) for seed in (0, 5)]:
         lesson = didact.teach(what, feedback=kinds)
         line = verify(what, lesson.document())
         n_open += not lesson.is_complete
