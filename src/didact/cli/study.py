@@ -63,6 +63,7 @@ def init(
     """
     from didact.app.study import init_study
     from didact.cli.progress import waiting
+    from didact.inputs import counted
 
     names = tuple(name.strip() for name in conditions.split(","))
     with waiting("making the study"):
@@ -79,8 +80,9 @@ def init(
         )
     for name in design.conditions:
         shown = design.shown[name]
-        printing.print_line(f"{name}: {len(shown)} demonstrations, {sum(map(len, shown))} steps")
-    printing.print_line(f"  {len(design.test)} questions that none of them shows")
+        told = counted(len(shown), "demonstration"), counted(sum(map(len, shown)), "step")
+        printing.print_line(f"{name}: {', '.join(told)}")
+    printing.print_line(f"  {counted(len(design.test), 'question')} that none of them shows")
     printing.print_line(f"  saved as {study}; serve it by: didact study serve {study}")
 
 

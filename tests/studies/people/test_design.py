@@ -95,5 +95,5 @@ def test_members_that_are_set_apart_are_checked(wrong):
 
 
 def test_the_order_of_losses_is_of_one_world():
-    with pytest.raises(DidactError, match="order of losses is for one task"):
+    with pytest.raises(DidactError, match="'loss' is for one world"):
         design_study(FAMILY, conditions=("loss", "none"))

@@ -126,7 +126,7 @@ def design_study(
     conditions: of CONDITIONS. n_questions: of the test. n_practice: before the lesson. unseen:
     members of a family, by name or number, that are not shown: then the test is about them.
     """
-    _require_conditions(conditions)
+    _require_conditions(conditions, subject)
     whole_number(n_questions, "n_questions", 1, MOST_QUESTIONS)
     whole_number(n_practice, "n_practice", 0, MOST_QUESTIONS)
     apart = _apart(subject, unseen)
@@ -159,13 +159,15 @@ def design_study(
     )
 
 
-def _require_conditions(conditions: Sequence[str]) -> None:
+def _require_conditions(conditions: Sequence[str], subject: Task | Family) -> None:
     for i, name in enumerate(conditions):
         choice(name, "condition", tuple(CONDITIONS))
         if name in conditions[:i]:
             raise InvalidParameter(f"conditions must be different; {name!r} is named twice")
     if len(conditions) < 2:
         raise InvalidParameter("conditions must be at least two, to compare; name another")
+    if "loss" in conditions and isinstance(subject, Family):
+        raise Unsupported("condition 'loss' is for one world; name another for a family")
 
 
 def _apart(subject: Task | Family, unseen: Sequence[str | int]) -> tuple[int, ...]:
