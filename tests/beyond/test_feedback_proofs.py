@@ -9,7 +9,7 @@ import pytest
 
 import didact
 from didact.app.verify import _as_read, verify
-from didact.errors import ProofFailed
+from didact.errors import InvalidInput, ProofFailed
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document, task_from_document
 from tests.bec.test_families import small_family
@@ -195,6 +195,17 @@ def test_a_stop_alone_can_teach_and_is_proved_by_what_would_have_followed(after)
     assert verify(task, verdict.proof).startswith("proved: 1 items teach")
     share = Fraction(verdict.proof["multipliers"][0][0][1])
     assert share == 1 / (Fraction(3, 2) if after == 0 else Fraction(1, 2))
+
+
+def test_demonstrations_among_items_stay_in_scope_and_comparisons_need_not():
+    """State 2 has the moves of state 0 and is never reached: what is said of it is true."""
+    rows = [(s, a, t, 1) for s in (0, 2) for a, t in ((0, 1), (1, s))]
+    mdp = MDP(Transitions.from_rows(rows, 3, 2), [[1], [0], [1]], "1/2", start={0: 1}, terminal=[1])
+    task = Task(mdp, [-1])
+    verdict = didact.check(task, [didact.Comparison(2, 0, 1)])
+    assert verify(task, verdict.proof).startswith("proved: 1 items teach")
+    with pytest.raises(InvalidInput, match="must stay in scope 'reachable'; state 2"):
+        didact.check(task, [didact.Comparison(0, 0, 1), [(2, 0)]])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
@@ -233,6 +233,12 @@ def demonstration_class(known: Known, demonstrations: Iterable[Any]) -> Cone:
 
 def demonstration_rows(known: Known, shown: tuple[Demonstration, ...]) -> Rows:
     """The part of the catalogue that demonstrations state, with its own row numbers."""
+    require_shown_in_scope(known, shown)
+    return known.rows.shown_part(shown_pairs(known.parts, shown, optimal=True))
+
+
+def require_shown_in_scope(known: Known, shown: Sequence[Demonstration]) -> None:
+    """Refuse demonstrations of states that the class says nothing about."""
     for part in known.parts:
         mdp = part.task.mdp
         visited = demonstrated_pairs(mdp, part.own(shown)).any(axis=1)
@@ -243,4 +249,3 @@ def demonstration_rows(known: Known, shown: tuple[Demonstration, ...]) -> Rows:
                 f"{state_words(part.task, int(outside[0]))} cannot be reached from the start. "
                 "Use scope='all'"
             )
-    return known.rows.shown_part(shown_pairs(known.parts, shown, optimal=True))

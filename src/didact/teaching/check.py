@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from didact.bec.classes import require_shown_in_scope
 from didact.bec.families import Known, equivalence_class, require_class
 from didact.bec.rows import Scope
 from didact.inputs import counted
@@ -185,6 +186,7 @@ def _check_items(
     wrong = wrong_steps(known, shown, numbers)
     segments = right_segments(known, shown, numbers)
     right = [segment.shown for segment in segments]
+    require_shown_in_scope(known, right)
     found = judge_items(known, items, right)
     wrong_ones = {wrong.item for wrong in found.wrong}
     said = [x for i, x in enumerate(items) if i not in {*numbers, *wrong_ones}]
