@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.app.verify import verify
-from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known, equivalence_class
 from didact.bec.rows import Scope
 from didact.errors import InvalidFile, InvalidInput, ProofFailed, Unsupported
 from didact.files.json import read_json
@@ -95,7 +96,7 @@ def check_source(
         return _checked_items(task, path, items, scope, proof=proof)
     shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
     asked = scope or _scope_of(lesson)
-    if isinstance(task, Task):
+    if isinstance(task, Task) or loss:
         settings["known"] = equivalence_class(task, scope=asked, **settings)
     verdict = check(task, shown, scope=asked, **settings)
     own = lesson.get("proof")
@@ -107,8 +108,6 @@ def check_source(
     elif proof and own is None:
         raise ProofFailed("there is no proof to check: floats prove nothing")
     known = settings.get("known")
-    if loss and known is None:
-        raise Unsupported("what demonstrations may cost is found for one task; check a member")
     costs = remaining_loss(known, [s.shown for s in verdict.segments]) if loss and known else ()
     return Checked(task, verdict, len(shown), verified, _way_out(verdict, known), costs)
 
@@ -131,8 +130,8 @@ def _checked_items(
     return Checked(task, verdict, len(items), verified)
 
 
-def _way_out(verdict: Verdict, known: EquivalenceClass | None) -> WayOut | None:
-    if known is None or verdict.missing is None:
+def _way_out(verdict: Verdict, known: Known | None) -> WayOut | None:
+    if not isinstance(known, EquivalenceClass) or verdict.missing is None:
         return None
     return further_starts(known, [segment.shown for segment in verdict.segments])
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.app.verify import verify
+from didact.errors import Unsupported
 from didact.files.json import require_writable, write_text
 from didact.mdp import Family, Task, as_family, as_task
 from didact.teaching import Frontier, Lesson, MixedLesson, frontier, teach
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
-from didact.worlds.opening import open_task
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +74,15 @@ def frontier_source(
     *,
     out: str | None = None,
     **settings: Any,
-) -> tuple[Task, Frontier]:
-    """The task that `source` names, and its frontier; out: write its page there."""
+) -> tuple[Task | Family, Frontier]:
+    """The task or family that `source` names, and its frontier; out: write its page there."""
     if out is not None:
         require_writable(out)
-    task = open_task(source, parameters)
+    task = open_task_or_family(source, parameters)
+    if out is not None and isinstance(task, Family):
+        from didact.report.page.frontier import NO_PAGE
+
+        raise Unsupported(NO_PAGE)
     found = frontier(task, **settings)
     if out is not None:
         write_frontier_page(found, out)

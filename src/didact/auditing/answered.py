@@ -137,7 +137,7 @@ def _judged_by_pairs(
     found: Audit, taken: Sequence[Demonstration], allowed: Allowed, deadline: float
 ) -> Audit:
     """By the rewards that make what was taken optimal under their own values."""
-    known = allowed.fan.known
+    known = allowed.fan.class_of_task
     shown = shown_pairs(known.parts, taken)
     gaps = np.where(shown, action_gaps(known.plan), 0.0).max(axis=1)
     sure = float(known.task.mdp.start.floats @ gaps)

@@ -56,7 +56,7 @@ def allowed_loss(known: Known, loss: Any) -> Allowed:
 
 def judged_by_loss(found: Audit, policy: Any, allowed: Allowed) -> Audit:
     """An audit of a policy or of weights, judged by what is lost instead of by wrong actions."""
-    known, loss = allowed.fan.known, found.loss
+    known, loss = allowed.fan.class_of_task, found.loss
     assert loss is not None
     found = replace(found, statement=allowed.statement)
     if found.verdict == "undecided":

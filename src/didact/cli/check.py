@@ -70,6 +70,7 @@ def command(
         printing.print_line(line)
     if checked.way_out is not None and isinstance(checked.task, Task):
         printing.print_line(further_line(checked.task, checked.way_out))
-    for line in cost_lines(checked.costs):
+    names = checked.task.names if isinstance(checked.task, Family) else None
+    for line in cost_lines(checked.costs, names):
         printing.print_line(line)
     return exit_code(checked.verdict.teaches)

@@ -84,11 +84,11 @@ class Found(NamedTuple):
 class Losses:
     """The losses of many weights on one task; arrays stay from one call to the next.
 
-    plan: the task's own solution.
+    plan: the task's own solution. unit: of return, what losses are counted in.
     """
 
-    def __init__(self, task: Task, plan: Plan):
-        self.mdp = task.mdp
+    def __init__(self, task: Task, plan: Plan, unit: float = 1.0):
+        self.mdp, self.unit = task.mdp, unit
         mdp = self.mdp
         gaps = action_gaps(plan)
         gaps[mdp.terminal] = 0.0
@@ -133,7 +133,7 @@ class Losses:
         gaps = self.truth.rewards
         scale = float(np.abs(gaps).max(initial=0.0))
         found = plan_in_floats(self.mdp, gaps, scale, allowed.ravel())
-        return max(0.0, -float(self.start @ found.values) - found.error_bound)
+        return max(0.0, -float(self.start @ found.values) - found.error_bound) / self.unit
 
     def of(self, weights: Floats) -> Lost:
         """What each of the weights (n, k) leads to."""
@@ -160,7 +160,12 @@ class Losses:
         shape = (n, mdp.n_states, mdp.n_actions)
         lost = -(found.values.reshape(shape[:2]) @ self.start)
         optimal = found.optimal.reshape(shape).astype(np.bool_)
-        return Lost(np.maximum(lost, 0.0), optimal, found.policies.reshape(shape[:2]), found.close)
+        return Lost(
+            np.maximum(lost, 0.0) / self.unit,
+            optimal,
+            found.policies.reshape(shape[:2]),
+            found.close,
+        )
 
 
 @kernel

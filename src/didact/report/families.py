@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Family
 from didact.mdp.naming import action_words, pair_words, step_words
-from didact.report.verdicts import close_calls, closed_words, hardest_words, statement_words
+from didact.report.verdicts import (
+    close_calls,
+    closed_words,
+    hardest_words,
+    statement_words,
+    within_lines,
+    within_words,
+)
 from didact.teaching import Lesson, Verdict
 
 MOST_SHOWN, MOST_STEPS = 30, 8
@@ -19,11 +26,17 @@ def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) ->
     n, end = len(lesson.demonstrations), "Proof verified." if verified else "Numerical, not proved."
     used = len({demonstration.member for demonstration in lesson.demonstrations})
     shown = f"{counted(n, 'demonstration')} in {used} of {counted(len(family), 'member')}"
-    yield f"{shown_name(family.name)}: {shown}: {status_words(lesson)}. {end}"
+    told = f"{status_words(lesson)}. {end}"
+    if lesson.within is not None:
+        told = within_words(lesson, lesson.within)
+    yield f"{shown_name(family.name)}: {shown}: {told}"
     for number, demonstration in enumerate(lesson.demonstrations[:MOST_SHOWN]):
         yield f"  {number + 1:3}. {demonstration_words(family, demonstration)}"
     if n > MOST_SHOWN:
         yield f"       (and {n - MOST_SHOWN} more)"
+    if lesson.within is not None:
+        yield from (f"  {line}" for line in within_lines(lesson, lesson.within))
+        return
     if lesson.lower_bound is not None and lesson.is_complete:
         yield f"  cost {lesson.cost}; at least {lesson.lower_bound} is needed"
     if lesson.is_complete:

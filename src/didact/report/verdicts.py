@@ -7,7 +7,7 @@ from typing import Any
 
 from didact.bec.rows import scope_states
 from didact.inputs import counted, shown_name
-from didact.mdp import Task
+from didact.mdp import Family, Task
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Frontier, Lesson, MixedLesson, Verdict
@@ -32,7 +32,7 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     end = " Proof verified." if verified else " Numerical, not proved."
     n = len(lesson.demonstrations)
     if lesson.within is not None:
-        return f"{where}: {_within_words(lesson, lesson.within)}"
+        return f"{where}: {within_words(lesson, lesson.within)}"
     if lesson.is_complete and n == 0:
         return f"{where}: nothing needs to be shown.{end}"
     if lesson.is_complete:
@@ -47,14 +47,16 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     return f"{where}: NOT taught: {what} {left} open.{end}"
 
 
-def _within_words(lesson: Lesson, within: Within) -> str:
+def within_words(lesson: Lesson, within: Within) -> str:
     """Whether a lesson keeps to its bound on the loss, and how that is known."""
     n = len(lesson.demonstrations)
     shown = f"{n} {_kind(lesson)} {_are(n)} enough" if n else "nothing needs to be shown"
-    at_most = f"to lose at most {100 * within.share:.3g}% ({within.bound:.4g})"
+    at_most = f"to lose at most {_lost(lesson, within, within.bound)}"
     if within.status == "exceeded":
         after = f"after {n} {_kind(lesson)} learners lose more"
-        return f"NOT within {100 * within.share:.3g}%: {after}."
+        told = f"{100 * within.share:.3g}%"
+        bound = _lost(lesson, within, within.bound) if lesson.is_of_family else told
+        return f"NOT within {bound}: {after}."
     if within.status == "enumerated":
         return f"{shown} {at_most}. Every class of policies that fits was visited."
     tested = [learner for learner, status in within.statuses.items() if status == "tested"]
@@ -62,14 +64,23 @@ def _within_words(lesson: Lesson, within: Within) -> str:
     return f"{shown} {at_most}. ONLY TESTED for {whose}."
 
 
+def _lost(lesson: Lesson, within: Within, amount: float) -> str:
+    """A loss as a share and as an amount; in a family as the one that was asked for."""
+    share = 100 * amount / within.spread if within.spread else 0.0
+    if not lesson.is_of_family:
+        return f"{share:.3g}% ({amount:.4g})"
+    is_share = str(lesson.settings.get("loss", "")).strip().endswith("%")
+    return f"{share:.3g}% in any member" if is_share else f"{amount:.4g} in any member"
+
+
 def within_lines(lesson: Lesson, within: Within) -> Iterator[str]:
     """What a bound on the loss rests on."""
     for learner, status in within.statuses.items():
         yield f"{_LEARNERS[learner]}: {status}"
     if within.worst is not None and within.status != "exceeded":
-        share = 100 * within.worst / within.spread if within.spread else 0.0
-        yield f"the most that half-space learners lose: {share:.3g}% ({within.worst:.4g})"
-    yield "percentages are of V* less V of the uniformly random policy"
+        yield f"the most that half-space learners lose: {_lost(lesson, within, within.worst)}"
+    whose = "the member's own " if lesson.is_of_family else ""
+    yield f"percentages are of {whose}V* less V of the uniformly random policy"
     bound = within.lower_bound
     least = "no lesson within the bound costs less" if bound >= lesson.cost else ""
     yield (
@@ -79,16 +90,22 @@ def within_lines(lesson: Lesson, within: Within) -> Iterator[str]:
     )
 
 
-def cost_lines(costs: Sequence[Worst]) -> Iterator[str]:
-    """What demonstrations may still cost each kind of learner, and whether that is certain."""
+def cost_lines(costs: Sequence[Worst], names: Sequence[str] | None = None) -> Iterator[str]:
+    """What demonstrations may still cost each kind of learner, and whether that is certain.
+
+    names: of the members, for a family.
+    """
     for worst in costs:
         certain = worst.status == "enumerated"
         how = "lose at most" if certain else "may lose"
         end = "every class of policies that fits was visited" if certain else "found by search"
-        yield f"{_LEARNERS[worst.learner]} {how} {100 * worst.share:.3g}% ({worst.loss:.4g}): {end}"
+        where = f" ({worst.loss:.4g})"
+        if names is not None:
+            where = "" if worst.member is None else f" in {shown_name(names[worst.member])}"
+        yield f"{_LEARNERS[worst.learner]} {how} {100 * worst.share:.3g}%{where}: {end}"
 
 
-def frontier_lines(task: Task, found: Frontier) -> Iterator[str]:
+def frontier_lines(task: Task | Family, found: Frontier) -> Iterator[str]:
     """A frontier, a bar for each bound on the loss."""
     yield f"{shown_name(task.name)}: what more demonstrations are worth"
     most = max(len(point.lesson.demonstrations) for point in found.points)

@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import equivalence_class
+from didact.bec.families import Known, equivalence_class, require_class
 from didact.bec.parts import shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
-from didact.mdp import Task, as_task
+from didact.mdp import Family, Task
 from didact.mdp.showing import in_notebook, show
 from didact.random import stream
 from didact.teaching.evidence import Evidence
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of
-from didact.teaching.loss.goal import Bound, Pool
+from didact.teaching.loss.goal import Bound, Pool, read_loss
 from didact.teaching.loss.mean import mean_loss
 from didact.teaching.loss.region import region_of
 from didact.teaching.loss.search import boundary_rounds, largest
@@ -47,7 +46,8 @@ class Point:
     loss: the bound as it was given; None for the complete lesson. lesson: the cheapest found. mean:
     what is lost on average by rewards drawn evenly among the directions that fit; an estimate.
     spread: V* less V of the uniformly random policy. worst: the most that a search found to be lost
-    by a reward that fits, and weights, those of that reward; None where nothing is lost.
+    by a reward that fits, and weights, those of that reward; None where nothing is lost. In a
+    family losses are shares of the members' own spreads, and the spread is 1.
     """
 
     loss: Any
@@ -136,19 +136,19 @@ class Frontier:
 
 
 def frontier(
-    task: Task,
+    task: Task | Family,
     *,
     losses: Sequence[Any] = LOSSES,
     learner: str = "both",
     teacher: str = "exact",
     time_limit: float = 20.0,
-    known: EquivalenceClass | None = None,
+    known: Known | None = None,
     progress: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> Frontier:
     """How many demonstrations keep learners within how much of the best, with lower bounds.
 
-    task: what is to be taught.
+    task: what is to be taught; in a family a percentage is of each member's own V* less V.
     losses: bounds, as `teach` takes them.
     learner: whose loss: 'half-spaces', 'planner' or 'both'.
     teacher: 'exact', or 'scot' for greedy lessons.
@@ -157,9 +157,11 @@ def frontier(
     progress: is told each bound before its lesson is looked for.
     settings: of `teach`, as horizon, cost and starts.
     """
-    as_task(task)
+    require_class(task, known)
     if isinstance(losses, str) or not losses:
         raise InvalidParameter(f"losses must be a list of bounds; it is {losses!r}")
+    if isinstance(task, Family) and len({is_share for _, is_share in map(read_loss, losses)}) > 1:
+        raise InvalidParameter("losses in a family must be all percentages or all amounts")
     deadline = time.monotonic() + seconds(time_limit, "time_limit")
     if known is None:
         how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
@@ -179,7 +181,7 @@ def frontier(
 class _Lessons:
     """Lessons of several bounds, which share what they meet; given: settings of `teach`."""
 
-    task: Task
+    task: Task | Family
     given: dict[str, Any]
     deadline: float
     progress: Callable[[str], None] | None
@@ -250,7 +252,7 @@ def _sureness(lesson: Lesson) -> int:
     return FROM_BAD_TO_GOOD.index(lesson.loss_status or EXCEEDED)
 
 
-def _point(loss: Any, lesson: Lesson, known: EquivalenceClass) -> Point:
+def _point(loss: Any, lesson: Lesson, known: Known) -> Point:
     """A lesson with what it leaves to lose on average."""
     fan = fan_of(known)
     shown = shown_pairs(known.parts, lesson.demonstrations)

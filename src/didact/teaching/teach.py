@@ -11,7 +11,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
 from didact.bec.families import FamilyClass, Known, equivalence_class, require_class
 from didact.bec.observed import Observed
 from didact.bec.rows import Scope
@@ -131,6 +130,7 @@ def teach(
     margin: of over_teach, the least difference in return that an item may ask to be seen.
     loss: good enough: the cheapest lesson after which no learner loses more. A number of return, or
         a text such as '1%', of V* less V of the uniformly random policy. `scot` picks greedily.
+        In a family it holds in every member, a percentage of the member's own V* less V.
         With a budget that is too small, what leaves least to lose, as 'exceeded'.
     learner: whose loss: 'half-spaces', 'planner' (who makes demonstrations optimal under its own
         values), or 'both'.
@@ -172,10 +172,10 @@ def teach(
     prices = None if kinds is None else kind_costs(cost, kinds)
     least = as_margin(over_teach, margin, kinds)
     find_teacher(teacher, options)
-    goal = None if loss is None else as_goal(loss, learner, task, teacher)
+    goal = None if loss is None else as_goal(loss, learner, teacher)
     limit = None if loss_time is None else seconds(loss_time, "loss_time")
     learners = () if goal is None else goal.learners
-    by_loss = is_by_loss(order, task, teacher, usual=goal is not None)
+    by_loss = is_by_loss(order, teacher, usual=goal is not None)
     how = Showing(trim and kinds is None, learners, by_loss)
     wish = Wish(teacher, horizon, cost, rollouts, budget, closed, how, seed, options)
     begin, visits = starts_of(task, starts), _visits(task, member_cost)
@@ -197,8 +197,7 @@ def teach(
         return _lesson(wish, problem, picks, offers, settings)
     picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
     settings |= {"loss": plain(loss.loss if isinstance(loss, Bound) else loss), "learner": learner}
-    assert isinstance(known, EquivalenceClass)
-    keeps = partial(planners_keep_to, within, known, goal.pool.chart)
+    keeps = partial(planners_keep_to, within, goal, known)
     wish = replace(wish, showing=wish.showing._replace(keeps=keeps))
     lesson = _lesson(wish, problem, picks, offers, settings)
     return replace(lesson, within=once_closed(within, closed=lesson.closed))
@@ -297,7 +296,6 @@ def _lesson(
     demonstrations = _shown(wish, problem, picks, extra, offers)
     if wish.showing.by_loss:
         rng = as_generator(wish.seed if is_whole(wish.seed) else 0, "order")
-        assert isinstance(known, EquivalenceClass)
         numbers = order_by_loss(known, demonstrations, rng)
         demonstrations = tuple(demonstrations[number] for number in numbers)
     problem = _of_facets(problem) if wish.teacher == "scot-redundant" else problem

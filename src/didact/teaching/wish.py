@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from didact.bec.families import FamilyClass, Known
-from didact.errors import InvalidParameter, Unsupported
+from didact.errors import InvalidParameter
 from didact.inputs import choice, is_whole, plain, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import write_number
@@ -75,14 +75,12 @@ class Wish:
         return self.showing.trim and self.teacher in COVERING
 
 
-def is_by_loss(order: Any, task: Task | Family, teacher: str, *, usual: bool) -> bool:
+def is_by_loss(order: Any, teacher: str, *, usual: bool) -> bool:
     """Whether demonstrations come in the order of what is lost without them."""
     if order is None:
         return usual
     if choice(order, "order", ("teacher", "loss")) == "teacher":
         return False
-    if isinstance(task, Family):
-        raise Unsupported("the order of losses is for one task; leave order out for a family")
     if teacher == "uvm":
         raise InvalidParameter("what uvm thinks is left goes with its own order; leave order out")
     return True

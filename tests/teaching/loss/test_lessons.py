@@ -7,7 +7,7 @@ import pytest
 
 import didact
 from didact.bec.parts import shown_pairs
-from didact.errors import InvalidInput, Unsupported
+from didact.errors import InvalidInput
 from didact.planning import evaluate, solve
 from didact.planning.many_losses import Losses
 from tests.all_policies import counts_and_losses, largest_loss
@@ -152,7 +152,12 @@ def test_a_budget_keeps_what_leaves_least_to_lose_and_says_that_it_is_not_enough
     assert short.within.worst == pytest.approx(left(short.demonstrations), abs=1e-8)
 
 
-def test_families_are_refused():
-    tasks = [didact.make("random-grid", size=3, n_features=3, seed=seed) for seed in (1, 1)]
-    with pytest.raises(Unsupported, match="one task"):
-        didact.teach(didact.Family(tasks), loss="1%")
+def test_families_keep_to_the_bound_in_every_member():
+    tasks = [didact.make("random-grid", size=3, n_features=3, seed=seed) for seed in (1, 2)]
+    tasks = [didact.Task(task.mdp, tasks[0].true_weights) for task in tasks]
+    lesson = didact.teach(didact.Family(tasks), loss="1%", horizon=1)
+    for number, task in enumerate(tasks):
+        shown = [d.pairs for d in lesson.demonstrations if d.member == number]
+        assert didact.check(task, shown).wrong == ()
+    assert lesson.within.spread == 1.0
+    assert lesson.loss_bound == 0.01

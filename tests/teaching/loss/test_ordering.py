@@ -5,7 +5,7 @@ import pytest
 
 import didact
 from didact.bec.parts import shown_pairs
-from didact.errors import InvalidInput, Unsupported
+from didact.errors import InvalidInput
 from didact.teaching.loss.remaining import remaining_loss
 from tests.all_policies import counts_and_losses, largest_loss
 
@@ -73,7 +73,14 @@ def test_orders_that_are_none_are_refused(given, words):
         didact.teach(didact.make("six-cell"), **given)
 
 
-def test_families_have_no_such_order():
-    tasks = [didact.make("random-grid", size=3, n_features=3, seed=seed) for seed in (1, 1)]
-    with pytest.raises(Unsupported, match="one task"):
-        didact.teach(didact.Family(tasks), order="loss")
+def test_families_have_an_order_too():
+    tasks = [didact.make("random-grid", size=3, n_features=3, seed=seed) for seed in (1, 2)]
+    family = didact.Family([didact.Task(task.mdp, tasks[0].true_weights) for task in tasks])
+    plain, ordered = (didact.teach(family, order=order, horizon=1) for order in (None, "loss"))
+    assert set(ordered.demonstrations) == set(plain.demonstrations)
+    assert ordered.is_complete
+    left = [
+        remaining_loss(plain.known, lesson.demonstrations[:-1])[0].loss
+        for lesson in (ordered, plain)
+    ]
+    assert left[0] <= left[1] + 1e-9

@@ -13,7 +13,7 @@ import numpy as np
 
 from didact import __version__
 from didact.bec.classes import EquivalenceClass
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, shown_name
 from didact.mdp.naming import action_words
 from didact.report.page.arrows import stub
@@ -25,6 +25,7 @@ from didact.teaching import Frontier
 from didact.teaching.frontier import Point
 from didact.teaching.loss.fan import fan_of
 
+NO_PAGE = "the page of a frontier is of one world; make that of a member, or leave the page out"
 WHOLE, MOST_CELLS = 30, 30
 MOST_MISTAKES = 12
 """Mistakes that are told in words."""
@@ -58,6 +59,8 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
     known = found.points[0].lesson.known
     if known is None:
         raise InvalidParameter("lessons from files do not hold their task; make the frontier anew")
+    if not isinstance(known, EquivalenceClass):
+        raise Unsupported(NO_PAGE)
     scene = scene_of(known.task, known.plan)
     shown = [d for point in found.points for d in point.lesson.demonstrations]
     states = [state for demonstration in shown for state, _ in demonstration]

@@ -88,10 +88,13 @@ class Walk:
 
         Shape (n, 2, m).
         """
-        own = self.fan.rows_of(cell.policy) @ self.basis.T
-        rows = self._unit_rows(own)
+        whole = self.fan.rows_of(cell.policy)
+        projected = whole @ self.basis.T
+        own = self._unit_rows(projected, whole)
+        if not len(own):
+            return np.zeros((0, 2, len(inside)))
         given = len(self.rows)
-        rows = np.concatenate([self.rows, rows])
+        rows = np.concatenate([self.rows, own])
         if float((rows @ inside).min()) <= VANISHES:
             self.n_close += 1
             return np.zeros((0, 2, len(inside)))
@@ -99,13 +102,20 @@ class Walk:
         self.n_close += cone.n_unknown
         facets = rows[cone.facets]
         if self.look is not None:
-            self.look(cell, own, facets)
+            self.look(cell, projected, facets)
         return crossings(facets, inside)[cone.facets >= given]
 
-    def _unit_rows(self, rows: Floats) -> Floats:
-        """Rows of length one; those that vanish on the facet are left out."""
+    def _unit_rows(self, rows: Floats, whole: Floats) -> Floats:
+        """Rows of length one; those that vanish on the facet are left out.
+
+        whole: as they were before they were put on the facet. In a family all may vanish there.
+        """
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         longest = float(lengths.max(initial=1e-300))
+        most = float(np.sqrt(np.einsum("ij,ij->i", whole, whole).max(initial=1e-300)))
+        if longest <= SHOWS * most:
+            self.n_close += int(longest > VANISHES * most)
+            return rows[:0]
         self.n_close += int(
             np.count_nonzero((lengths > VANISHES * longest) & (lengths <= SHOWS * longest))
         )

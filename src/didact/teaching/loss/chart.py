@@ -132,14 +132,14 @@ class Chart:
         weights = self.rays[number][fits].sum(axis=0) @ self.fan.basis
         packed = np.bitwise_and.reduce(self.ties[number][fits], axis=0)
         states = self.fan.states
-        optimal = np.ones((len(states), self.fan.known.task.mdp.n_actions), dtype=np.bool_)
+        optimal = np.ones((len(states), self.fan.task.mdp.n_actions), dtype=np.bool_)
         taken = np.unpackbits(packed, count=int(states.sum()) * optimal.shape[1])
         optimal[states] = taken.reshape(-1, optimal.shape[1]).astype(np.bool_)
         if fits.all():
             return Lost(self.cells[number].loss, weights, optimal, self.cells[number].policy)
         key = packed.tobytes()
         if key not in self.least:
-            self.least[key] = self.fan.losses.among(optimal)
+            self.least[key] = self.fan.among(optimal)
         return Lost(self.least[key], weights, optimal, self.cells[number].policy)
 
     def _look(self, cell: Cell, rows: Floats, facets: Floats) -> None:
@@ -180,7 +180,13 @@ class Chart:
 
 
 def chart_in_sight(fan: Fan) -> Chart | None:
-    """An empty chart, where all cells can be visited; None where there are far too many."""
+    """An empty chart, where all cells can be visited; None where there are far too many.
+
+    Of a family with several members there is none: a policy in each of them makes far too many.
+    """
+    if len(fan.members) > 1:
+        return None
+    (fan,) = fan.single
     size = float(np.count_nonzero(fan.states))
     return Chart(fan) if size ** max(fan.dimension - 1, 0) <= IN_SIGHT else None
 
@@ -193,7 +199,7 @@ def exact_weights(fan: Fan, lost: Lost) -> tuple[Fraction, ...]:
     assert lost.weights is not None
     assert lost.optimal is not None
     assert lost.policy is not None
-    counts = successor_features(fan.known.task.mdp, lost.policy.astype(int), arithmetic="exact")
+    counts = successor_features(fan.task.mdp, lost.policy.astype(int), arithmetic="exact")
     rows = {
         primitive([x - y for x, y in zip(counts.pairs[s][lost.policy[s]], row, strict=True)])
         for s in np.flatnonzero(fan.states).tolist()

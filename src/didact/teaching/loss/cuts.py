@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.linear import dot, primitive
-from didact.numerics.exact import Floats, Numbers
-from didact.planning.solve import solve
+from didact.numerics.exact import Floats
 from didact.teaching.covers.problem import Problem
 from didact.teaching.loss.chart import Lost, exact_weights
 from didact.teaching.loss.fan import Fan
@@ -61,8 +60,7 @@ class Cuts:
     def shown(self) -> Mask:
         """(n, S*A): which pairs each candidate shows."""
         pairs = self.problem.candidates.pairs
-        mdp = self.fan.known.task.mdp
-        found = np.zeros((len(pairs), mdp.n_states * mdp.n_actions + 1), dtype=np.bool_)
+        found = np.zeros((len(pairs), self.fan.n_pairs + 1), dtype=np.bool_)
         found[np.arange(len(pairs))[:, None], pairs] = True
         return found[:, :-1]
 
@@ -77,17 +75,15 @@ class Cuts:
 
     def pairs_of(self, chosen: Sequence[int]) -> Mask:
         """The pairs that the chosen show, (S, A)."""
-        mdp = self.fan.known.task.mdp
         shown = self.shown[list(chosen)].any(axis=0)
-        return np.asarray(shown.reshape(mdp.n_states, mdp.n_actions))
+        return np.asarray(shown.reshape(len(self.fan.states), -1))
 
     def add_lost(self, worst: Lost) -> bool:
         """Take what a chart found for learners that plan as a witness."""
         assert worst.optimal is not None
         excludes = (self.shown & ~worst.optimal.ravel()).any(axis=1)
-        return self._keep(
-            exact_weights(self.fan, worst), worst.loss, "planner", np.asarray(excludes)
-        )
+        (fan,) = self.fan.single
+        return self._keep(exact_weights(fan, worst), worst.loss, "planner", np.asarray(excludes))
 
     def add(self, learner: str, weights: Floats, loss: float, optimal: Mask) -> bool:
         """Take weights that lose too much as a witness; whether they say anything new."""
@@ -115,22 +111,16 @@ class Cuts:
 def check_witness(cuts: Cuts, witness: Witness) -> bool:
     """Whether a witness holds in exact numbers: it loses too much, and nobody else excludes it."""
     if witness.weights not in cuts.plans:
-        cuts.plans[witness.weights] = _planned(cuts.fan, witness)
+        cuts.plans[witness.weights] = cuts.fan.planned(witness.weights)
     planned = cuts.plans[witness.weights]
     if planned is None or not planned[1] > cuts.limit:
         return False
     rest = [n for n in range(len(cuts.problem.candidates)) if n not in witness.excluded_by]
     if witness.learner == "planner":
         return not (cuts.shown[rest].any(axis=0) & ~planned[0]).any()
-    rows = cuts.fan.known.rows.exact
+    rows = cuts.problem.known.rows.exact
     if rows is None:
         return False
     weights = primitive(list(witness.weights))
     stated = np.flatnonzero(cuts.stated[rest].any(axis=0))
     return all(dot(rows[row], weights) >= 0 for row in stated.tolist())
-
-
-def _planned(fan: Fan, witness: Witness) -> tuple[Mask, float] | None:
-    """The optimal pairs of a witness, and the least that is lost by taking them."""
-    plan = solve(fan.known.task.mdp, Numbers.of_results(witness.weights))
-    return (plan.optimal.ravel(), fan.losses.among(plan.optimal)) if plan.is_proved else None

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
 from didact.bec.parts import shown_pairs
-from didact.errors import InvalidParameter, Unsupported
+from didact.errors import InvalidParameter
 from didact.inputs import choice, shown
-from didact.mdp import Demonstration, Family, Task
+from didact.mdp import Demonstration
 from didact.numerics.exact import read_number
 from didact.random import stream
 from didact.teaching.covers.problem import Problem
 from didact.teaching.loss.chart import Chart, chart_in_sight
 from didact.teaching.loss.cuts import Plans
-from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.lessons import LEARNERS, good_enough
 from didact.teaching.loss.ordering import order_by_loss
 from didact.teaching.loss.remaining import remaining_loss
@@ -68,10 +68,8 @@ class Bound(NamedTuple):
     pool: Pool
 
 
-def as_goal(loss: Any, learner: str, task: Task | Family, teacher: str) -> Goal:
+def as_goal(loss: Any, learner: str, teacher: str) -> Goal:
     """The goal that was asked for, checked."""
-    if isinstance(task, Family):
-        raise Unsupported("a bound on the loss is for one task; teach a member, or leave loss out")
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
     pool = Pool()
@@ -100,8 +98,7 @@ def teach_within(
     rng: np.random.Generator,
 ) -> tuple[tuple[int, ...], Within]:
     """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
-    assert isinstance(problem.known, EquivalenceClass)
-    fan = fan_of(problem.known)
+    fan = fan_of(problem.known, shares=goal.is_share)
     if "planner" in goal.learners and goal.pool.chart is None:
         goal.pool.chart = chart_in_sight(fan)
     found = good_enough(
@@ -128,18 +125,20 @@ def teach_within(
     )
     if problem.budget is None or len(found.numbers) <= problem.budget:
         return found.numbers, within
-    return _within_budget(problem, found.numbers, within, rng)
+    return _within_budget(problem, fan, found.numbers, within, rng)
 
 
 def _within_budget(
-    problem: Problem, numbers: Sequence[int], within: Within, rng: np.random.Generator
+    problem: Problem,
+    fan: Fan,
+    numbers: Sequence[int],
+    within: Within,
+    rng: np.random.Generator,
 ) -> tuple[tuple[int, ...], Within]:
     """As many candidates as may be shown, those that leave least to lose, and what they promise."""
-    known = problem.known
-    assert isinstance(known, EquivalenceClass)
-    order = order_by_loss(known, [problem.candidates[number] for number in numbers], rng)
+    order = order_by_loss(problem.known, [problem.candidates[number] for number in numbers], rng)
     kept = tuple(numbers[place] for place in order[: problem.budget])
-    found = remaining_loss(known, [problem.candidates[number] for number in kept])
+    found = remaining_loss(problem.known, [problem.candidates[n] for n in kept], fan=fan)
     statuses = {
         worst.learner: EXCEEDED if worst.loss > within.limit else worst.status
         for worst in found
@@ -150,16 +149,14 @@ def _within_budget(
 
 
 def planners_keep_to(
-    within: Within,
-    known: EquivalenceClass,
-    chart: Chart | None,
-    demonstrations: Sequence[Demonstration],
+    within: Within, goal: Goal, known: Known, demonstrations: Sequence[Demonstration]
 ) -> bool:
     """Whether no learner that plans and fits the demonstrations loses more.
 
     Looked up in a chart that is finished, else as far as a search finds.
     """
-    fan, shown = fan_of(known), shown_pairs(known.parts, demonstrations)
+    fan, chart = fan_of(known, shares=goal.is_share), goal.pool.chart
+    shown = shown_pairs(known.parts, demonstrations)
     if chart is not None and chart.is_finished:
         return chart.worst(shown, within.limit).loss <= within.limit
     return all(

@@ -20,7 +20,7 @@ import numpy as np
 from didact.errors import InvalidParameter
 from didact.random import stream
 from didact.stages import counting
-from didact.teaching.closure import is_closed
+from didact.teaching.closure import all_closed
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Problem
@@ -135,7 +135,7 @@ def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> 
 def _is_closed(problem: Problem, fan: Fan, chosen: Sequence[int]) -> bool:
     """Closed lessons have H(D) inside C(D)."""
     shown = [problem.candidates[number] for number in chosen]
-    return is_closed(fan.known.task.mdp, fan.known.plan, shown)
+    return all_closed(fan.known.parts, shown)
 
 
 def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
 from didact.bec.parts import shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
@@ -71,7 +71,7 @@ class _Pool:
 
 
 def order_by_loss(
-    known: EquivalenceClass, demonstrations: Sequence[Demonstration], rng: np.random.Generator
+    known: Known, demonstrations: Sequence[Demonstration], rng: np.random.Generator
 ) -> tuple[int, ...]:
     """The numbers of the demonstrations in an order whose prefixes lose little."""
     fan = fan_of(known)

@@ -91,7 +91,10 @@ def region_of(fan: Fan, rows: Floats) -> Region:
 
 
 def walks_of(region: Region) -> list[Walk]:
-    """A walk for each facet that rays along -w* meet, begun at a point inside of it."""
+    """A walk for each facet that rays along -w* meet, begun at a point inside of it.
+
+    In a family one for each member: what is lost most is lost in some member's cells.
+    """
     walks = []
     for number in region.lower:
         space = null_space(region.facets[number][None], len(region.inside))
@@ -99,11 +102,13 @@ def walks_of(region: Region) -> list[Walk]:
             continue
         others = np.delete(region.facets, number, axis=0) @ space.T
         others /= np.linalg.norm(others, axis=1)[:, None]
-        walk = Walk(region.fan, space @ region.basis, others)
-        walk.begin(_starts(region, number, space, others))
-        if len(space) == 1:
-            walk.open.clear()
-        walks.append(walk)
+        starts = _starts(region, number, space, others)
+        for fan in region.fan.single:
+            walk = Walk(fan, space @ region.basis, others)
+            walk.begin(starts)
+            if len(space) == 1:
+                walk.open.clear()
+            walks.append(walk)
     return walks
 
 

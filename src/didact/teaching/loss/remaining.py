@@ -7,13 +7,15 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from didact.bec.classes import EquivalenceClass
+import numpy as np
+
+from didact.bec.families import Known
 from didact.bec.parts import shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
 from didact.random import stream
 from didact.teaching.loss.chart import chart_in_sight
-from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import boundary_rounds, largest, planner_rounds
 from didact.teaching.within import ENUMERATED, TESTED
@@ -26,7 +28,8 @@ class Worst(NamedTuple):
     """The most that a kind of learner was found to lose, and how that is known.
 
     status: 'enumerated': nothing loses more; 'tested': at least so much is lost, perhaps more.
-    weights: (k,), of a reward that fits and loses it; None where nothing is lost.
+    weights: (k,), of a reward that fits and loses it; None where nothing is lost. member: of a
+    family the one where it is lost; loss and share are then what is lost in the unit of its fan.
     """
 
     learner: str
@@ -34,20 +37,29 @@ class Worst(NamedTuple):
     share: float
     status: str
     weights: tuple[float, ...] | None
+    member: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
-        return {**self._asdict(), "weights": None if self.weights is None else list(self.weights)}
+        weights = None if self.weights is None else list(self.weights)
+        found = {**self._asdict(), "weights": weights}
+        if self.member is None:
+            del found["member"]
+        return found
 
 
 def remaining_loss(
-    known: EquivalenceClass,
+    known: Known,
     demonstrations: Sequence[Demonstration],
     *,
+    fan: Fan | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> tuple[Worst, Worst]:
-    """What the demonstrations, all of them right, may still cost: half-spaces, then planners."""
-    fan = fan_of(known)
+    """What the demonstrations, all of them right, may still cost: half-spaces, then planners.
+
+    In a family losses are shares of the members' own spreads, unless its fan says otherwise.
+    """
+    fan = fan_of(known) if fan is None else fan
     shown = shown_pairs(known.parts, demonstrations)
     region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
     rng = stream(0, "remaining")
@@ -64,8 +76,11 @@ def remaining_loss(
 
     def worst(learner: str, found: tuple[float, Floats | None], status: str) -> Worst:
         loss, weights = found
-        kept = None if weights is None or loss <= 0.0 else tuple(weights.tolist())
-        return Worst(learner, loss, loss / spread, status, kept)
+        if weights is None or loss <= 0.0:
+            return Worst(learner, loss, loss / spread, status, None)
+        lost = [member.losses.of(weights[None]).losses[0] for member in fan.members]
+        member = int(np.argmax(lost)) if lost else None
+        return Worst(learner, loss, loss / spread, status, tuple(weights.tolist()), member)
 
     return (
         worst("half-spaces", half, ENUMERATED if cells.is_proved else TESTED),

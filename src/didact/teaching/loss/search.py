@@ -62,7 +62,8 @@ def push(cuts: Cuts, learner: str, weights: Floats, chosen: Sequence[int]) -> bo
         pairs = cuts.shown[list(chosen)].any(axis=0)
         wrong = ~lost.optimal.reshape(len(moved), -1)
         fits &= ~(wrong & pairs).any(axis=1)
-        sizes = (cuts.shown[None] & wrong[:, None]).any(axis=2).sum(axis=1)
+        hits = wrong.astype(np.float32) @ cuts.shown.T.astype(np.float32)
+        sizes = np.count_nonzero(hits, axis=1)
         best = int(np.argmin(np.where(fits, sizes, len(cuts.shown) + 1)))
         return bool(fits[best]) and cuts.add(
             learner, moved[best], float(lost.losses[best]), lost.optimal[best]
