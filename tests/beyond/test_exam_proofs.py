@@ -176,6 +176,9 @@ def test_forged_questions_about_actions_are_named(change, words):
     document["questions"][0] |= change
     with pytest.raises(ProofFailed, match=rf"questions\[0\].*{words}"):
         verify(task, document)
+    fresh = didact.exam(task, ask="actions").document()
+    with pytest.raises(ProofFailed, match="lower_bound must be a whole number below 5"):
+        verify(task, {**fresh, "lower_bound": len(fresh["questions"]) + 1})
 
 
 @pytest.mark.parametrize(

@@ -19,16 +19,8 @@ from didact.teaching.feedback.lesson import MixedLesson
 
 def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
     """The lesson in a document; what is missing or of another kind raises."""
-    witness, loss = document["witness"], document["loss"]
-    settings = document["settings"]
-    if not isinstance(settings, dict):
-        raise InvalidFile(f"settings must be an object; it is {shown(settings)}")
-    members = settings.get("members")
-    n_members = 0 if members is None else len(_texts(members, "settings: members"))
-    items = tuple(
-        _as_item(entry, f"items[{i}]", n_members)
-        for i, entry in enumerate(_list(document["items"], "items"))
-    )
+    witness, loss, settings = (document[name] for name in ("witness", "loss", "settings"))
+    items = _items(document["items"], settings)
     texts = {name: _texts(document[name], name) for name in ("words", "open")}
     gains = tuple(whole_number(x, "gains", 0) for x in _list(document["gains"], "gains"))
     why = tuple(_texts(entry, "why") for entry in _list(document["why"], "why"))
@@ -37,7 +29,6 @@ def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
             raise InvalidFile(
                 f"{name} must be as many as items, {len(items)}; they are {len(listed)}"
             )
-    hardest = _number(document["hardest"], "hardest")
     return MixedLesson(
         task_name=as_text(document["task"], "task", error=InvalidFile),
         status=choice(document["status"], "status", ("complete", "partial")),
@@ -49,7 +40,7 @@ def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
         lower_bound=None
         if document["lower_bound"] is None
         else _cost(document["lower_bound"], "lower_bound"),
-        hardest=hardest,
+        hardest=_number(document["hardest"], "hardest"),
         n_facets=whole_number(document["n_facets"], "n_facets", 0),
         n_equalities=whole_number(document["n_equalities"], "n_equalities", 0),
         open=texts["open"],
@@ -60,6 +51,16 @@ def read_mixed(document: Mapping[str, Any]) -> MixedLesson:
         settings=plain_numbers(settings),
         proof=_proof(document.get("proof")),  # older files have none
     )
+
+
+def _items(given: Any, settings: Any) -> tuple[Item, ...]:
+    """The items, each of a member where the settings name some."""
+    if not isinstance(settings, dict):
+        raise InvalidFile(f"settings must be an object; it is {shown(settings)}")
+    members = settings.get("members")
+    n_members = 0 if members is None else len(_texts(members, "settings: members"))
+    listed = _list(given, "items")
+    return tuple(_as_item(entry, f"items[{i}]", n_members) for i, entry in enumerate(listed))
 
 
 def _proof(given: Any) -> dict[str, Any] | None:
