@@ -132,3 +132,22 @@ def test_clips_are_written_for_minari(didact, folder):
 
     assert minari
     assert MinariDataset(folder / "clips-v0" / "data").total_episodes >= 1
+
+
+def test_a_model_of_stable_baselines_is_observed_from_its_file(didact, folder):
+    """A tiny one, hardly trained: what it does is watched as it is."""
+    sb3 = pytest.importorskip("stable_baselines3")
+    small_net = {"net_arch": [4]}
+    model = sb3.PPO("MlpPolicy", "CartPole-v1", n_steps=32, batch_size=32, n_epochs=1, seed=0,
+                    device="cpu", policy_kwargs=small_net)  # fmt: skip
+    model.learn(32)
+    model.save("ppo.zip")
+    asked = ("ppo.zip" if word == "mine.py:balance" else word for word in CART)
+    more = ("--held", "1,12", "--tolerance", "0.3", "--out", "seen.npz", "--html", "lesson.html")
+    done = didact(*asked, *more)
+    assert done.code in (0, 3), done
+    assert "This is a statistical statement, not a proof." in done.out
+    assert "data:image/png;base64," in (folder / "lesson.html").read_text()
+    seen = library.load_observed("seen.npz")
+    told = model.predict(seen.observations.astype(np.float32), deterministic=True)[0]
+    np.testing.assert_array_equal(seen.own, told)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from didact import equivalence_class, from_minigrid, frontier, make, teach
+from didact import certify, equivalence_class, from_minigrid, frontier, make, observe, teach
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
+from didact.report.page.simulators import simulator_page
 from didact.report.page.templates import static_text
 from tests.browser import AXE, CHROMIUM, CUT_OFF, DESK, PHONE, SMALL, broken_rules
 from tests.report.drawn import HOSTILE, WORLDS
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium h
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "docs" / "reproduction" / "index.html"
+OBSERVED = ("observed lines", "observed frames")
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +32,21 @@ def room():
     return from_minigrid("MiniGrid-DoorKey-5x5-v0")
 
 
+def watched(name: str):
+    """The page of a policy in a simulator, its clips as lines or as frames."""
+    given = {"discount": 0.9, "n_rollouts": 3, "length": 4}
+    if name == "observed lines":
+        seen = observe("lqr", **given)
+    else:
+        seen = observe("CartPole-v1", lambda o: int(o[2] > 0), features=lambda o, a, n, e: [1.0],
+                       tolerance=1.0, **given)  # fmt: skip
+    return simulator_page(certify(seen, teach(seen), n_situations=8, extend=False))
+
+
 def written(folder, name: str, **options):
     path = folder / f"{name}{len(options)}.html"
+    if name in OBSERVED and not path.exists():
+        path.write_text(watched(name))
     if not path.exists():
         task = room() if name == "room" else WORLDS[name]()
         known = equivalence_class(task)
@@ -94,11 +109,12 @@ def test_pages_render_without_trouble_and_fit_the_screen(opened, folder, viewpor
             assert box is None or box["width"] > 20, name
 
 
-QUICK = [(name, SMALL) for name in ("room", "lake", "garnet", "studies", "lake for people")]
+QUICK = [(name, SMALL) for name in ("room", "lake", "garnet", "studies", "lake for people",
+                                         *OBSERVED)]  # fmt: skip
 EVERY = [
     (name, size)
     for size in (SMALL, DESK)
-    for name in (*WORLDS, "room", "studies", *(f"{world} for people" for world in WORLDS))
+    for name in (*WORLDS, "room", "studies", *OBSERVED, *(f"{w} for people" for w in WORLDS))
 ]
 
 
