@@ -283,7 +283,7 @@ def test_an_interrupt_ends_it_without_a_word(browser):
 
 
 def test_long_work_tells_its_stage_and_is_cancelled_by_the_keyboard(browser, link):
-    with visit(browser, link, bypass_csp=True) as page:
+    with visit(browser, link) as page:
         shown = page.locator("#panel-lesson .verdict").inner_text()
         page.click("#open")
         page.fill("#open-parameters", "size=30 n_features=22")
@@ -301,7 +301,6 @@ def test_long_work_tells_its_stage_and_is_cancelled_by_the_keyboard(browser, lin
         page.wait_for_function(
             "import('/static/ask.js').then(async ({ stage }) => await stage('teach') === null)"
         )
-        assert broken_rules(page) == []
         page.keyboard.press("Enter")
         cancel.click()
 
@@ -419,21 +418,23 @@ VIEWS = {
 
 
 @pytest.mark.parametrize(
-    ("viewport", "scheme"),
+    ("viewport", "scheme", "names"),
     [
-        (PHONE, "light"),
-        pytest.param(PHONE, "dark", marks=pytest.mark.slow),
-        pytest.param(DESK, "light", marks=pytest.mark.slow),
-        pytest.param(DESK, "dark", marks=pytest.mark.slow),
+        (PHONE, "light", ("cone", "teacher", "exam", "export")),
+        *(
+            pytest.param(viewport, scheme, tuple(VIEWS), marks=pytest.mark.slow)
+            for viewport in (PHONE, DESK)
+            for scheme in ("light", "dark")
+        ),
     ],
 )
-def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport, scheme):
+def test_all_views_fit_the_screen_and_all_can_use_them(browser, link, viewport, scheme, names):
     with visit(browser, link, viewport, color_scheme=scheme, bypass_csp=True) as page:
-        for name, ready in VIEWS.items():
+        for name in names:
             page.click(f"#tab-{name}")
             if name in ("learner", "asked", "exam"):
                 page.click(f"#panel-{name} .main")
-            page.wait_for_selector(f"#panel-{name}[data-{ready}]")
+            page.wait_for_selector(f"#panel-{name}[data-{VIEWS[name]}]")
             assert page.evaluate(CUT_OFF) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
             assert broken_rules(page) == []
