@@ -8,7 +8,15 @@ import pytest
 from gymnasium import spaces
 
 from didact.errors import InvalidParameter, Unsupported
-from didact.worlds.simulators.restoring import Copying, Replaying, find_way, why_not
+from didact.worlds.simulators.restoring import (
+    Copying,
+    FullPhysics,
+    History,
+    Replaying,
+    find_way,
+    moved_numbers,
+    why_not,
+)
 
 
 class Walker(gymnasium.Env):
@@ -147,3 +155,33 @@ def test_copies_of_mujoco_are_rejected_and_its_whole_state_is_used(id):
     assert why_not(Copying(), make)
     assert not why_not(Replaying(), make)
     assert "MuJoCo" in find_way(make, id).words
+
+
+def test_only_positions_and_speeds_of_physics_are_nudged():
+    pytest.importorskip("mujoco")
+    env = gymnasium.make("InvertedPendulum-v5").unwrapped
+    env.reset(seed=3)
+    way = FullPhysics()
+    state, chance = way.save(env, History(3, ()))
+    moved, same = way.nudged(env, (state, chance), 1e-3, np.random.default_rng(0))
+    assert same is chance
+    end = 1 + env.model.nq + env.model.nv
+    assert (moved[1:end] != state[1:end]).any()
+    np.testing.assert_allclose(moved[1:end], state[1:end], rtol=5e-3)
+    np.testing.assert_array_equal(np.delete(moved, range(1, end)), np.delete(state, range(1, end)))
+    way.restore(env, (moved, chance))
+    np.testing.assert_array_equal(np.append(env.data.qpos, env.data.qvel), moved[1:end])
+
+
+@pytest.mark.parametrize("state", [(0.5, 2.0), [0.5, 2.0], np.array([0.5, 2.0], dtype=np.float32)])
+def test_numbers_are_nudged_in_the_form_they_have(state):
+    moved = moved_numbers(state, 1e-3, np.random.default_rng(0))
+    assert type(moved) is type(state)
+    assert getattr(moved, "dtype", None) == getattr(state, "dtype", None)
+    assert list(moved) != list(state)
+    np.testing.assert_allclose(moved, state, rtol=5e-3)
+
+
+@pytest.mark.parametrize("state", [None, (1, 2), "x", np.array([1, 2]), {"a": 1.0}])
+def test_what_is_no_real_numbers_is_not_nudged(state):
+    assert moved_numbers(state, 1e-3, np.random.default_rng(0)) is None
