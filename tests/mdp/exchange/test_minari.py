@@ -20,6 +20,7 @@ from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
 from didact.worlds.opening import environment_task
 from tests.command_line import in_own_process, refused
+from tests.effort import crossed
 
 minari = pytest.importorskip("minari")
 h5py = pytest.importorskip("h5py")
@@ -383,10 +384,10 @@ main(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize(
-    "target", ["lesson-v0", "./here-v0", "imitation", "lesson.json", "l.jsonl"]
-)
-@pytest.mark.parametrize("most", [0, 100, 1_000, 3_000])
+TARGETS = ("lesson-v0", "./here-v0", "imitation", "lesson.json", "l.jsonl")
+
+
+@pytest.mark.parametrize(("most", "target"), crossed((0, 100, 1_000, 3_000), TARGETS, one_in=3))
 def test_a_full_disk_is_told_in_one_line_and_leaves_what_was_there(
     target, most, recording, root, tmp_path, monkeypatch
 ):
