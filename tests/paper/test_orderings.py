@@ -38,8 +38,10 @@ def quick(tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    with open(folder / "quick.lock", "w") as lock:
+    with open(folder / "quick.lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if changes:  # figures of all studies are drawn by `tests/contracts` too
+            patch.setattr("didact.app.reproduce.drawn_figures", lambda *given: ({}, []))
         return reproduce(["all"], quick=True, out=folder / "quick", jobs=1, changes=changes)
 
 
