@@ -413,9 +413,10 @@ def quadrature(evidence, confidence, prior, tilt=None):
     return mean, variance, float((likelihood + normal + tilts).max())
 
 
-@pytest.mark.parametrize("slip", [0.0, 0.3])
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("prior", ["l2-sphere", "l1-sphere", "box", "gaussian"])
+@pytest.mark.parametrize(
+    ("prior", "k", "slip"),
+    effort.crossed(("l2-sphere", "l1-sphere", "box", "gaussian"), (2, 3), (0.0, 0.3), one_in=2),
+)
 def test_means_variances_and_maximum_are_those_of_quadrature(prior, k, slip):
     evidence = as_evidence(loop(k, slip), [[(0, 1)], [(1, 0)], [(2, 0)], [(2, 1)]])
     mean, variance, best = quadrature(evidence, 4.0, prior)

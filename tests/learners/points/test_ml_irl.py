@@ -12,7 +12,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.learners.points.ml_irl import ml_irl
 from didact.mdp import MDP, Task
 from didact.random import as_generator
-from tests.effort import number
+from tests.effort import chunks, number
 
 
 def learned(task, demonstrations, seed=0, **options):
@@ -35,7 +35,7 @@ def assert_recovered(task):
     assert belief.notes == ()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", chunks(5, 12))
 def test_closed_lessons_are_learned_without_loss(seed):
     assert_recovered(world(seed))
 
@@ -46,7 +46,7 @@ def test_closed_lessons_are_learned_without_loss_in_every_world(seed):
     assert_recovered(world(seed))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", chunks(2, 4))
 def test_closed_lessons_of_slippery_worlds_are_learned_without_loss(seed):
     task = didact.make("random-grid", size=5, n_features=4, slip="1/4", seed=seed)
     belief = learned(task, lesson_for(task, closed=True), raise_confidence=True)
@@ -54,7 +54,7 @@ def test_closed_lessons_of_slippery_worlds_are_learned_without_loss(seed):
     assert didact.evaluate(task, belief.map_weights).worst_policy_loss == 0
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", chunks(4, 8))
 def test_ties_between_different_ways_are_learned_exactly(seed):
     """Whole-number weights: the lesson shows ties that only some weights keep."""
     weights = np.random.default_rng(seed).integers(-1, 2, size=3).tolist()
