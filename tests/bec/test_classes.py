@@ -1,3 +1,6 @@
+import sys
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -204,3 +207,20 @@ def test_demonstrations_stay_in_scope():
         demonstration_class(known, [[(2, 0)]])
     everywhere = equivalence_class(Task(mdp, [1]), scope="all")
     assert demonstration_class(everywhere, [[(2, 0)]]).n_facets == 1
+
+
+@pytest.mark.parametrize("most", [20_000, 0])
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_classes_have_the_optimal_actions_of_exact_plans(seed, most, monkeypatch):
+    """Also where nothing that floats leave open is settled at first."""
+    monkeypatch.setattr(sys.modules["didact.planning.solve"], "EXACT_STATES", most)
+    task = make("random-grid", size=4, n_features=3, seed=seed)
+    plan = solve(task, arithmetic="exact")
+    known = equivalence_class(task, arithmetic="exact")
+    assert known.plan.is_proved
+    assert np.array_equal(known.plan.optimal, plan.optimal)
+    assert known.plan.values == pytest.approx(plan.values, abs=1e-12)
+    given = equivalence_class(task, arithmetic="exact", plan=plan)
+    assert (known.rows.exact, known.cone.facets) == (given.rows.exact, given.cone.facets)
+    assert plan.exact_values == tuple(map(Fraction, plan.exact_values))
+    assert [float(value) for value in plan.exact_values] == plan.values.tolist()

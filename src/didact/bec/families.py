@@ -15,7 +15,7 @@ from typing import Any, get_args, overload
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, exact_counts, is_affordable
+from didact.bec.classes import EquivalenceClass, exact_counts, is_affordable, proved_plan
 from didact.bec.classes import equivalence_class as class_of_task
 from didact.bec.cone import Cone
 from didact.bec.describe import row_words
@@ -29,7 +29,7 @@ from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Family, Task, as_task, family_demonstrations
 from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
-from didact.planning import Plan, float_successor_features, solve
+from didact.planning import Plan, float_successor_features
 from didact.planning.solve import Arithmetic
 from didact.stages import stage
 
@@ -189,7 +189,7 @@ def class_of_family(family: Family, scope: Scope, arithmetic: Arithmetic) -> Fam
     """The intersection of the members' classes, over the states in scope."""
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     stage("solving all members")
-    plans = [solve(task.mdp, task.true_weights, arithmetic=arithmetic) for task in family.members]
+    plans = [proved_plan(task, arithmetic) for task in family.members]
     stage("comparing actions: a row for each two")
     exact = arithmetic == "exact" or (arithmetic == "auto" and _is_affordable(family, plans))
     parts = _parts(family, plans, arithmetic if exact else "float")

@@ -7,9 +7,10 @@ each comparison that the bound leaves open while the model is small enough for i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,6 +22,7 @@ from didact.mdp.idle import idle_states
 from didact.mdp.model import as_weights
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats, Numbers
+from didact.numerics.later import Later
 from didact.planning.derived import actions_by_state, reward_table
 from didact.planning.floats import FloatPlan, plan_in_floats
 
@@ -97,6 +99,9 @@ class Plan:
         state: the state's number.
         """
         return [int(a) for a in np.flatnonzero(self.optimal[state])]
+
+
+Plan.exact_values = Later("exact_values")  # type: ignore[assignment]
 
 
 def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "auto") -> Plan:
@@ -211,8 +216,9 @@ def _settled(
     while True:
         solved = evaluate_exactly(model, policy, paid, roots)
         values = [None if v is None else v[0] for v in solved]
+        after = _after_each(model, values)
         exact_q = {
-            (state, a): _action_value(model, rewards, values, state, a)
+            (state, a): _action_value(model, rewards, after, state, a)
             for state, actions in enumerate(choices)
             if len(actions) >= least
             for a in actions
@@ -240,12 +246,25 @@ def _compared(
     return optimal, better
 
 
+def _after_each(model: Any, values: list[Any]) -> Callable[[int, Any], Any]:
+    """What a state that follows adds to an action's value: by state and weight, found once."""
+    known: dict[tuple[int, int], Any] = {}
+
+    def after(target: int, weight: Any) -> Any:
+        place = (target, id(weight))
+        if place not in known:
+            known[place] = weight * values[target]
+        return known[place]
+
+    return after
+
+
 def _action_value(
-    model: Any, rewards: list[Any], values: list[Any], state: int, action: int
+    model: Any, rewards: list[Any], after: Callable[[int, Any], Any], state: int, action: int
 ) -> Any:
     total = rewards[model.feature_row(state, action)]
     for target, weight in model.rows[state * model.n_actions + action]:
-        total += weight * values[target]
+        total += after(target, weight)
     return total
 
 
@@ -258,17 +277,16 @@ def _exact_plan(
     n_close: int,
 ) -> Plan:
     """The plan with exact numbers put in place of floats where they are known."""
-    known = tuple(None if v is None else Fraction(int(v.p), int(v.q)) for v in values)
     floats = found.values.copy()
     action_values = found.action_values.reshape(mdp.n_states, mdp.n_actions).copy()
-    for state, value in enumerate(known):
+    for state, value in enumerate(values):
         if value is not None:
-            floats[state] = float(value)
+            floats[state] = int(value.p) / int(value.q)
             if mdp.terminal[state]:
                 action_values[state] = floats[state]
     for (state, action), value in exact_q.items():
         action_values[state, action] = int(value.p) / int(value.q)
-    whole = len(exact_q) == mdp.n_going * mdp.n_actions and None not in known
+    whole = len(exact_q) == mdp.n_going * mdp.n_actions and all(v is not None for v in values)
     return Plan(
         floats,
         action_values,
@@ -278,5 +296,9 @@ def _exact_plan(
         found.method,
         n_close,
         n_close,
-        known,
+        partial(_as_fractions, values),  # type: ignore[arg-type]
     )
+
+
+def _as_fractions(values: list[Any]) -> tuple[Fraction | None, ...]:
+    return tuple(None if v is None else Fraction(int(v.p), int(v.q)) for v in values)
