@@ -14,7 +14,7 @@ from tests import effort
 from tests.command_line import Answer
 
 settings.register_profile("didact", derandomize=True, deadline=None)
-settings.register_profile("quick", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 settings.load_profile("didact")
 
 

@@ -501,7 +501,10 @@ def changed(value):
         yield from ((None, x) for x in ("all", "open", "teaches", "nothing", 3, None))
 
 
-@pytest.mark.parametrize("seed", ["grid", "grid open", 1, 4, 9, 15, 22])
+@pytest.mark.parametrize(
+    "seed",
+    ["grid", "grid open", 1, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (9, 15, 22))],
+)
 def test_every_corruption_is_rejected_at_its_step_or_still_true(seed):
     if isinstance(seed, str):
         task = six_cells()

@@ -169,7 +169,7 @@ TELLING = 40_000
 
 
 @pytest.mark.parametrize("n", [TELLING, pytest.param(100_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(("prior", "proposal"), MOVES, ids=NAMES)
 def test_draws_from_the_posterior_stay_such_draws(prior, proposal, k, n):
     if prior.name == "flat":
