@@ -276,8 +276,10 @@ def _distinct(columns: Indices) -> Indices:
     """
     factors = np.cumprod(np.full(len(columns), _FACTOR, dtype=np.uint64))
     keys = factors @ columns.view(np.uint64)
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    if not np.array_equal(columns[:, first[which]], columns):
+    order = np.argsort(keys, kind="stable")
+    again = 1 + np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+    first = np.delete(order, again)
+    if not np.array_equal(columns[:, order[again]], columns[:, order[again - 1]]):
         first = np.unique(columns, axis=1, return_index=True)[1]
     return np.ascontiguousarray(columns[:, np.sort(first)].T)
 
