@@ -25,7 +25,7 @@ from tests.test_proofcheck import (
     random_task,
 )
 
-KINDS = ["demonstrations", "comparisons", "preferences"]
+KINDS = ["demonstrations", "comparisons", "preferences", "corrections", "rankings"]
 TEXTS = {"words", "why", "gains", "task", "n_facets", "n_equalities", "cost", "lower_bound"}
 STEPS = ("items", "counts", "optimal", "scope", "multipliers", "generators", "claim", "weights")
 STEPS += (

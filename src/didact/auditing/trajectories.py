@@ -24,7 +24,7 @@ from didact.bec.families import Known
 from didact.bec.linear import Row, primitive, row_reduced, unit_floats
 from didact.errors import Unsupported
 from didact.mdp.naming import action_words
-from didact.teaching.feedback.trajectories import Pair, pair_of, shortest_pair, statements_of
+from didact.teaching.feedback.trajectories import Ways, pair_of, shortest_pair, statements_of
 
 
 class Preferred(NamedTuple):
@@ -49,9 +49,9 @@ def deciding_preferences(known: Known) -> Preferred:
     return Preferred(in_order(iter(questions)), (*open_rows, *untold))
 
 
-def _ties(known: Known) -> tuple[list[tuple[int, Pair]], list[int]]:
+def _ties(known: Known) -> tuple[list[tuple[int, Ways]], list[int]]:
     """Independent ties that trajectories show, and an equality that does not follow from them."""
-    chosen: list[tuple[int, Pair]] = []
+    chosen: list[tuple[int, Ways]] = []
     spanned: list[Row] = []
     wanted = len(known.cone.lineality)
     for row, *statement in statements_of(known, known.cone.equalities):
@@ -73,7 +73,7 @@ def _ties(known: Known) -> tuple[list[tuple[int, Pair]], list[int]]:
     return chosen, rest[:1]
 
 
-def _question(known: Known, row: int, pair: Pair, equality: bool) -> Question:
+def _question(known: Known, row: int, pair: Ways, equality: bool) -> Question:
     part, mdp = pair.part, pair.part.task.mdp
     (state, action), (_, other) = pair.better[0], pair.other[0]
     swap = swapped(part.task.name, "preference", state, action, other)

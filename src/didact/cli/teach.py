@@ -58,7 +58,7 @@ RESERVED = (
 @click.option(
     "--feedback",
     multiple=True,
-    type=click.Choice(["demonstrations", "comparisons", "preferences"]),
+    type=click.Choice(["demonstrations", "comparisons", "preferences", "corrections", "rankings"]),
     help="Kinds of feedback that may be mixed, the cheapest mix proved; may be given again.",
 )
 @click.option(

@@ -122,8 +122,9 @@ def teach(
         every beginning of the lesson is good; that is usual where `loss` is given.
     seed: of sampling and of teachers that draw: None, a whole number, or a generator.
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
-    feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions and
-        'preferences' between two trajectories; the cheapest mix, proved, as a MixedLesson, whose
+    feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions,
+        'preferences' and 'corrections' between two trajectories, 'rankings' of best ones that tie
+        before a worse one; the cheapest mix, proved, as a MixedLesson, whose
         items name their member in a family. `cost` may then be a table {kind: cost}.
     over_teach: with preferences, try also those between trajectories that are worth nearly the
         same: they say more than the behaviour, so fewer are enough, and are harder to give.

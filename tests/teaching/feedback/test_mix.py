@@ -79,9 +79,9 @@ def test_no_mix_is_cheaper(seed):
 def test_more_kinds_never_make_a_lesson_dearer(seed):
     task = world(seed)
     known = didact.equivalence_class(task)
-    kinds = ("demonstrations", "comparisons", "preferences")
+    kinds = ("demonstrations", "comparisons", ("preferences", "corrections")[seed % 2], "rankings")
     found = {}
-    for size in (1, 2, 3):
+    for size in (1, 2, 4):
         for chosen in itertools.combinations(kinds, size):
             lesson = didact.teach(task, feedback=chosen, horizon=1, starts="all", known=known)
             assert lesson.is_complete == didact.check(task, lesson, known=known).teaches
@@ -90,6 +90,31 @@ def test_more_kinds_never_make_a_lesson_dearer(seed):
         if few < many and found[few].is_complete:
             assert found[many].is_complete
             assert found[many].cost <= found[few].cost
+
+
+def test_rankings_say_ties_and_what_is_worse_at_once():
+    task = didact.make("uvm-failure")
+    known = didact.equivalence_class(task)
+    prices = {"preferences": "1/2", "rankings": 1}
+    pairs = didact.teach(task, feedback=["preferences"], cost={"preferences": "1/2"}, known=known)
+    ranked = didact.teach(task, feedback=["rankings"], known=known)
+    assert ranked.is_complete
+    assert all(isinstance(item, didact.Ranking) for item in ranked.items)
+    assert ranked.is_minimal
+    assert len(ranked.items) < len(pairs.items)
+    assert max(len(item.ways) for item in ranked.items) > 2
+    both = didact.teach(task, feedback=list(prices), cost=prices, known=known)
+    assert both.cost <= min(pairs.cost, ranked.cost)
+
+
+def test_corrections_are_preferences_of_their_own_price():
+    task = didact.make("six-cell")
+    kinds, prices = ["preferences", "corrections"], {"preferences": 2, "corrections": 1}
+    lesson = didact.teach(task, feedback=kinds, cost=prices)
+    assert [item.correction for item in lesson.items] == [True] * len(lesson.items)
+    assert lesson.cost == didact.teach(task, feedback=["corrections"]).cost
+    found = didact.select(task, lesson.items, method="exact", cost={"corrections": 3})
+    assert found.cost == 3 * lesson.cost
 
 
 def test_demonstrations_alone_are_as_many_as_the_exact_teacher_needs():

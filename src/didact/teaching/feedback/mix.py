@@ -1,4 +1,4 @@
-"""The cheapest mix of demonstrations, comparisons and preferences, proved among its candidates.
+"""The cheapest mix of demonstrations and other feedback, proved among its candidates.
 
 Every candidate's rows lie in the class, so a complete lesson states a row of each facet and rows
 that span the equalities, as lessons of demonstrations do: the same implicit hitting set finds it.
@@ -12,43 +12,31 @@ them where they cost less.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from didact.bec.families import Known, whole_of
-from didact.bec.parts import part_with
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, entries, flag, shown, shown_name
-from didact.mdp import Comparison, Demonstration, Family, Preference, Task
+from didact.mdp import Demonstration, Family, Preference, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.coverage import Coverage
-from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.feedback.evidence import mixed_proof
 from didact.teaching.feedback.judging import judge_items
 from didact.teaching.feedback.lesson import MixedLesson
+from didact.teaching.feedback.offers import KINDS, Offered, offered_items
 from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
-from didact.teaching.feedback.rows import direction, item_words
-from didact.teaching.feedback.trajectories import Pair, pair_of, shortest_pair, statements_of
+from didact.teaching.feedback.rows import item_words
 from didact.teaching.methods.exact import exact_minimum
-
-KINDS = ("demonstrations", "comparisons", "preferences")
-
-
-class Offered(NamedTuple):
-    """An item that may be shown: the elements that it covers, as bits, and what it costs."""
-
-    item: Item
-    mask: int
-    cost: int | Fraction
 
 
 def as_kinds(given: Any) -> tuple[str, ...]:
@@ -81,9 +69,15 @@ def kind_costs(given: Any, kinds: Sequence[str]) -> dict[str, int | Fraction]:
 
 def item_costs(given: Any, items: Sequence[Item]) -> list[int | Fraction]:
     """What recorded items cost: 1 each, or what a table {kind: cost} says of their kinds."""
-    kinds = dict.fromkeys((*KINDS, "rankings", "stops"))
-    costs = kind_costs(given, list(kinds))
-    return [costs[f"{type(item).__name__.lower()}s"] for item in items]
+    costs = kind_costs(given, (*KINDS, "stops"))
+    return [costs[_kind_of(item)] for item in items]
+
+
+def _kind_of(item: Item) -> str:
+    """The name of its kind, as tables of costs have it."""
+    if isinstance(item, Preference) and item.correction:
+        return "corrections"
+    return f"{type(item).__name__.lower()}s"
 
 
 def as_margin(over_teach: Any, margin: Any, kinds: Sequence[str] | None) -> Fraction | None:
@@ -116,7 +110,7 @@ def mixed_lesson(
         raise Unsupported(
             "other feedback than demonstrations needs exact arithmetic; use arithmetic='exact'"
         )
-    offered = list(_offered(known, problem, kinds, costs))
+    offered = list(offered_items(known, problem, kinds, costs))
     mixed = _problem_of(problem, offered)
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
     chosen = [offered[number] for number in picks.numbers]
@@ -177,72 +171,6 @@ def _over_taught(
         loss=None,
         proof=cast(Any, partial(mixed_proof, known, items, None)),
     )
-
-
-def _offered(
-    known: Known,
-    problem: Problem,
-    kinds: Sequence[str],
-    costs: Mapping[str, int | Fraction],
-) -> Iterator[Offered]:
-    if "demonstrations" in kinds:
-        for number, mask in sorted(problem.masks.items()):
-            yield Offered(problem.candidates[number], mask, costs["demonstrations"])
-    by_member = problem.charges is not None
-    if "comparisons" in kinds:
-        for item, mask in _comparisons(known, problem.elements, by_member=by_member):
-            yield Offered(item, mask, costs["comparisons"])
-    if "preferences" in kinds:
-        for way, mask in _preferences(known, problem.elements, by_member=by_member):
-            yield Offered(way, mask, costs["preferences"])
-
-
-def _comparisons(
-    known: Known, elements: Elements, *, by_member: bool
-) -> Iterator[tuple[Comparison, int]]:
-    """For each element the comparison in which it matters most: all of them cover the same.
-
-    by_member: one of each member that has some, since visiting it costs.
-    """
-    for element in range(elements.n_elements):
-        rows = np.flatnonzero(elements.element_of_row == element).tolist()
-        most: dict[int | None, tuple[float, Comparison]] = {}
-        for _, state, action, other in statements_of(known, rows):
-            part = part_with(known.parts, state)
-            values = part.plan.action_values[state - part.first]
-            matters = float(values[action] - values[other])
-            group = part.member if by_member else None
-            if group not in most or matters > most[group][0]:
-                item = Comparison(state - part.first, action, other, part.member)
-                most[group] = matters, item
-        yield from ((item, 1 << element) for _, item in most.values())
-
-
-def _preferences(
-    known: Known, elements: Elements, *, by_member: bool
-) -> Iterator[tuple[Preference, int]]:
-    """For each facet the shortest two trajectories; for ties those that state an equality row."""
-    groups = [part.member for part in known.parts] if by_member else [None]
-    for facet, members in enumerate(known.cone.facets):
-        for group in groups:
-            pair = shortest_pair(known, members, group)
-            if pair is not None:
-                yield _preference(pair), 1 << facet
-    number_of = {row: i for i, row in enumerate(known.rows.exact or ())}
-    told: set[tuple[int, int | None]] = set()
-    for _, *statement in statements_of(known, known.cone.equalities):
-        pair = pair_of(known, *statement)
-        row = None if pair is None else number_of.get(direction(list(pair.difference)))
-        if pair is None or row is None or row not in known.cone.equalities:
-            continue
-        key = row, pair.part.member if by_member else None
-        if key not in told:
-            told.add(key)
-            yield _preference(pair), 1 << int(elements.element_of_row[row])
-
-
-def _preference(pair: Pair) -> Preference:
-    return Preference(pair.better, pair.other, member=pair.part.member)
 
 
 def _told(

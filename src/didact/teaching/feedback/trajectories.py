@@ -1,7 +1,7 @@
-"""Statements of a class as two trajectories that people can be shown.
+"""Statements of a class as trajectories that people can be shown, two of them or more.
 
-Both begin in the same state, one with each action, go on with best actions, and stop where they
-meet at the same time or have both ended. What they count differs by the row of the comparison, up
+All begin in the same state, one with each action, go on with best actions, and stop where they
+meet at the same time or have all ended. What they count differs by the row of the comparison, up
 to the equalities, because best actions that tie differ by equalities only. With unequal lengths an
 answer would also fix the zero of the reward, which says nothing of behaviour.
 
@@ -11,6 +11,7 @@ A comparison whose trajectories never meet, or depend on chance, cannot be shown
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,13 +24,27 @@ if TYPE_CHECKING:
     from didact.planning.rationals import ExactModel
 
 
-class Pair(NamedTuple):
-    """Two trajectories of a part, the one of the better action first, and what they differ by."""
+class Ways(NamedTuple):
+    """Trajectories of a part from one state, the best first, and what each counts more."""
 
     part: Part
-    better: Demonstration
-    other: Demonstration
-    difference: tuple[Any, ...]
+    ways: tuple[Demonstration, ...]
+    differences: tuple[tuple[Any, ...], ...]
+
+    @property
+    def better(self) -> Demonstration:
+        """The first."""
+        return self.ways[0]
+
+    @property
+    def other(self) -> Demonstration:
+        """The second."""
+        return self.ways[1]
+
+    @property
+    def difference(self) -> tuple[Any, ...]:
+        """By what the first two differ."""
+        return self.differences[0]
 
 
 def statements_of(known: Known, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
@@ -40,56 +55,61 @@ def statements_of(known: Known, rows: Sequence[int]) -> list[tuple[int, int, int
     return [(int(known.rows.number[i]), *known.rows.statements[i].tolist()) for i in hit.tolist()]
 
 
-def shortest_pair(known: Known, rows: Sequence[int], member: int | None = None) -> Pair | None:
+def shortest_pair(known: Known, rows: Sequence[int], member: int | None = None) -> Ways | None:
     """The shortest two trajectories that state one of the rows, of a member where one is named."""
     stated = [statement for _, *statement in statements_of(known, rows)]
     if member is not None:
         stated = [s for s in stated if part_with(known.parts, s[0]).member == member]
-    walked = [_walked(known, *statement) for statement in stated]
+    walked = [_walked(known, state, pair) for state, *pair in stated]
     found = [walks for walks in walked if walks is not None]
-    shortest = min(found, key=lambda walks: len(walks.better) + len(walks.other), default=None)
+    shortest = min(found, key=lambda walks: sum(map(len, walks.ways)), default=None)
     return None if shortest is None else _counted(shortest)
 
 
-def pair_of(known: Known, state: int, action: int, other: int) -> Pair | None:
+def pair_of(known: Known, state: int, action: int, other: int) -> Ways | None:
     """The two trajectories of a statement; None where they depend on chance or never meet."""
-    walks = _walked(known, state, action, other)
+    return ways_that_meet(known, state, (action, other))
+
+
+def ways_that_meet(known: Known, state: int, actions: Sequence[int]) -> Ways | None:
+    """A trajectory for each action of a state; None where chance decides or they never meet."""
+    walks = _walked(known, state, actions)
     return None if walks is None else _counted(walks)
 
 
 class _Walks(NamedTuple):
-    """The pairs of two trajectories, and the terminal states where they ended; None where not."""
+    """The pairs of trajectories, and the terminal states where they ended; None where not."""
 
     part: Part
-    better: list[tuple[int, int]]
-    other: list[tuple[int, int]]
-    ends: tuple[int | None, int | None]
+    ways: tuple[list[tuple[int, int]], ...]
+    ends: tuple[int | None, ...]
 
 
-def _walked(known: Known, state: int, action: int, other: int) -> _Walks | None:
-    """Both walks until they meet or have ended; None where chance decides or they go in circles."""
+def _walked(known: Known, state: int, actions: Sequence[int]) -> _Walks | None:
+    """All walks until they meet or have ended; None where chance decides or they go in circles."""
     part = part_with(known.parts, state)
     mdp, first = part.task.mdp, state - part.first
-    pairs: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    at, actions = [first, first], [action, other]
-    seen: set[tuple[int, int]] = set()
+    ways: tuple[list[tuple[int, int]], ...] = tuple([] for _ in actions)
+    at, taken = [first] * len(actions), list(actions)
+    seen: set[tuple[int, ...]] = set()
     while True:
-        for side in (0, 1):
+        for side, way in enumerate(ways):
             if mdp.terminal[at[side]]:
                 continue
-            pairs[side].append((at[side], actions[side]))
-            after = _successor(mdp, at[side], actions[side])
+            way.append((at[side], taken[side]))
+            after = _successor(mdp, at[side], taken[side])
             if after is None:
                 return None
             at[side] = after
         ended = [bool(mdp.terminal[place]) for place in at]
-        if all(ended) or (at[0] == at[1] and not any(ended)):
-            ends = (at[0] if ended[0] else None, at[1] if ended[1] else None)
-            return _Walks(part, *pairs, ends)
-        if (at[0], at[1]) in seen or len(seen) == mdp.n_states:
+        if all(ended) or (len(set(at)) == 1 and not any(ended)):
+            return _Walks(
+                part, ways, tuple(p if e else None for p, e in zip(at, ended, strict=True))
+            )
+        if tuple(at) in seen or len(seen) == mdp.n_states:
             return None
-        seen.add((at[0], at[1]))
-        actions = [int(part.plan.optimal[place].argmax()) for place in at]
+        seen.add(tuple(at))
+        taken = [int(part.plan.optimal[place].argmax()) for place in at]
 
 
 def _successor(mdp: MDP, state: int, action: int) -> int | None:
@@ -99,17 +119,17 @@ def _successor(mdp: MDP, state: int, action: int) -> int | None:
     return int(moves.successors[low]) if moves.offsets[row + 1] == low + 1 else None
 
 
-def _counted(walks: _Walks) -> Pair:
-    """The pair with what its trajectories differ by."""
+def _counted(walks: _Walks) -> Ways:
+    """The trajectories with what they differ by."""
     from didact.planning.rationals import exact_model
 
     model = exact_model(walks.part.task.mdp)
-    better, other = (
-        _counts(model, pairs, end)
-        for pairs, end in zip((walks.better, walks.other), walks.ends, strict=True)
+    counts = [_counts(model, way, end) for way, end in zip(walks.ways, walks.ends, strict=True)]
+    differences = tuple(
+        tuple(a - b for a, b in zip(better, other, strict=True))
+        for better, other in pairwise(counts)
     )
-    difference = tuple(a - b for a, b in zip(better, other, strict=True))
-    return Pair(walks.part, Demonstration(walks.better), Demonstration(walks.other), difference)
+    return Ways(walks.part, tuple(map(Demonstration, walks.ways)), differences)
 
 
 def _counts(model: ExactModel, pairs: Sequence[tuple[int, int]], end: int | None) -> list[Any]:
