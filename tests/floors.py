@@ -40,7 +40,7 @@ FLOORS = {
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}, {"members"}),
     "teaching": ({REST}, {"covers"}, {"clips", "wish"}, {"closure", "witness"},
                  {"evidence", "gaps", "trimming"}, {"methods"}, {"feedback"},
-                 {"loss", "teachers"}, {"bounds", "check", "lesson_files", "teach"},
+                 {"loss", "teachers"}, {"picked"}, {"bounds", "check", "lesson_files", "teach"},
                  {"contradictions", "mixed_selection", "way_out"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),

@@ -1,62 +1,46 @@
-"""Teach a task: find the class, the candidates, let a teacher pick, and say what is known of it."""
+"""Teach a task: find the class, what can be shown, and let a teacher pick."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, overload
 
-import numpy as np
-
-from didact.bec.families import FamilyClass, Known, equivalence_class, require_class
+from didact.bec.families import Known, equivalence_class, require_class
 from didact.bec.observed import Observed
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
-from didact.inputs import flag, is_whole, plain, seconds, whole_number
-from didact.mdp import Demonstration, Family, Task
-from didact.numerics.exact import whole_if_whole
+from didact.inputs import flag, plain, seconds, whole_number
+from didact.mdp import Family, Task
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.stages import stage
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
-from didact.teaching.closure import all_closed, close
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.costs import Cost, candidate_costs, member_costs, members_of
-from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.offers import (
     Offer,
     Starts,
     all_starts,
-    as_candidates,
     offered_candidates,
     offers_of,
     require_in_scope,
     starts_of,
 )
-from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.evidence import Evidence
+from didact.teaching.covers.problem import Problem
 from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
-from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.goal import (
     Bound,
-    Goal,
     as_goal,
-    once_closed,
-    planners_keep_to,
-    teach_within,
 )
-from didact.teaching.loss.ordering import order_by_loss
+from didact.teaching.picked import lesson_of_picks, lesson_within
 from didact.teaching.teachers import find_teacher, picked_by
-from didact.teaching.trimming import needs_of, trimmed, with_beginnings
+from didact.teaching.trimming import with_beginnings
 from didact.teaching.wish import Showing, Wish, family_settings, is_by_loss, settings_of
-from didact.teaching.within import Within
-from didact.teaching.witness import judge, proof_of
 
 
 @overload
@@ -189,19 +173,13 @@ def teach(
     settings = settings_of(wish, problem, given) | family_settings(task, visits)
     settings |= {} if order is None else {"order": order}
     if kinds is not None and prices is not None:
-        told = {**settings, "feedback": list(kinds)}
-        if least is not None:
-            told |= {"over_teach": True, "margin": None if margin is None else str(least)}
-        return mixed_lesson(problem, kinds, prices, told, least)
+        settings |= _mix_settings(kinds, least, margin)
+        return mixed_lesson(problem, kinds, prices, settings, least)
     if goal is None:
         picks = picked_by(teacher, problem, as_generator(seed, teacher))
-        return _lesson(wish, problem, picks, offers, settings)
-    picks, within = _picks_within(problem, goal, limit, as_generator(seed, "loss"))
+        return lesson_of_picks(wish, problem, picks, offers, settings)
     settings |= {"loss": plain(loss.loss if isinstance(loss, Bound) else loss), "learner": learner}
-    keeps = partial(planners_keep_to, within, goal, known)
-    wish = replace(wish, showing=wish.showing._replace(keeps=keeps))
-    lesson = _lesson(wish, problem, picks, offers, settings)
-    return replace(lesson, within=once_closed(within, closed=lesson.closed))
+    return lesson_within(wish, problem, goal, limit, offers, settings)
 
 
 def _require_for_clips(given: Mapping[str, Any]) -> None:
@@ -238,14 +216,6 @@ def _problem(
     return Problem(elements, candidates, costs, most, wish.options, charges)
 
 
-def _picks_within(
-    problem: Problem, goal: Goal, limit: float | None, rng: np.random.Generator
-) -> tuple[Picks, Within]:
-    """What keeps to a bound on the loss, and what is promised of it."""
-    numbers, within = teach_within(problem, goal, time_limit=limit, rng=rng)
-    return Picks(numbers, lower_bound=within.lower_bound), within
-
-
 def _require_mixable(teacher: str, asked: Mapping[str, bool]) -> str:
     """The teacher of a mix; refuses what only demonstrations have."""
     if teacher not in ("scot", "exact"):
@@ -257,6 +227,14 @@ def _require_mixable(teacher: str, asked: Mapping[str, bool]) -> str:
     return "exact"
 
 
+def _mix_settings(kinds: Sequence[str], least: Fraction | None, margin: Any) -> dict[str, Any]:
+    """What a mix is told to have been asked for, besides what demonstrations are."""
+    told: dict[str, Any] = {"feedback": list(kinds)}
+    if least is not None:
+        told |= {"over_teach": True, "margin": None if margin is None else str(least)}
+    return told
+
+
 def _visits(task: Task | Family, given: Any) -> dict[int, Fraction]:
     """What showing anything of a member costs, once."""
     if given is None:
@@ -264,117 +242,3 @@ def _visits(task: Task | Family, given: Any) -> dict[int, Fraction]:
     if not isinstance(task, Family):
         raise InvalidParameter("member_cost is for families; leave it out for a task")
     return member_costs(task, given)
-
-
-def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[Demonstration]:
-    """Demonstrations that extend the picks to closure, within the budget."""
-    picked = [problem.candidates[number] for number in picks.numbers]
-    added = [
-        Demonstration(demonstration, offer.part.member)
-        for offer in offers
-        for demonstration in close(
-            offer.part.task.mdp,
-            offer.plan,
-            offer.part.own(picked),
-            starts=offer.starts,
-            horizon=offer.horizon,
-        )
-    ]
-    return added if problem.budget is None else added[: problem.budget - len(picked)]
-
-
-def _lesson(
-    wish: Wish,
-    problem: Problem,
-    picks: Picks,
-    offers: Sequence[Offer],
-    settings: Mapping[str, Any],
-) -> Lesson:
-    """What is known of the picked candidates, and of what closure adds to them."""
-    extra = _closing(problem, picks, offers) if wish.closed else []
-    added = candidate_costs(as_candidates(problem.known, extra), wish.cost)
-    known = problem.known
-    demonstrations = _shown(wish, problem, picks, extra, offers)
-    if wish.showing.by_loss:
-        rng = as_generator(wish.seed if is_whole(wish.seed) else 0, "order")
-        numbers = order_by_loss(known, demonstrations, rng)
-        demonstrations = tuple(demonstrations[number] for number in numbers)
-    problem = _of_facets(problem) if wish.teacher == "scot-redundant" else problem
-    coverage = _coverage(problem, demonstrations)
-    found = judge(problem.elements, demonstrations, coverage.covered)
-    n_close_calls = known.n_close_calls
-    is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
-    return Lesson(
-        task_name=known.name,
-        status=_status(found.pins_down, n_close_calls),
-        demonstrations=demonstrations,
-        gains=coverage.gains,
-        cost=_total_cost(problem, picks, extra) + sum(added, 0),
-        closed=all_closed(known.parts, demonstrations),
-        n_facets=known.cone.n_facets,
-        n_equalities=len(known.cone.equalities),
-        uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
-        witness=found.witness,
-        loss=found.loss,
-        proof=proof_of(found.proof, later=isinstance(known, FamilyClass)),
-        settings=settings,
-        volumes=picks.volumes,
-        n_close_calls=n_close_calls,
-        _evidence=Evidence(problem, demonstrations, coverage, picks.lower_bound, is_greedy),
-    )
-
-
-def _total_cost(problem: Problem, picks: Picks, extra: Sequence[Demonstration]) -> int | Fraction:
-    """What picks cost, and the members that only closure visits; not its demonstrations."""
-    charges, total = problem.charges, problem.cost_of(picks.numbers)
-    if charges is None:
-        return total
-    visited = {charges.group_of[number] for number in picks.numbers}
-    later = {demonstration.member for demonstration in extra} - visited
-    return whole_if_whole(Fraction(total + sum(charges.prices.get(m or 0, 0) for m in later)))
-
-
-def _status(pins_down: bool, n_close_calls: int) -> str:
-    """'complete', 'partial', or 'undecided' where floats could not make some decisions."""
-    if not pins_down:
-        return "partial"
-    return "undecided" if n_close_calls else "complete"
-
-
-def _of_facets(problem: Problem) -> Problem:
-    """The problem of covering facets and equalities, whatever the teacher covered."""
-    elements = cover_elements(problem.known)
-    if np.array_equal(elements.element_of_row, problem.element_of_row):
-        return problem
-    return replace(problem, elements=elements)
-
-
-def _shown(
-    wish: Wish,
-    problem: Problem,
-    picks: Picks,
-    extra: Sequence[Demonstration],
-    offers: Sequence[Offer],
-) -> tuple[Demonstration, ...]:
-    """The picked candidates, and what closure added to them: trimmed, or as they are."""
-    if not wish.cuts:
-        return (*(problem.candidates[number] for number in picks.numbers), *extra)
-
-    def cut(*, planners_lose: bool) -> tuple[Demonstration, ...]:
-        return trimmed(
-            *(problem, picks.numbers, extra, offers),
-            cuts_beginnings=isinstance(wish.cost, str),
-            planners_lose=planners_lose,
-        )
-
-    short, showing = cut(planners_lose=False), wish.showing
-    if "planner" in showing.learners and showing.keeps is not None and not showing.keeps(short):
-        return cut(planners_lose=True)
-    return short
-
-
-def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Coverage:
-    """What demonstrations cover one after the other."""
-    needs = needs_of(problem.elements)
-    lines = as_candidates(problem.known, demonstrations).pairs.tolist()
-    return Coverage.of(problem.elements, [needs.said_by(line) for line in lines])

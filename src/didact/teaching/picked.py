@@ -1,0 +1,166 @@
+"""A lesson from what a teacher picked: closed, trimmed, put in order, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from didact.bec.families import FamilyClass
+from didact.inputs import is_whole
+from didact.mdp import Demonstration
+from didact.numerics.exact import whole_if_whole
+from didact.random import as_generator
+from didact.teaching.closure import all_closed, close
+from didact.teaching.covers.costs import candidate_costs
+from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.offers import Offer, as_candidates
+from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.evidence import Evidence
+from didact.teaching.gaps import gaps_of_lesson
+from didact.teaching.lesson import Lesson
+from didact.teaching.loss.goal import Goal, once_closed, planners_keep_to, teach_within
+from didact.teaching.loss.ordering import order_by_loss
+from didact.teaching.trimming import needs_of, trimmed
+from didact.teaching.wish import Wish
+from didact.teaching.witness import judge, proof_of
+
+
+def lesson_within(
+    wish: Wish,
+    problem: Problem,
+    goal: Goal,
+    limit: float | None,
+    offers: Sequence[Offer],
+    settings: Mapping[str, Any],
+) -> Lesson:
+    """The cheapest lesson that keeps to a bound on the loss, with what it promises.
+
+    limit: seconds to look for it.
+    """
+    rng = as_generator(wish.seed, "loss")
+    numbers, within = teach_within(problem, goal, time_limit=limit, rng=rng)
+    keeps = partial(planners_keep_to, within, goal, problem.known)
+    wish = replace(wish, showing=wish.showing._replace(keeps=keeps))
+    picks = Picks(numbers, lower_bound=within.lower_bound)
+    lesson = lesson_of_picks(wish, problem, picks, offers, settings)
+    return replace(lesson, within=once_closed(within, closed=lesson.closed))
+
+
+def lesson_of_picks(
+    wish: Wish,
+    problem: Problem,
+    picks: Picks,
+    offers: Sequence[Offer],
+    settings: Mapping[str, Any],
+) -> Lesson:
+    """What is known of the picked candidates, and of what closure adds to them."""
+    extra = _closing(problem, picks, offers) if wish.closed else []
+    added = candidate_costs(as_candidates(problem.known, extra), wish.cost)
+    known = problem.known
+    demonstrations = _shown(wish, problem, picks, extra, offers)
+    if wish.showing.by_loss:
+        rng = as_generator(wish.seed if is_whole(wish.seed) else 0, "order")
+        numbers = order_by_loss(known, demonstrations, rng)
+        demonstrations = tuple(demonstrations[number] for number in numbers)
+    problem = _of_facets(problem) if wish.teacher == "scot-redundant" else problem
+    coverage = _coverage(problem, demonstrations)
+    found = judge(problem.elements, demonstrations, coverage.covered)
+    n_close_calls = known.n_close_calls
+    is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
+    return Lesson(
+        task_name=known.name,
+        status=_status(found.pins_down, n_close_calls),
+        demonstrations=demonstrations,
+        gains=coverage.gains,
+        cost=_total_cost(problem, picks, extra) + sum(added, 0),
+        closed=all_closed(known.parts, demonstrations),
+        n_facets=known.cone.n_facets,
+        n_equalities=len(known.cone.equalities),
+        uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
+        witness=found.witness,
+        loss=found.loss,
+        proof=proof_of(found.proof, later=isinstance(known, FamilyClass)),
+        settings=settings,
+        volumes=picks.volumes,
+        n_close_calls=n_close_calls,
+        _evidence=Evidence(problem, demonstrations, coverage, picks.lower_bound, is_greedy),
+    )
+
+
+def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[Demonstration]:
+    """Demonstrations that extend the picks to closure, within the budget."""
+    picked = [problem.candidates[number] for number in picks.numbers]
+    added = [
+        Demonstration(demonstration, offer.part.member)
+        for offer in offers
+        for demonstration in close(
+            offer.part.task.mdp,
+            offer.plan,
+            offer.part.own(picked),
+            starts=offer.starts,
+            horizon=offer.horizon,
+        )
+    ]
+    return added if problem.budget is None else added[: problem.budget - len(picked)]
+
+
+def _total_cost(problem: Problem, picks: Picks, extra: Sequence[Demonstration]) -> int | Fraction:
+    """What picks cost, and the members that only closure visits; not its demonstrations."""
+    charges, total = problem.charges, problem.cost_of(picks.numbers)
+    if charges is None:
+        return total
+    visited = {charges.group_of[number] for number in picks.numbers}
+    later = {demonstration.member for demonstration in extra} - visited
+    return whole_if_whole(Fraction(total + sum(charges.prices.get(m or 0, 0) for m in later)))
+
+
+def _status(pins_down: bool, n_close_calls: int) -> str:
+    """'complete', 'partial', or 'undecided' where floats could not make some decisions."""
+    if not pins_down:
+        return "partial"
+    return "undecided" if n_close_calls else "complete"
+
+
+def _of_facets(problem: Problem) -> Problem:
+    """The problem of covering facets and equalities, whatever the teacher covered."""
+    elements = cover_elements(problem.known)
+    if np.array_equal(elements.element_of_row, problem.element_of_row):
+        return problem
+    return replace(problem, elements=elements)
+
+
+def _shown(
+    wish: Wish,
+    problem: Problem,
+    picks: Picks,
+    extra: Sequence[Demonstration],
+    offers: Sequence[Offer],
+) -> tuple[Demonstration, ...]:
+    """The picked candidates, and what closure added to them: trimmed, or as they are."""
+    if not wish.cuts:
+        return (*(problem.candidates[number] for number in picks.numbers), *extra)
+
+    def cut(*, planners_lose: bool) -> tuple[Demonstration, ...]:
+        return trimmed(
+            *(problem, picks.numbers, extra, offers),
+            cuts_beginnings=isinstance(wish.cost, str),
+            planners_lose=planners_lose,
+        )
+
+    short, showing = cut(planners_lose=False), wish.showing
+    if "planner" in showing.learners and showing.keeps is not None and not showing.keeps(short):
+        return cut(planners_lose=True)
+    return short
+
+
+def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Coverage:
+    """What demonstrations cover one after the other."""
+    needs = needs_of(problem.elements)
+    lines = as_candidates(problem.known, demonstrations).pairs.tolist()
+    return Coverage.of(problem.elements, [needs.said_by(line) for line in lines])
