@@ -372,7 +372,9 @@ def test_a_fingerprint_covers_code_constants_and_callees(monkeypatch: pytest.Mon
     assert shift.fingerprint() == before[2]
 
 
-def test_threads_that_ask_at_once_compile_a_kernel_once(caplog):
+def test_threads_that_ask_at_once_compile_a_kernel_once(caplog, monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))  # empty, however often this runs
+
     def add_one(values, n):
         for i in range(n):
             values[i] += 1.0
