@@ -60,7 +60,7 @@ def test_a_lesson_is_drawn_and_told_in_words(didact):
         "",
         "  cost 1; no lesson of such demonstrations costs less",
         "  closed: learners that plan for themselves learn it too",
-        "  the hardest question is a difference of 0.5905",
+        "  the hardest question is a difference of 0.5905 in return",
         "",
         "  what it says:",
         "  [   1] a step on white is never a gain",

@@ -198,7 +198,7 @@ def closed_words(closed: bool) -> str:
 
 def hardest_words(hardest: Any) -> str:
     """The smallest difference in return that one must see to answer."""
-    return f"the hardest question is a difference of {float(hardest):.4g}"
+    return f"the hardest question is a difference of {float(hardest):.4g} in return"
 
 
 def mixed_lesson_lines(lesson: MixedLesson, verified: str | None = None) -> Iterator[str]:
