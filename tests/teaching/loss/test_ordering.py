@@ -44,7 +44,7 @@ def test_a_lesson_in_another_order_is_the_same_lesson():
 
 
 def test_prefixes_in_the_order_of_loss_lose_far_less_than_in_the_teachers():
-    task = didact.make("random-grid", size=6, n_features=5, seed=3)
+    task = didact.make("random-grid", size=5, n_features=4, seed=2)
     known = didact.equivalence_class(task)
     worst = {}
     for order in ("teacher", "loss"):
