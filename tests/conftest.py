@@ -2,6 +2,7 @@
 
 import gc
 import io
+import os
 import signal
 import sys
 import warnings
@@ -13,6 +14,8 @@ from hypothesis import settings
 from tests import effort
 from tests.command_line import Answer
 
+# Matrices of tests are small, and workers fill the cores: more threads only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("didact", derandomize=True, deadline=None)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 settings.load_profile("didact")
