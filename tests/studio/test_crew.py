@@ -67,8 +67,13 @@ def test_something_newer_of_a_kind_stops_what_is_older():
 
 def test_a_page_is_told_the_stage_of_its_question():
     async def work(crew):
+        first = asyncio.create_task(crew.ask("first", "teach", LONG))
+        while not crew.n_under_way:
+            await asyncio.sleep(0)
         asked = asyncio.create_task(crew.ask("page", "teach", SOLVED_LONG))
+        await asyncio.sleep(0.01)
         stages = [crew.stage("page", "teach")]
+        first.cancel()
         while stages[-1] != "solving":
             await asyncio.sleep(0.01)
             stages.append(crew.stage("page", "teach"))
@@ -78,8 +83,42 @@ def test_a_page_is_told_the_stage_of_its_question():
         return stages, [*others, crew.stage("page", "teach")]
 
     stages, nothing = with_crew(work, n_workers=1)
-    assert {"waiting for its turn", "solving"} <= {*stages}
+    assert stages[0] == "waiting for its turn"
     assert nothing == [None] * 3
+
+
+def test_a_first_picture_does_not_wait_for_the_worker_that_loads(monkeypatch):
+    async def work(crew):
+        return await crew.ask("page", "look", LOOK), len(crew.process_ids)
+
+    monkeypatch.setattr("didact.studio.crew.SOON", 3600.0)
+    reply, n_workers = with_crew(work, n_workers=2)
+    assert (reply.outcome, n_workers) == ("answered", 1)
+
+
+def test_the_worker_that_loads_answers_once_it_has(monkeypatch):
+    async def work(crew):
+        while not (0 in crew._workers and crew._workers[0].is_alive()):
+            await asyncio.sleep(0.01)
+        kept = [asyncio.create_task(crew.ask(f"page {i}", "teach", LONG)) for i in range(2)]
+        while crew.n_under_way < 2:
+            await asyncio.sleep(0.01)
+        for asked in kept:
+            asked.cancel()
+        return await crew.ask("page", "look", LOOK)
+
+    monkeypatch.setattr("didact.studio.crew.SOON", 0.0)
+    assert with_crew(work, n_workers=2).outcome == "answered"
+
+
+def test_who_asks_when_it_has_ended_is_told_at_once():
+    async def run():
+        crew = Crew(Limits(n_workers=1))
+        await crew.start()
+        await crew.stop()
+        return await crew.ask("page", "look", LOOK)
+
+    assert asyncio.run(run()).outcome == "died"
 
 
 def test_what_takes_too_long_is_stopped():

@@ -1,5 +1,8 @@
 """Names under which a server answers, and sockets that it cannot have."""
 
+import asyncio
+import socket
+
 import pytest
 
 pytest.importorskip("uvicorn", reason="the studio is an extra")
@@ -31,3 +34,23 @@ def test_a_port_that_is_taken_is_refused():
     taken.close()
     with pytest.raises(InvalidParameter, match="cannot listen"):
         listening("no such host", 0)
+
+
+def test_what_is_sent_does_not_wait_for_an_acknowledgement():
+    """Otherwise head and body of an answer can lie forty milliseconds apart."""
+    seen = []
+
+    async def visit():
+        def visited(reader, writer):
+            sock = writer.get_extra_info("socket")
+            seen.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        sock = listening("127.0.0.1", 0)
+        async with await asyncio.start_server(visited, sock=sock):
+            reader, writer = await asyncio.open_connection(*sock.getsockname())
+            await reader.read()
+            writer.close()
+
+    asyncio.run(visit())
+    assert seen == [1]

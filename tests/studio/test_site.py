@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.studio.asgi import ask, asked
 
 PAGE = ("X-Didact-Page", "0123456789abcdef")
 JSON = ("Content-Type", "application/json")
+IMPORT = re.compile(r'from "\./([a-z_]+\.js)"')
 HOSTILE = '"><script>hacked=1</script>'
 
 
@@ -30,6 +32,15 @@ def test_the_page_runs_only_scripts_in_files(site):
     assert " onclick" not in answer.body
     assert " style=" not in answer.body
     assert HOSTILE not in answer.body
+
+
+def test_the_page_names_all_its_modules_before_it_needs_them(site):
+    named = re.findall(r'<link rel="modulepreload" href="(/static/[a-z_]+\.js)">', asked(site).body)
+    texts = {path: asked(site, path=path).body for path in named}
+    assert "/static/studio.js" in texts
+    assert {f"/static/{name}" for text in texts.values() for name in IMPORT.findall(text)} < {
+        *texts
+    }
 
 
 def test_scripts_are_small():

@@ -53,8 +53,9 @@ def command(
     """
     from didact.files.extras import require_package
 
-    parameters = {} if world is None else world_settings(world, settings, seed, members)
     studio = require_package("didact.studio", "studio", "the studio's pages")
+    studio.warm_up()  # it loads while the world is opened
+    parameters = {} if world is None else world_settings(world, settings, seed, members)
 
     def ready(link: str) -> None:
         printing.print_line(f"the studio is at {link}")
@@ -64,5 +65,5 @@ def command(
 
             webbrowser.open(link)
 
-    limits = studio.Limits(n_workers=workers, seconds=seconds, memory=memory * 2**20)
+    limits = {"n_workers": workers, "seconds": seconds, "memory": memory * 2**20}
     studio.serve(world, parameters, host=host, port=port, names=names, limits=limits, ready=ready)

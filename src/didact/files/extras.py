@@ -9,8 +9,6 @@ from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 from didact.errors import InvalidParameter, Unsupported
-from didact.files.reading import shown_path
-from didact.inputs import FAILURES, reason_of
 
 
 def require_package(module: str, extra: str, purpose: str) -> Any:
@@ -26,6 +24,9 @@ def require_package(module: str, extra: str, purpose: str) -> Any:
 
 def named_object(text: str, place: str) -> Any:
     """What module:name or file.py:name names; modules of the current folder count too."""
+    from didact.files.reading import shown_path
+    from didact.inputs import FAILURES, reason_of
+
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -43,6 +44,8 @@ def named_object(text: str, place: str) -> Any:
 
 def _from_file(path: str) -> Any:
     """The module in a file; its own folder counts for what it imports."""
+    from didact.files.reading import shown_path
+
     spec = spec_from_file_location(os.path.basename(path).removesuffix(".py"), path)
     if spec is None or spec.loader is None or not os.path.isfile(path):
         raise FileNotFoundError(f"no file {shown_path(path)}")

@@ -15,23 +15,10 @@ from typing import Any, Protocol
 
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import whole_number
+from didact.numerics.threads import ONE_THREAD
 from didact.studies.attempts import Attempt, attempt
 from didact.studies.cluster import ClusterWorkers
 from didact.studies.study import Trial
-
-ONE_THREAD = {
-    name: "1"
-    for name in (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-    )
-}
-"""A worker uses one thread: as many trials run at once as there are workers, and sums of floats
-do not depend on the machine's load."""
 
 IDLE = 3600.0
 """Seconds that a local worker waits for work before it ends."""

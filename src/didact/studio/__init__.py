@@ -1,18 +1,17 @@
 """The studio: a page on which everything the library does can be seen and touched.
 
 An edge as the command line is one: it asks `didact.app`, in worker processes, and draws. The two do
-not know each other; the command `didact studio` finds `serve` by name.
+not know each other; the command `didact studio` finds `serve` by name. Both `serve` functions load
+the server when they are called, after the process that workers are forked from was started.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from didact.studio.crew import Limits as Limits
-from didact.studio.crew import warm_up
-from didact.studio.server import run
-from didact.studio.site import studio_site as studio_site
+from didact.files.extras import require_package
+from didact.studio.forks import warm_up as warm_up
 
 
 def serve(
@@ -22,20 +21,22 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     names: Iterable[str] = (),
-    limits: Limits | None = None,
+    limits: Mapping[str, Any] | None = None,
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve the studio until it is interrupted; ready(link): called when it can be opened.
 
     source, parameters: the world that it opens with. host, port: where it listens; names: other
-    names under which it is reached. limits: what work may take.
+    names under which it is reached. limits: what work may take, by the names of `crew.Limits`.
     """
-    from didact.app.studio import first_world
-
     warm_up()
-    site = studio_site(limits or Limits(), first_world(source, parameters))
+    sites, server = (_module(name, "the studio's pages") for name in ("site", "server"))
+    from didact.app.studio import first_world
+    from didact.studio.crew import Limits
+
+    site = sites.studio_site(Limits(**(limits or {})), first_world(source, parameters))
     crew = site.state.crew
-    run(site, host=host, port=port, names=names, ready=ready, ending=crew.stop)
+    server.run(site, host=host, port=port, names=names, ready=ready, ending=crew.stop)
 
 
 def serve_study(
@@ -47,14 +48,19 @@ def serve_study(
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve a study with people until it is interrupted; every visitor may take part."""
+    sites, server = (_module(name, "the pages of a study") for name in ("study_site", "server"))
     from didact.app.study import staged
     from didact.studies.people.records import Records
-    from didact.studio.study_site import study_site
 
     records = Records(path)
-    site = study_site(records, staged(records))
-    run(site, host=host, port=port, names=names, open_to_all=True, ready=ready)
+    site = sites.study_site(records, staged(records))
+    server.run(site, host=host, port=port, names=names, open_to_all=True, ready=ready)
     records.close()
 
 
-__all__ = ["Limits", "serve", "serve_study", "studio_site"]
+def _module(name: str, purpose: str) -> Any:
+    """A module of this room that needs packages of the extra `studio`."""
+    return require_package(f"didact.studio.{name}", "studio", purpose)
+
+
+__all__ = ["serve", "serve_study", "warm_up"]

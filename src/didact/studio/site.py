@@ -21,11 +21,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from didact.app.studio import QUESTIONS
+from didact.report.page.modules import with_imported
 from didact.report.page.templates import STATIC as SHARED
 from didact.report.page.templates import render
 from didact.studio.bodies import read_body
 from didact.studio.crew import Crew, Limits, Reply
-from didact.studio.worker import DONE, REFUSED
+from didact.studio.forks import DONE, REFUSED
 
 OWN = Path(__file__).parent / "static"
 KINDS = {".js": "text/javascript", ".css": "text/css"}
@@ -52,19 +53,29 @@ def assets() -> Mapping[str, tuple[str, bytes]]:
     }
 
 
+def modules() -> list[str]:
+    """The modules of the studio's page, so that it need not find one after the other."""
+    return list(with_imported("studio.js", lambda name: assets()[name][1].decode()))
+
+
 def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
     """The application; first: the world that the page shows when its link names none."""
     crew = Crew(limits)
 
+    @cache
+    def laid_out() -> str:
+        return render("studio.html.jinja", first=json.dumps(first), modules=modules())
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await crew.start()
+        early = asyncio.create_task(asyncio.to_thread(laid_out))  # while a browser gets ready
         yield
         await crew.stop()
+        await early
 
     async def page(request: Request) -> Response:
-        text = render("studio.html.jinja", first=json.dumps(first))
-        return Response(text, media_type="text/html")
+        return Response(await asyncio.to_thread(laid_out), media_type="text/html")
 
     async def question(request: Request) -> Response:
         sender, kind = _asked(request)

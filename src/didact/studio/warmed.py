@@ -1,7 +1,7 @@
 """Imported by the process that workers are forked from: what a first picture needs is loaded there.
 
-Lessons need more. A worker loads that when nobody asks it anything at first, so that the first
-picture does not wait for it.
+Lessons need more. One worker loads that before it takes questions, so that the first picture does
+not wait for it.
 """
 
 from __future__ import annotations

@@ -21,34 +21,29 @@ from didact.files.json import parse_json
 from didact.inputs import in_one_line
 from didact.stages import listening
 from didact.studies.workers import begin_worker
+from didact.studio.forks import BEGUN, DONE, FAILED, READY, REFUSED, STAGE
 
 Questions = Mapping[str, Callable[[Any], Any]]
 
-BEGUN = b"1"
-"""Says that a question has come and is worked on."""
-STAGE = b"3"
-"""Begins what a worker says before its reply: the stage that the work is at, in words."""
-DONE, REFUSED, FAILED = b"2", b"4", b"5"
-"""The first byte of a reply; what follows is JSON."""
 GLANCE = 0.1
 """Seconds between two messages of one stage."""
-SOON = 0.2
-"""Seconds without a question after which a new worker loads what it may need later."""
 
 
-def work(connection: Any, parent: int, memory: int) -> None:
+def work(connection: Any, parent: int, memory: int, *, loads: bool) -> None:
     """Answer what comes through a connection: a question's name, then its body.
 
-    Messages go back: that it has begun, the stages it is at, then the reply.
+    Messages go back: that it is ready, which it is when it has loaded what lessons need where it
+    should (loads); for each question that it has begun, the stages it is at, then the reply.
     """
     from didact.app.studio import QUESTIONS
     from didact.studio.warmed import load_lessons
 
     begin_worker(parent)
     with suppress(EOFError, OSError):
-        if not connection.poll(SOON):
+        if loads:
             load_lessons()
         _limit_memory(memory)
+        connection.send_bytes(READY)
         while True:
             name = connection.recv_bytes().decode()
             body = connection.recv_bytes()

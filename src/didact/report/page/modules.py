@@ -10,7 +10,7 @@ name at their top.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 IMPORT = re.compile(r'^import \{ (\w+(?:, \w+)*) \} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 DECLARED = r"(?:async )?(?:function|class|const|let) (\w+)"
@@ -21,10 +21,16 @@ LEFT_OVER = re.compile(r"^\s*(?:import|export)\b.*|\bimport\(.*|</script.*|<!--.
 
 def inlined(entry: str, read: Callable[[str], str]) -> str:
     """The modules that an entry needs, and itself, as one script; read(name): a module's text."""
-    found: dict[str, str] = {}
-    _visit(entry, read, found)
+    found = with_imported(entry, read)
     _require_different_names(found)
     return "\n".join(_plain(name, text) for name, text in found.items())
+
+
+def with_imported(entry: str, read: Callable[[str], str]) -> Mapping[str, str]:
+    """The texts of the modules that an entry needs by name, each behind those it imports."""
+    found: dict[str, str] = {}
+    _visit(entry, read, found)
+    return found
 
 
 def _visit(name: str, read: Callable[[str], str], found: dict[str, str]) -> None:
@@ -44,7 +50,7 @@ def _exported(text: str) -> set[str]:
     return {match[1] for match in EXPORT.finditer(text)}
 
 
-def _require_different_names(found: dict[str, str]) -> None:
+def _require_different_names(found: Mapping[str, str]) -> None:
     owner: dict[str, str] = {}
     for module, text in found.items():
         for match in TOP_NAME.finditer(text):
