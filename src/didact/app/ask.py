@@ -18,7 +18,6 @@ from didact.mdp.exchange.feedback import given_items
 from didact.mdp.items import Item
 from didact.mdp.layout import ARROW_OF
 from didact.planning.rollouts import draw
-from didact.worlds.opening import open_task
 
 ANSWERS_FORMAT = "didact.answers/1"
 MOST_QUERIES = 10
@@ -56,11 +55,6 @@ def ask_task(
     if out is not None:
         run.save(out)
     return Asked(task, run)
-
-
-def ask_source(source: str, parameters: Mapping[str, Any] | None = None, **settings: Any) -> Asked:
-    """Ask about the task that `source` names, its optimal policy answers."""
-    return ask_task(open_task(source, parameters), **settings)
 
 
 # A person's answers
