@@ -56,7 +56,7 @@ class Kernel:
         self.inline = inline
         self.__doc__ = plain.__doc__
         self.__name__ = plain.__name__
-        self._twin: Any = None
+        self._twins: dict[bool, Any] = {}
         self._at_hand = False
         self._seconds = 0.0
 
@@ -67,8 +67,8 @@ class Kernel:
     @property
     def compiled(self) -> Any:
         """The Numba twin, cached on disk; kernels that it calls are compiled with it."""
-        if self._at_hand and self._twin is not None:
-            return self._twin
+        if self._at_hand and False in self._twins:
+            return self._twins[False]
         with _one_at_a_time:
             if not self.is_at_hand():
                 log.info("compiling %s, once on this machine", self.__name__)
@@ -156,24 +156,29 @@ class Kernel:
         names = self.plain.__globals__
         return {name: names[name] for name in self.plain.__code__.co_names if name in names}
 
-    def _dispatcher(self) -> Any:
-        with _one_at_a_time:
-            if self._twin is None:
-                self._twin = self._new_dispatcher()
-            return self._twin
+    def _dispatcher(self, *, is_part: bool = False) -> Any:
+        """The twin that Python calls, or the one that other twins call (is_part).
 
-    def _new_dispatcher(self) -> Any:
+        To be called from Python takes longer to compile than most kernels themselves.
+        """
+        with _one_at_a_time:
+            if is_part not in self._twins:
+                self._twins[is_part] = self._new_dispatcher(is_part)
+            return self._twins[is_part]
+
+    def _new_dispatcher(self, is_part: bool) -> Any:
         import numba
 
         names = {
-            name: value._dispatcher() if isinstance(value, Kernel) else value
+            name: value._dispatcher(is_part=True) if isinstance(value, Kernel) else value
             for name, value in self._used().items()
         }
         base = {"__builtins__": __builtins__, "__name__": self.plain.__module__}
         twin = self._copied({**base, **names})
-        twin.__qualname__ = f"{self.plain.__qualname__}-{self.fingerprint()}"
-        own = {"forceinline": self.inline, "no_cpython_wrapper": self.inline}
-        return numba.njit(**{**OPTIONS, **own})(twin)
+        role = "part" if is_part else "whole"
+        twin.__qualname__ = f"{self.plain.__qualname__}-{role}-{self.fingerprint()}"
+        own = {"inline": "always"} if self.inline else {"no_cpython_wrapper": is_part}
+        return numba.njit(**OPTIONS, **own)(twin)
 
     def _copied(self, names: dict[str, Any]) -> FunctionType:
         """The plain function over other global names."""
@@ -193,7 +198,7 @@ def inlined(function: Callable[..., Any]) -> Kernel:
     """Mark a plain function of a few lines, or of one caller, as a kernel that costs no call there.
 
     A call costs some nanoseconds, in the innermost loops as much as the work itself, and more where
-    it hands on many arrays. Compiled, it is only called by other kernels.
+    it hands on many arrays; and what stands in its caller is not compiled by itself.
     """
     assert isinstance(function, FunctionType)
     return Kernel(function, inline=True)

@@ -233,7 +233,7 @@ def score_needed(p: int, i: int, mixture: Mixture, moves: Moves, points: Points)
     return needed if needed < best else best
 
 
-@kernel
+@inlined
 def try_move(
     p: int, i: int, problem: Problem, mixture: Mixture, moves: Moves, points: Points
 ) -> int:
@@ -250,7 +250,7 @@ def try_move(
     return inside
 
 
-@kernel
+@inlined
 def end_move(p: int, i: int, inside: int, mixture: Mixture, moves: Moves, points: Points) -> None:
     """Accept or stay, and keep a draw where one is to be kept."""
     accept_move(p, i, inside, mixture, moves, points)
