@@ -54,6 +54,7 @@ if way != "a limit":
 Path("shown.json").write_text("[[[5, 2], [4, 2]]]")
 first = {name: run(arguments)[0] for name, arguments in commands.items()}
 if way == "a limit":
+    sys.dont_write_bytecode = True  # Python would leave a part of it, and not notice
     resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
 elif way == "a full disk":
     with contextlib.suppress(OSError), open("filler", "wb") as file:

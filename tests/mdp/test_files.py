@@ -580,7 +580,7 @@ def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
             "except InvalidFile as error: print(error)\n"
         )
         printed = subprocess.run(
-            [sys.executable, "-c", limited, str(path)],
+            [sys.executable, "-B", "-c", limited, str(path)],
             capture_output=True,
             text=True,
             check=True,

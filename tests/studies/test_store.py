@@ -338,7 +338,7 @@ def test_a_limit_on_the_size_of_files_is_told_in_one_line(tmp_path):
     )
     path = tmp_path / "counting.sqlite"
     answer = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-B", "-c", code, str(path)], capture_output=True, text=True, cwd=ROOT
     )
     n_written, _, message = answer.stdout.strip().partition(" ")
     assert "cannot be written" in message, answer.stderr

@@ -378,6 +378,7 @@ def test_where_minari_keeps_datasets(monkeypatch, root):
 
 FULL = """
 import resource, sys
+sys.dont_write_bytecode = True  # Python would leave a part of it, and not notice
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 from didact.cli import main
 main(sys.argv[2:])
