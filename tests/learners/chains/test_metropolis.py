@@ -1,5 +1,6 @@
 """Chains: the density depends on the weights alone; blocks and compilers change nothing."""
 
+import operator
 from collections import Counter
 from itertools import permutations
 
@@ -295,3 +296,12 @@ def test_blocks_are_small_where_steps_are_long():
     evidence = as_evidence(WORLDS["deterministic"].mdp, [])
     chain = chain_for(evidence)
     assert 1 <= chain.block_size <= BLOCK_NUMBERS
+
+
+@pytest.mark.parametrize(("size", "slip"), [(3, 0), (3, "1/10"), (13, "1/10")])
+def test_learning_again_loads_no_kernel_again(size, slip):
+    """A twin takes memory that is never given back."""
+    worlds = [make("random-grid", size=size, slip=slip, seed=seed) for seed in range(2)]
+    first, second = (scorer_of(as_evidence(world.mdp, [])) for world in worlds)
+    kept = (first.sampler, first.mover, first.climb)
+    assert all(map(operator.is_, kept, (second.sampler, second.mover, second.climb)))

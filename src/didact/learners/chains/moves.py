@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from didact.learners.chains.steps import Problem
@@ -277,7 +278,8 @@ class Mover:
     run: Kernel
 
 
+@cache
 def mover_of(score: Kernel) -> Mover:
-    """Moves whose places are scored by a kernel."""
+    """Moves whose places are scored by a kernel; the same ones each time, loaded once."""
     trial = try_move.filled(score=score)
     return Mover(trial, move_points.filled(try_move=trial))
