@@ -101,7 +101,7 @@ def test_floats_of_huge_rows_do_not_overflow():
     np.testing.assert_allclose(floats, [[0.6, -0.8], [1, 0], [0, 0], [0.6, 0.8]], rtol=1e-15)
 
 
-@pytest.mark.parametrize("n_targets", [1, 3, 20], ids=["solved", "mostly eliminated", "eliminated"])
+@pytest.mark.parametrize("n_targets", [1, 3, 20], ids=["solved", "eliminated", "mostly inverted"])
 @pytest.mark.parametrize("size", [1, 3, 9, 26])
 def test_coordinates_and_directions_are_those_of_the_basis(size, n_targets):
     generator = random.Random(size * 100 + n_targets)
@@ -125,6 +125,41 @@ def test_coordinates_and_directions_are_those_of_the_basis(size, n_targets):
     }
     assert len(ratios) == 1
     assert ratios.pop() > 0
+
+
+@pytest.mark.parametrize("n_targets", [1, 5, 40])
+def test_combinations_are_multipliers_in_lowest_terms_by_ascending_name(n_targets):
+    draw = random.Random(n_targets)
+    rows = [(2, 0, 0), (0, 3, 0), (1, 1, 5)]
+    basis, names = basis_of(rows, [2, 0, 1]), [7, 30, 4]
+    targets = [tuple(draw.randint(-3, 9) for _ in range(3)) for _ in range(n_targets)]
+    for target, found in zip(targets, basis.combinations(targets, names), strict=True):
+        third = Fraction(target[2], 5)
+        exact = {4: third, 7: (target[0] - third) / 2, 30: (target[1] - third) / 3}
+        if min(exact.values()) < 0:
+            assert found is None
+            continue
+        used = {name: amount for name, amount in exact.items() if amount}
+        assert found.indices == tuple(used)
+        assert found.fractions == tuple(used.values())
+        assert math.gcd(found.denominator, *found.numerators) == 1
+
+
+@pytest.mark.parametrize("n_free", [0, 1, 2, 3])
+def test_many_rows_are_reduced_like_few(n_free):
+    """Rows of a hyperplane, and late ones that leave what was looked at first."""
+    draw = random.Random(n_free)
+    width = 5
+    for late in (0, 1, 2):
+        rows = []
+        for _ in range(150):
+            row = [draw.randint(-4, 4) for _ in range(width - n_free)]
+            rows.append((*row, *[-sum(row)] * n_free))
+        for place in range(late):
+            rows.insert(draw.randrange(150), tuple(int(i == place) for i in range(width)))
+            rows.append((0,) * (width - 1) + (3,))
+        expected, pivots = eliminated(rows)
+        assert row_reduced(rows) == ([primitive(row) for row in expected], pivots)
 
 
 def test_dependent_rows_are_no_basis():

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from didact.bec.equalities import Ties, find_ties
 from didact.bec.farkas import Proposer, propose
-from didact.bec.linear import Multipliers, Row, matrix, null_basis, primitive, products, row_reduced
+from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
 from didact.bec.pruning import Progress, Pruning
 from didact.bec.quotient import Lift, lifted_multipliers, quotient
 
@@ -56,16 +56,15 @@ def exact_cone(
     true weights this is a theorem, so a violation raises AssertionError.
     """
     point = primitive(inside)
-    exact = matrix(rows)
-    slacks = products(exact, point) if rows else []
+    slacks = [dot(row, point) for row in rows]
     for index, slack in enumerate(slacks):
         if slack < 0 or not any(rows[index]):
             raise AssertionError(f"row {index} is zero or excludes the point inside: {rows[index]}")
     basis, pivots = row_reduced(rows)
-    ties = find_ties(rows, exact, Ties({}, point, slacks, 0), proposer)
+    ties = find_ties(rows, Ties({}, point, slacks, 0), proposer)
     equalities = sorted(ties.opposites)
     lineality, lineality_pivots = row_reduced([rows[index] for index in equalities])
-    rays = quotient(rows, exact, pivots, ties, lineality)
+    rays = quotient(rows, pivots, ties, lineality)
     pruning = Pruning(rays, proposer, progress)
     pruning.run()
     lift = Lift(rows, ties.opposites, lineality_pivots, proposer)

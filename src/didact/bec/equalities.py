@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from didact.bec.farkas import Inside, Proposer, decide
-from didact.bec.linear import Multipliers, Row, negated, products, reduced_multipliers
-
-if TYPE_CHECKING:
-    from flint import fmpz_mat
+from didact.bec.linear import Multipliers, Row, dot, negated, reduced_multipliers
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,7 @@ class Ties:
     n_exact_lp: int
 
 
-def find_ties(rows: Sequence[Row], exact: fmpz_mat, start: Ties, proposer: Proposer) -> Ties:
+def find_ties(rows: Sequence[Row], start: Ties, proposer: Proposer) -> Ties:
     """Which rows without slack lie in L; the point moves off the others.
 
     Model rows come with their negatives, so that a look decides; otherwise r is in L exactly when
@@ -51,9 +47,8 @@ def find_ties(rows: Sequence[Row], exact: fmpz_mat, start: Ties, proposer: Propo
             for member, negative in _circuit(index, decision.multipliers, tied).items():
                 opposites.setdefault(member, negative)
         else:
-            point, slacks = _moved(
-                point, slacks, decision.witness, products(exact, decision.witness)
-            )
+            slopes = [dot(row, decision.witness) for row in rows]
+            point, slacks = _moved(point, slacks, decision.witness, slopes)
     return Ties(opposites, point, slacks, n_exact_lp)
 
 

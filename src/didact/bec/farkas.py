@@ -156,12 +156,13 @@ def _pivot(rows: list[Row], exact: fmpz_mat, target: Row, basis: Basis | None) -
     raise AssertionError("an exchange of basis members always gives a basis")
 
 
-def conditioned(rows: Sequence[Row]) -> tuple[Floats, list[int]]:
+def conditioned(rows: Sequence[Row], nearest: Floats | None = None) -> tuple[Floats, list[int]]:
     """Unit rows with columns of like size, (n, k), and the power of two that scaled each column.
 
-    Scaling columns keeps every relation of cones; `rounded` takes directions back.
+    Scaling columns keeps every relation of cones; `rounded` takes directions back. nearest: the
+    rows as floats, where they are at hand.
     """
-    floats = unit_floats(rows)
+    floats = unit_floats(rows, nearest)
     exponents = -np.frexp(np.abs(floats).max(axis=0))[1]
     floats = np.ldexp(floats, exponents)
     lengths = np.sqrt(np.einsum("ij,ij->i", floats, floats))

@@ -29,6 +29,10 @@ Floats = NDArray[np.float64]
 _PRIME = 2**61 - 1
 _SOLVED_ALONE = 8
 """A basis of at least this many members for each target is solved, not eliminated."""
+_INVERTED = 2
+"""A basis is inverted for more than so many targets for each member."""
+_REDUCED_FIRST, _FEW_ACROSS = 4, 2
+"""So many rows for each column are reduced first; all where that leaves more directions across."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,14 @@ class Basis:
     def coordinates(self, targets: Sequence[Numbers]) -> tuple[list[Row], int]:
         """For each target its coordinates in the basis, and what all of them are divided by, > 0.
 
-        A few targets of many entries are solved for one by one; elimination serves the others.
+        A few targets of many entries are solved for one by one, very many are multiplied by the
+        inverse; elimination serves the others.
         """
-        size, wanted = len(self.members), matrix(targets).transpose()
+        size, wanted = len(self.members), matrix(targets)
+        if len(targets) > _INVERTED * size:
+            inverse, below = self.columns.inv().numer_denom()
+            return integers(wanted * inverse.transpose()), int(below)
+        wanted = wanted.transpose()
         if _SOLVED_ALONE * len(targets) <= size:
             return _solved(self.columns, wanted)
         sides = zip(self.columns.tolist(), wanted.tolist(), strict=True)
@@ -71,17 +80,40 @@ class Basis:
         """The direction whose products with the members are the slopes, times some factor > 0."""
         return _solved(self.columns.transpose(), matrix([slopes]).transpose())[0][0]
 
-    def combination(
-        self, coordinates: Row, denominator: int, names: Sequence[int] | None = None
-    ) -> Multipliers | None:
-        """The multipliers that the coordinates are, or None when one of them is negative.
+    def combination(self, coordinates: Row, denominator: int) -> Multipliers | None:
+        """The multipliers that the coordinates are, or None when one of them is negative."""
+        if min(coordinates) < 0:
+            return None
+        return reduced_multipliers(dict(zip(self.members, coordinates, strict=True)), denominator)
+
+    def combinations(
+        self, targets: Sequence[Numbers], names: Sequence[int]
+    ) -> list[Multipliers | None]:
+        """For each target the multipliers of the members that give it, or None outside their cone.
 
         names: how rows are called instead of by their numbers.
         """
-        if min(coordinates) < 0:
-            return None
-        members = self.members if names is None else [names[member] for member in self.members]
-        return reduced_multipliers(dict(zip(members, coordinates, strict=True)), denominator)
+        order = sorted(range(len(self.members)), key=lambda place: names[self.members[place]])
+        rows = self.columns.transpose().tolist()
+        members = tuple([self.members[place] for place in order])
+        sorted_basis = Basis(members, matrix([rows[place] for place in order]).transpose())
+        indices = tuple([names[member] for member in members])
+        found, denominator = sorted_basis.coordinates(targets)
+        return [_lowest_terms(indices, coordinates, denominator) for coordinates in found]
+
+
+def _lowest_terms(indices: Row, amounts: Row, denominator: int) -> Multipliers | None:
+    """The amounts of ascending indices, without zeros, as multipliers; None if one is negative."""
+    if min(amounts) < 0:
+        return None
+    divisor = math.gcd(denominator, *amounts)
+    if divisor > 1:
+        amounts = tuple([amount // divisor for amount in amounts])
+        denominator //= divisor
+    if 0 in amounts:
+        indices = tuple([index for index, amount in zip(indices, amounts, strict=True) if amount])
+        amounts = tuple([amount for amount in amounts if amount])
+    return Multipliers(indices, amounts, denominator)
 
 
 def _solved(columns: fmpz_mat, wanted: fmpz_mat) -> tuple[list[Row], int]:
@@ -148,9 +180,33 @@ def products(rows: fmpz_mat, direction: Row) -> list[int]:
 
 
 def row_reduced(rows: Sequence[Row]) -> tuple[list[Row], list[int]]:
-    """The row-reduced echelon basis of the span as primitive rows, and its pivot columns."""
+    """The row-reduced echelon basis of the span as primitive rows, and its pivot columns.
+
+    Of many rows only some are reduced; the others lie in their span, where they are orthogonal to
+    all that is orthogonal to it, or are taken in one by one.
+    """
     if not rows or not rows[0]:
         return [], []
+    width = len(rows[0])
+    some = rows[:: max(1, len(rows) // (_REDUCED_FIRST * width))]
+    basis, pivots = _echelon(some)
+    at = 0 if len(some) < len(rows) else len(rows)
+    while at < len(rows):
+        across = null_basis(basis, pivots, width)
+        if len(across) > _FEW_ACROSS:
+            return _echelon(rows)
+        at = next((i for i in range(at, len(rows)) if _leaves(rows[i], across)), len(rows))
+        if at < len(rows):
+            basis, pivots = _echelon([*basis, rows[at]])
+    return basis, pivots
+
+
+def _leaves(row: Row, across: Sequence[Row]) -> bool:
+    """Whether a row is not orthogonal to all of these directions."""
+    return any([dot(row, direction) for direction in across])
+
+
+def _echelon(rows: Sequence[Row]) -> tuple[list[Row], list[int]]:
     echelon, denominator, rank = matrix(rows).rref()
     basis = integers(echelon if denominator > 0 else -echelon)[:rank]
     return [primitive(row) for row in basis], _pivot_columns(basis)
@@ -239,6 +295,8 @@ def reduced_multipliers(numerators: dict[int, int], denominator: int) -> Multipl
 def renamed(multipliers: Multipliers, names: Sequence[int]) -> Multipliers:
     """The same multipliers of differently numbered rows."""
     indices = [names[index] for index in multipliers.indices]
+    if tuple(indices) == multipliers.indices:
+        return multipliers
     if all(map(lt, indices, indices[1:])):
         return Multipliers(tuple(indices), multipliers.numerators, multipliers.denominator)
     named = sorted(zip(indices, multipliers.numerators, strict=True))
@@ -255,14 +313,25 @@ def _scaled_down(rows: Sequence[Row]) -> Floats:
     return scaled
 
 
-def unit_floats(rows: Sequence[Row]) -> Floats:
-    """Rows as floats of length one, (n, k); big integers are scaled before they are rounded."""
+def nearest_floats(rows: Sequence[Row]) -> Floats | None:
+    """The rows as floats, (n, k); None where an entry is too long for one."""
     try:
-        floats = np.array(rows, dtype=np.float64)
+        return np.array(rows, dtype=np.float64)
+    except OverflowError:
+        return None
+
+
+def unit_floats(rows: Sequence[Row], nearest: Floats | None = None) -> Floats:
+    """Rows as floats of length one, (n, k); big integers are scaled before they are rounded.
+
+    nearest: the rows as floats, where they are at hand.
+    """
+    floats = nearest_floats(rows) if nearest is None else nearest
+    if floats is None:
+        scaled = _scaled_down(rows)
+    else:
         sizes = np.frexp(np.abs(floats).max(axis=1))[1]
         scaled = np.ldexp(floats, -np.maximum(sizes, 1)[:, None] + 1)
-    except OverflowError:
-        scaled = _scaled_down(rows)
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     lengths[lengths == 0.0] = 1.0
     unit: Floats = scaled / lengths[:, None]

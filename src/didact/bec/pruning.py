@@ -26,7 +26,7 @@ from didact.bec.linear import (
     Multipliers,
     Row,
     completed_basis,
-    matrix,
+    nearest_floats,
     negated,
     primitive,
     renamed,
@@ -56,9 +56,9 @@ class Pruning:
         self.n_exact_lp = 0
         self._spans = False
         if rays.vectors:
-            self.slice = Slice(rays.vectors, rays.heights)
-            self.numbers = matrix(rays.vectors).tolist()
-            self.floats, self.exponents = conditioned(rays.vectors)
+            nearest = nearest_floats(rays.vectors)
+            self.slice = Slice(rays.vectors, rays.heights, nearest)
+            self.floats, self.exponents = conditioned(rays.vectors, nearest)
 
     def run(self) -> None:
         """Test each ray against the facets so far; a ray outside their cone leads to a new one.
@@ -135,15 +135,14 @@ class Pruning:
 
     def certify(self, ray: int, support: list[int]) -> None:
         """Certify the ray and all pending rays in the same simplicial cone by one elimination."""
-        numbers = self.numbers
-        basis = completed_basis([numbers[facet] for facet in self.facets], support)
+        vectors = self.rays.vectors
+        basis = completed_basis([vectors[facet] for facet in self.facets], support)
         if basis is None:
             return
         likely = self.in_cone_of([self.facets[place] for place in basis.members], ray)
         targets = [ray, *likely]
-        found, denominator = basis.coordinates([numbers[target] for target in targets])
-        for target, coordinates in zip(targets, found, strict=True):
-            multipliers = basis.combination(coordinates, denominator, self.facets)
+        found = basis.combinations([vectors[target] for target in targets], self.facets)
+        for target, multipliers in zip(targets, found, strict=True):
             if multipliers is not None:
                 self.certificates[target] = multipliers
                 self.pending[target] = False

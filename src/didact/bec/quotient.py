@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from didact.bec.equalities import Ties
 from didact.bec.farkas import Inside, Proposer, decide
@@ -27,9 +26,6 @@ from didact.bec.linear import (
     renamed,
     row_reduced,
 )
-
-if TYPE_CHECKING:
-    from flint import fmpz_mat
 
 
 @dataclass(frozen=True)
@@ -51,12 +47,11 @@ class Rays:
         return tuple(dot(column, direction) for column in zip(*self.functionals, strict=True))
 
 
-def quotient(
-    rows: Sequence[Row], exact: fmpz_mat, pivots: list[int], ties: Ties, lineality: list[Row]
-) -> Rays:
+def quotient(rows: Sequence[Row], pivots: list[int], ties: Ties, lineality: list[Row]) -> Rays:
     """The rows outside L as vectors of C/L: their values under a basis of functionals zero on L.
 
-    The pivot columns tell the rows apart, so functionals that read only these are enough.
+    The pivot columns tell the rows apart, so functionals that read only these are enough. Without
+    L each of them reads one.
     """
     width = len(ties.point)
     reading = [tuple(row[pivot] for pivot in pivots) for row in lineality]
@@ -67,8 +62,12 @@ def quotient(
     rays = Rays(ties.point, functionals)
     if not functionals:
         return rays
+    if lineality:
+        images = integers(matrix(rows) * matrix(functionals).transpose())
+    else:
+        images = [tuple([row[pivot] for pivot in pivots]) for row in rows]
     number: dict[Row, int] = {}
-    for index, image in enumerate(integers(exact * matrix(functionals).transpose())):
+    for index, image in enumerate(images):
         if index in ties.opposites:
             continue
         rays.contents[index] = content = math.gcd(*image)
@@ -132,9 +131,10 @@ def lifted_multipliers(
 ) -> dict[int, Multipliers]:
     """Multipliers of rows from those of rays; what the quotient forgot is made of equalities."""
     first = [members[0] for members in rays.members]
+    is_plain = first == [*range(len(first))]
     lifted: dict[int, Multipliers] = {}
     for ray, certificate in certificates.items():
-        named = renamed(certificate, first)
+        named = certificate if is_plain else renamed(certificate, first)
         for index in rays.members[ray]:
             content, unit = rays.contents[index], rays.contents[first[ray]]
             if content == unit and not lift.equalities:

@@ -16,17 +16,20 @@ from didact.bec.linear import Floats, Row, dot
 _LOST = 1e-300
 """More than the smallest floats may have lost, as a share of the largest entry."""
 
+_DOUBT = 2e-16
+"""A rounding is 1.2e-16 at most. A place has three of them, its step one, and each product and sum
+of k one more: less than 8 + k in all."""
+
 
 class Slice:
     """Where rays of positive height cut the plane of height one."""
 
-    def __init__(self, vectors: Sequence[Row], heights: Sequence[int]):
+    def __init__(
+        self, vectors: Sequence[Row], heights: Sequence[int], nearest: Floats | None = None
+    ):
+        """nearest: the vectors as floats, where they are at hand."""
         self.vectors, self.heights = vectors, heights
-        try:
-            places = [[x / h for x in v] for v, h in zip(vectors, heights, strict=True)]
-            self._places = np.array(places, dtype=np.float64)
-        except OverflowError:
-            self._places = np.full((len(vectors), len(vectors[0])), np.inf)
+        self._places = _places(vectors, heights, nearest)
         self._sizes = np.abs(self._places)
 
     def least(self, direction: Row) -> tuple[dict[int, int], list[int], int]:
@@ -52,7 +55,7 @@ class Slice:
         with np.errstate(all="ignore"):
             value = self._places @ step
             size = self._sizes @ np.abs(step) + _LOST * (1.0 + self._sizes.sum(axis=1))
-            doubt = 2e-16 * (8 + len(step)) * size
+            doubt = _DOUBT * (8 + len(step)) * size
             low, high = value - doubt, value + doubt
         unknown = ~np.isfinite(low + high)
         low[unknown], high[unknown] = -np.inf, np.inf
@@ -74,3 +77,17 @@ class Slice:
             elif order == 0:
                 tied.append(ray)
         return tied
+
+
+def _places(vectors: Sequence[Row], heights: Sequence[int], nearest: Floats | None) -> Floats:
+    """Vectors over heights, each entry rounded three times at most; infinite where none has one."""
+    try:
+        above = np.array(vectors, dtype=np.float64) if nearest is None else nearest
+        return np.asarray(above / np.array(heights, dtype=np.float64)[:, None])
+    except OverflowError:
+        pass
+    try:
+        places = [[x / h for x in v] for v, h in zip(vectors, heights, strict=True)]
+        return np.array(places, dtype=np.float64)
+    except OverflowError:
+        return np.full((len(vectors), len(vectors[0])), np.inf)
