@@ -66,7 +66,8 @@ class Basis:
         """
         size, wanted = len(self.members), matrix(targets)
         if len(targets) > _INVERTED * size:
-            inverse, below = self.columns.inv().numer_denom()
+            inverse: Any = self.columns.inv()
+            inverse, below = inverse.numer_denom()
             return integers(wanted * inverse.transpose()), int(below)
         wanted = wanted.transpose()
         if _SOLVED_ALONE * len(targets) <= size:

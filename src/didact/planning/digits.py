@@ -18,6 +18,7 @@ from didact.planning.derived import actions_by_state
 
 if TYPE_CHECKING:
     from didact.mdp import MDP
+    from didact.planning.rationals import Followed
     from didact.planning.solve import Plan
     from didact.planning.successor import ExactSuccessorFeatures
 
@@ -30,16 +31,20 @@ PROOF_PER_COUNT = 2
 
 def expected_digits(mdp: MDP, plan: Plan) -> int:
     """About how many digits a proof about the policy needs, by its largest dense component."""
-    from didact.planning.rationals import components, exact_model, policy_rows
+    from didact.planning.rationals import Followed, exact_model
 
-    followed = policy_rows(exact_model(mdp), actions_by_state(plan.optimal))
-    if all(len(row) <= 1 for row in followed):
-        return 0
-    longest = 0
-    for component in components(followed, range(mdp.n_states)):
+    return followed_digits(Followed.of(exact_model(mdp), actions_by_state(plan.optimal)))
+
+
+def followed_digits(policy: Followed) -> int:
+    """`expected_digits` of a policy in the exact model."""
+    followed, longest = policy.rows, 0
+    for component in policy.components:
+        if len(component) == 1:
+            continue
         inside = set(component)
         own = [[(t, w) for t, w in followed[s] if t in inside] for s in component]
-        if len(component) > 1 and not all(len(row) == 1 for row in own):
+        if not all(len(row) == 1 for row in own):
             rows = {_as_integers(sorted(row, key=_state)) for row in own}
             longest = max(longest, sum(_denominator_bits(row) for row in rows))
     return int(longest * DIGITS_PER_BIT * PROOF_PER_COUNT)
@@ -85,6 +90,17 @@ def require_writable(n_digits: int) -> None:
             f"exact numbers must have at most {MOST_DIGITS:,} digits; here they would have about "
             f"{n_digits:,}. Round the task's numbers, or use arithmetic='float'"
         )
+
+
+def require_writable_counts(counts: ExactSuccessorFeatures, more: int) -> None:
+    """Refuse counts that could not be written down with so many digits more.
+
+    The common denominator of a state's counts is the longest of them or longer; only where that is
+    too long each is looked at.
+    """
+    bits = max((below.bit_length() for _, below in counts.whole), default=0)
+    if int(bits * DIGITS_PER_BIT * PROOF_PER_COUNT) + more > MOST_DIGITS:
+        require_writable(digits_with(counts) + more)
 
 
 def digits_with(counts: ExactSuccessorFeatures) -> int:

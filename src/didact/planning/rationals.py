@@ -7,10 +7,12 @@ small equation; only what remains needs a dense rational solve.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 from flint import fmpq, fmpq_mat
 
 from didact.mdp import MDP
@@ -18,6 +20,8 @@ from didact.numerics.exact import Numbers
 
 Row = list[tuple[int, Any]]
 """A sparse row: (state, rational weight) pairs."""
+Solved = list[list[Any] | None] | dict[int, list[Any] | None]
+"""By state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,25 @@ class ExactModel:
     rows: list[Row]
     features: list[list[Any]]
     terminal: list[bool]
+
+    @cached_property
+    def successors(self) -> list[int] | None:
+        """The one state after each pair s*A + a where all steps are sure and states pay; else None.
+
+        Two actions then differ by a multiple of the counts of the states that they lead to.
+        """
+        is_sure = len(self.features) == self.n_states and bool(self.discount)
+        if not is_sure or any([len(row) != 1 for row in self.rows]):
+            return None
+        return [row[0][0] for row in self.rows]
+
+    @cached_property
+    def whole_features(self) -> list[tuple[tuple[int, ...], int]]:
+        """The features of each row as whole numbers, and what they are divided by."""
+        from didact.planning.whole_counts import as_whole
+
+        known = {id(phi): as_whole(phi) for phi in {id(phi): phi for phi in self.features}.values()}
+        return [known[id(phi)] for phi in self.features]
 
     def payment(self, state: int, action: int) -> list[Any]:
         """phi(s, a) as k rationals."""
@@ -46,6 +69,28 @@ class ExactModel:
         if len(self.features) > self.n_states:
             return range(n_rows)
         return [row // self.n_actions for row in range(n_rows)]
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """A policy in a model, uniform over the actions that it lists for each state.
+
+    rows: discounted successor rows. components: strongly connected ones of their graph from some
+    roots on, each after all it leads to.
+    """
+
+    policy: Sequence[Sequence[int]]
+    rows: list[Row]
+    components: list[list[int]]
+
+    @classmethod
+    def of(
+        cls, model: ExactModel, policy: Sequence[Sequence[int]], roots: Iterable[int] | None = None
+    ) -> Followed:
+        """What a policy does, from the roots on; from everywhere by default."""
+        rows = policy_rows(model, policy)
+        found = components(rows, range(model.n_states) if roots is None else roots)
+        return cls(policy, rows, list(found))
 
 
 def exact_model(mdp: MDP) -> ExactModel:
@@ -67,10 +112,22 @@ def _build(mdp: MDP) -> ExactModel:
         [(successors[i], weights[code_list[i]]) for i in range(offsets[row], offsets[row + 1])]
         for row in range(mdp.n_states * mdp.n_actions)
     ]
-    values = as_rationals(mdp.features)
-    k = mdp.n_features
-    features = [values[i : i + k] for i in range(0, len(values), k)]
+    features = _feature_rows(mdp)
     return ExactModel(mdp.n_states, mdp.n_actions, discount, rows, features, mdp.terminal.tolist())
+
+
+def _feature_rows(mdp: MDP) -> list[list[Any]]:
+    """The features of each row as rationals; rows that are alike are one list."""
+    palette, codes = mdp.features.exact()
+    rationals = [fmpq(v.numerator, v.denominator) for v in palette]
+    known: dict[bytes, list[Any]] = {}
+    found = []
+    for row in np.ascontiguousarray(codes.reshape(-1, mdp.n_features)):
+        key = row.tobytes()
+        if key not in known:
+            known[key] = [rationals[code] for code in row.tolist()]
+        found.append(known[key])
+    return found
 
 
 def as_rationals(numbers: Numbers) -> list[Any]:
@@ -100,10 +157,16 @@ def evaluate_exactly(
     policy[s] lists actions taken with equal probability. `payments` maps row s*A + a to its
     columns; terminal states pay those of row s*A once.
     """
-    followed = policy_rows(model, policy)
+    return evaluate_followed(model, Followed.of(model, policy, roots), payments)
+
+
+def evaluate_followed(
+    model: ExactModel, followed: Followed, payments: Sequence[list[Any]]
+) -> list[list[Any] | None]:
+    """`evaluate_exactly` of a policy whose components are known."""
     solved: list[list[Any] | None] = [None] * model.n_states
-    for component in components(followed, roots):
-        _solve_component(model, policy, payments, followed, component, solved)
+    for component in followed.components:
+        solve_component(model, followed, payments, component, solved)
     return solved
 
 
@@ -167,15 +230,15 @@ def components(rows: Sequence[Row], roots: Iterable[int]) -> Iterable[list[int]]
                     yield component
 
 
-def _solve_component(
+def solve_component(
     model: ExactModel,
-    policy: Sequence[Sequence[int]],
-    payments: Sequence[list[Any]],
-    followed: Sequence[Row],
+    taken: Followed,
+    payments: Sequence[list[Any]] | Mapping[int, list[Any]],
     component: list[int],
-    solved: list[list[Any] | None],
+    solved: Solved,
 ) -> None:
     """Solve the states of one component, all states after it being solved."""
+    policy, followed = taken.policy, taken.rows
     inside = {state: i for i, state in enumerate(component)}
     sides = []
     links: list[Row] = []
@@ -212,7 +275,7 @@ def _solve_cycle(
     component: list[int],
     links: list[Row],
     sides: list[list[Any]],
-    solved: list[list[Any] | None],
+    solved: Solved,
 ) -> None:
     """One equation around the cycle, then back along it."""
     order = [0]
@@ -236,7 +299,7 @@ def _solve_dense(
     component: list[int],
     links: list[Row],
     sides: list[list[Any]],
-    solved: list[list[Any] | None],
+    solved: Solved,
 ) -> None:
     size = len(component)
     matrix = fmpq_mat(size, size)

@@ -6,8 +6,9 @@ terminal state counts phi once. k right-hand sides of one linear system.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice
 from didact.mdp import MDP, as_mdp
 from didact.numerics.exact import Floats
+from didact.numerics.later import Later
 from didact.numerics.texts import short_repr
 from didact.planning.derived import (
     UNIT,
@@ -32,7 +34,8 @@ from didact.planning.policies import as_policy
 from didact.planning.solve import Plan
 
 if TYPE_CHECKING:
-    from didact.planning.rationals import ExactModel
+    from didact.planning.rationals import ExactModel, Followed
+    from didact.planning.whole_counts import Whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,20 @@ class ExactSuccessorFeatures:
 
     __repr__ = short_repr
 
+    @classmethod
+    def of_whole(cls, whole: list[Whole], model: ExactModel) -> ExactSuccessorFeatures:
+        """Counts from whole numbers over a denominator for each state; fractions when asked for."""
+        made = cls(partial(_fractions_of, whole), model)  # type: ignore[arg-type]
+        made.__dict__["whole"] = whole
+        return made
+
+    @cached_property
+    def whole(self) -> list[Whole]:
+        """For each state its counts as whole numbers, and what they are divided by."""
+        from didact.planning.whole_counts import as_whole
+
+        return [as_whole(counts) for counts in self.states.tolist()]
+
     @cached_property
     def pairs(self) -> NDArray[Any]:
         """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
@@ -80,25 +97,21 @@ class ExactSuccessorFeatures:
                 pairs[state, action] = counts
         return pairs
 
-    @cached_property
-    def successors(self) -> list[int] | None:
-        """The one state after each pair s*A + a where all steps are sure and states pay; else None.
 
-        Two actions then differ by a multiple of the counts of the states that they lead to.
-        """
-        rows, is_sure = self.model.rows, len(self.model.features) == self.model.n_states
-        if not is_sure or not self.model.discount or any(len(row) != 1 for row in rows):
-            return None
-        return [row[0][0] for row in rows]
+ExactSuccessorFeatures.states = Later("states")  # type: ignore[assignment]
 
-    @cached_property
-    def whole(self) -> list[tuple[tuple[int, ...], int]]:
-        """For each state its counts as whole numbers, and what they are divided by."""
-        from flint import fmpq_mat
 
-        k = self.states.shape[1]
-        found = (fmpq_mat(1, k, counts).numer_denom() for counts in self.states.tolist())
-        return [(tuple(map(int, above.entries())), int(below)) for above, below in found]
+def _fractions_of(whole: list[Whole]) -> NDArray[Any]:
+    from didact.planning.whole_counts import as_fractions
+
+    return _as_array([as_fractions(counts) for counts in whole])
+
+
+def _as_array(rows: Sequence[Any]) -> NDArray[Any]:
+    array = np.empty((len(rows), len(rows[0])), dtype=object)
+    for place, row in enumerate(rows):
+        array[place] = row
+    return array
 
 
 def successor_features(
@@ -159,19 +172,24 @@ def _bounds(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: F
     return np.asarray((residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding)
 
 
-def exact_successor_features(mdp: MDP, policy: Any) -> ExactSuccessorFeatures:
-    """Rational successor features of the policy that is uniform over the chosen actions."""
-    from didact.planning.rationals import evaluate_exactly, exact_model
+def exact_successor_features(
+    mdp: MDP, policy: Any, followed: Followed | None = None
+) -> ExactSuccessorFeatures:
+    """Rational successor features of the policy that is uniform over the chosen actions.
 
-    chosen = _uniform_choices(mdp, policy)
+    followed: what the policy does in the exact model, where that is at hand.
+    """
+    from didact.planning.rationals import Followed, evaluate_followed, exact_model
+
     model = exact_model(mdp)
-    n = model.n_states
+    if followed is None:
+        followed = Followed.of(model, _uniform_choices(mdp, policy))
+    if model.successors is not None:
+        from didact.planning.whole_counts import whole_counts
+
+        return ExactSuccessorFeatures.of_whole(whole_counts(model, followed), model)
     payments = [model.features[row] for row in model.feature_rows()]
-    solved = evaluate_exactly(model, chosen, payments, range(n))
-    states = np.empty((n, mdp.n_features), dtype=object)
-    for state in range(n):
-        states[state] = solved[state]
-    return ExactSuccessorFeatures(states, model)
+    return ExactSuccessorFeatures(_as_array(evaluate_followed(model, followed, payments)), model)
 
 
 def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:
