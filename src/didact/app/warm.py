@@ -32,6 +32,7 @@ def _use_every_kernel() -> None:
             plan = solve(task.mdp, task.true_weights, arithmetic="float")
             successor_features(task.mdp, plan.optimal.argmax(axis=1))
             evaluate(task, [1.0, -1.0])
+            teach(task, rollouts=2, arithmetic="float")
             learn(task.mdp, shown, n_steps=50, n_chains=1).risk()
             learn(task.mdp, shown, n_chains=1, budget=1000)
             learn(task.mdp, shown, learner="ml-irl", n_starts=1)

@@ -97,13 +97,17 @@ class Kernel:
         Many small calls are one large one: they run plain until what they did would have paid for
         the compiler. Arrays change in place; read-only arrays are only read.
         """
-        if work >= WORTH_COMPILING or self._is_paid_for():
+        if self.pays(work):
             return self.compiled(*arguments)
         began = perf_counter()
         try:
             return self.run_plain(*arguments)
         finally:
             self._count(perf_counter() - began)
+
+    def pays(self, work: int = 0) -> bool:
+        """Whether `run` takes the compiled twin for so much work: for none, where it is at hand."""
+        return work >= WORTH_COMPILING or self._is_paid_for()
 
     def _is_paid_for(self) -> bool:
         """Whether the twin is at hand, or plain kernels took as long as having it would have."""

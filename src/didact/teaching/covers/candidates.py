@@ -23,6 +23,7 @@ from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
 from didact.random import Seed, as_generator, skipping
+from didact.teaching.covers.walks import Choices, distinct_walks, walk_choices
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -33,6 +34,8 @@ ROLLOUTS = 20
 """Sampled trajectories from each start, where the number is not given."""
 MOST_PAIRS = 50_000_000
 """Candidates hold at most so many pairs together."""
+WALKED_AT_ONCE = 2_000_000
+"""Samples of more pairs are walked step by step, which takes half the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +231,9 @@ def _sample_surely(
     after, n = single_successors(mdp)[choices], starts.size
     first_after, count_after = firsts[after], counts[after].astype(np.float64)
     first, count = firsts[starts], counts[starts].astype(np.float64)
+    if 0 < n * horizon <= WALKED_AT_ONCE and walk_choices.pays():
+        draws = _draws(rng, horizon, n)
+        return distinct_walks(Choices(choices, first_after, count_after), first, count, draws)
     places, draws, skip = np.empty((horizon, n), dtype=np.int64), np.empty(n), skipping(rng)
     for place in places:
         rng.random(out=draws)
@@ -238,6 +244,15 @@ def _sample_surely(
         first_after.take(place, out=first, mode="clip")
         count_after.take(place, out=count, mode="clip")
     return np.asarray(choices.take(_distinct(places)))
+
+
+def _draws(rng: np.random.Generator, horizon: int, n: int) -> NDArray[np.float64]:
+    """The draws (H, n) for choices; those for where steps lead are left out."""
+    draws, skip = np.empty((horizon, n)), skipping(rng)
+    for row in draws:
+        rng.random(out=row)
+        skip(n)
+    return draws
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:

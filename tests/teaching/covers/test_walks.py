@@ -1,0 +1,55 @@
+"""Distinct walks, plain and compiled, against walking one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from didact.teaching.covers import walks
+from didact.teaching.covers.walks import Choices, distinct_walks, walk_choices
+
+
+def drawn(seed, n=60, horizon=5):
+    """Five states of one to three choices, and draws for some walks."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 4, size=5)
+    firsts, after = np.cumsum(counts) - counts, rng.integers(0, 5, size=counts.sum())
+    pair = np.sort(rng.choice(30, counts.sum(), replace=False))
+    starts = rng.integers(0, 5, size=n)
+    choices = Choices(pair, firsts[after], counts[after].astype(float))
+    return choices, firsts[starts], counts[starts].astype(float), rng.random((horizon, n))
+
+
+def expected(choices, firsts, counts, draws):
+    lines = {}
+    for walk in range(draws.shape[1]):
+        first, count, line = firsts[walk], counts[walk], []
+        for draw in draws[:, walk]:
+            place = first + int(draw * count)
+            line.append(int(choices.pair[place]))
+            first, count = choices.first[place], choices.count[place]
+        lines[tuple(line)] = None
+    return [list(line) for line in lines]
+
+
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("seed", range(6))
+def test_walks_are_kept_once_in_the_order_of_their_first_appearance(seed, is_compiled, monkeypatch):
+    monkeypatch.setattr(walk_choices, "pays", lambda work=0: is_compiled)
+    lines = expected(*drawn(seed))
+    assert distinct_walks(*drawn(seed)).tolist() == lines
+
+
+@pytest.mark.parametrize("factor", [0, 1, 2**16])
+def test_lines_that_are_looked_up_at_one_place_are_told_apart(factor, monkeypatch):
+    monkeypatch.setattr(walks, "_FACTOR", factor)
+    monkeypatch.setattr(walk_choices, "pays", lambda work=0: False)
+    for seed in range(6):
+        lines = expected(*drawn(seed))
+        assert distinct_walks(*drawn(seed)).tolist() == lines
+
+
+def test_one_walk_of_one_step():
+    choices = Choices(np.array([7]), np.array([0]), np.array([1.0]))
+    begin = np.array([0]), np.array([1.0])
+    assert distinct_walks(choices, *begin, np.array([[0.5]])).tolist() == [[7]]
