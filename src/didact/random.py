@@ -32,12 +32,17 @@ def as_generator(seed: Seed, *names: str | int) -> np.random.Generator:
         return seed
     if seed is None:
         return np.random.default_rng()
+    return stream(require_seed(seed), *names)
+
+
+def require_seed(seed: object) -> int:
+    """The seed as a plain whole number; anything else is refused."""
     if not is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidParameter(
             "seed must be None, a whole number from 0 to 2**64 - 1 or a numpy Generator; "
             f"it is {shown(seed)}"
         )
-    return stream(int(seed), *names)
+    return int(seed)
 
 
 def skipping(rng: np.random.Generator) -> Callable[[int], Any]:

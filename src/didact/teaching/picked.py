@@ -19,7 +19,7 @@ from didact.teaching.closure import all_closed, close
 from didact.teaching.covers.costs import candidate_costs
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.offers import Offer, as_candidates
+from didact.teaching.covers.offers import Offer, as_candidates, lines_of
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.evidence import Evidence
 from didact.teaching.gaps import gaps_of_lesson
@@ -61,7 +61,7 @@ def lesson_of_picks(
 ) -> Lesson:
     """What is known of the picked candidates, and of what closure adds to them."""
     extra = _closing(problem, picks, offers) if wish.closed else []
-    added = candidate_costs(as_candidates(problem.known, extra), wish.cost)
+    added = candidate_costs(as_candidates(problem.known, extra), wish.cost) if extra else []
     known = problem.known
     demonstrations = _shown(wish, problem, picks, extra, offers)
     if wish.showing.by_loss:
@@ -162,5 +162,5 @@ def _shown(
 def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Coverage:
     """What demonstrations cover one after the other."""
     needs = needs_of(problem.elements)
-    lines = as_candidates(problem.known, demonstrations).pairs.tolist()
+    lines = lines_of(problem.known, demonstrations)
     return Coverage.of(problem.elements, [needs.said_by(line) for line in lines])

@@ -14,7 +14,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import flag, plain, seconds, whole_number
 from didact.mdp import Family, Task
 from didact.planning.solve import Arithmetic
-from didact.random import Seed, as_generator
+from didact.random import Seed
 from didact.stages import stage
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.teaching.covers.charges import Charges
@@ -176,7 +176,7 @@ def teach(
         settings |= _mix_settings(kinds, least, margin)
         return mixed_lesson(problem, kinds, prices, settings, least)
     if goal is None:
-        picks = picked_by(teacher, problem, as_generator(seed, teacher))
+        picks = picked_by(teacher, problem, seed)
         return lesson_of_picks(wish, problem, picks, offers, settings)
     settings |= {"loss": plain(loss.loss if isinstance(loss, Bound) else loss), "learner": learner}
     return lesson_within(wish, problem, goal, limit, offers, settings)

@@ -14,6 +14,7 @@ import numpy as np
 
 from didact.errors import InvalidParameter
 from didact.inputs import is_whole, shown
+from didact.random import Seed, as_generator, require_seed
 from didact.registry import Registry
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.methods.exact import exact_minimum
@@ -32,6 +33,9 @@ BUILT_IN: dict[str, Teacher] = {
     "uvm": minimise_uncertainty,
     "random": random_demonstrations,
 }
+
+DRAW_NOTHING = ("scot", "scot-redundant", "exact")
+"""Teachers for whom no generator is made, which takes as long as much of their work."""
 
 _teachers: Registry[Teacher] = Registry("teacher", ENTRY_POINTS, BUILT_IN)
 
@@ -55,8 +59,12 @@ def find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
     return _teachers.find(name, options)
 
 
-def picked_by(teacher: str, problem: Problem, rng: np.random.Generator) -> Picks:
-    """What the teacher of that name picks, checked."""
+def picked_by(teacher: str, problem: Problem, seed: Seed) -> Picks:
+    """What the teacher of that name picks, checked; seed: of those that draw."""
+    is_sure = teacher in DRAW_NOTHING
+    if is_sure and seed is not None and not isinstance(seed, np.random.Generator):
+        require_seed(seed)
+    rng = None if is_sure else as_generator(seed, teacher)
     method = find_teacher(teacher, problem.options)
     with _teachers.running(teacher):
         returned = method(problem, rng, **problem.options)

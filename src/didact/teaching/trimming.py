@@ -16,8 +16,7 @@ themselves (`with_beginnings`), so that what is picked is the cheapest of them.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -37,7 +36,6 @@ from didact.teaching.covers.elements import Elements, cover_elements
 from didact.teaching.covers.offers import Offer, as_candidates
 from didact.teaching.covers.problem import Problem
 
-NEVER = np.iinfo(np.int64).max
 Line = list[int]
 """A demonstration as pairs s*A + a of the common numbering."""
 Says = Mapping[int, int]
@@ -53,9 +51,10 @@ class Needs:
 
     def said_by(self, line: Sequence[int]) -> int:
         """All that a demonstration says."""
-        said = 0
+        said, says = 0, self.says
         for pair in line:
-            said |= self.says.get(pair, 0)
+            if pair in says:
+                said |= says[pair]
         return said
 
 
@@ -92,17 +91,29 @@ def needs_of_cone(known: Known, lines: Sequence[Sequence[int]]) -> Needs:
     return replace(needs_of(kept), closure=lambda said: said)
 
 
-def window(line: Sequence[int], says: Says, wanted: int, begins: Collection[int]) -> slice:
+class Places:
+    """The places of a line at pairs of certain states."""
+
+    def __init__(self, line: Sequence[int], width: int, states: Container[int]):
+        self._line, self._width, self._states = line, width, states
+
+    def __contains__(self, place: object) -> bool:
+        assert isinstance(place, int)
+        return self._line[place] // self._width in self._states
+
+
+def window(line: Sequence[int], says: Says, wanted: int, begins: Container[int]) -> slice:
     """The shortest part of a line that says what is wanted; the first of them.
 
     It begins where the line does, or at one of the places `begins`.
     """
-    said_at = ((at, says[pair] & wanted) for at, pair in enumerate(line) if pair in says)
+    said_at = [(at, says[pair] & wanted) for at, pair in enumerate(line) if pair in says]
     useful = [(at, said) for at, said in said_at if said]
-    places = sorted({0, *begins})
     best = slice(0, len(line))
     for i, (at, _) in enumerate(useful):
-        begin = places[bisect_right(places, at) - 1]
+        begin = at
+        while begin and begin not in begins:
+            begin -= 1
         said = 0
         for end, more in useful[i:]:
             said |= more
@@ -136,7 +147,7 @@ class Trimmer:
         for number, line in zip(numbers, _lines(self.problem.candidates, numbers), strict=True):
             wanted = self.needs.said_by(line) & ~before
             if self.swaps and wanted:
-                other = self._soonest(number, wanted, before, taken)
+                other = self._soonest((number, line), wanted, before, taken)
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]
             lines.append(self._cut(line, wanted))
@@ -151,23 +162,35 @@ class Trimmer:
         if not wanted:
             return line
         width = self.problem.candidates.n_actions
-        begins = [at for at, pair in enumerate(line) if pair // width in self.starts]
-        return line[window(line, self.needs.says, wanted, begins)]
+        return line[window(line, self.needs.says, wanted, Places(line, width, self.starts))]
 
-    def _soonest(self, number: int, wanted: int, before: int, taken: Collection[int]) -> int:
-        """The candidate, of those that cost and newly say the same, which has said it first."""
+    def _soonest(
+        self, own: tuple[int, Line], wanted: int, before: int, taken: Collection[int]
+    ) -> int:
+        """The candidate, of those that cost and newly say the same, which has said it first.
+
+        own: the number of one of them, and its line.
+        """
+        number, line = own
         problem, masks = self.problem, self.problem.masks
-        ends = self._entries.ends(wanted)
-        sooner = np.flatnonzero(ends < ends[number])
-        for other in sooner[np.argsort(ends[sooner], kind="stable")].tolist():
+        ends = self._entries.sooner(wanted, self._end(line, wanted))
+        for other in sorted(ends, key=lambda other: (ends[other], other)):
             if (
                 other not in taken
                 and problem.costs[other] == problem.costs[number]
                 and masks.get(other, 0) & ~before == wanted
                 and self._is_of_same_group(other, number)
             ):
-                return int(other)
+                return other
         return number
+
+    def _end(self, line: Line, wanted: int) -> int:
+        """After how many steps a line has said all that is wanted."""
+        for step, pair in enumerate(line):
+            wanted &= ~self.needs.says.get(pair, 0)
+            if not wanted:
+                return step + 1
+        raise AssertionError("a line says what it is wanted for")
 
     def _is_of_same_group(self, one: int, other: int) -> bool:
         groups = None if self.problem.charges is None else self.problem.charges.group_of
@@ -207,16 +230,25 @@ class _Entries:
         rows, columns = np.divmod(where[by_element], pairs.shape[1])
         return cls(len(pairs), [0, *np.cumsum(counts).tolist()], rows, columns + 1)
 
-    def ends(self, wanted: int) -> Indices:
-        """(n,) how many steps each candidate takes to say all that is wanted."""
-        ends = np.zeros(self.n_candidates, dtype=np.int64)
+    def sooner(self, wanted: int, end: int) -> dict[int, int]:
+        """The candidates that say all that is wanted before that step, and after how many steps."""
+        ends: dict[int, int] | None = None
         for element in range(wanted.bit_length()):
             if wanted >> element & 1:
-                own = slice(self.firsts[element], self.firsts[element + 1])
-                first = np.full(self.n_candidates, NEVER)
-                first[self.candidates[own]] = self.steps[own]
-                np.maximum(ends, first, out=ends)
-        return ends
+                said = self._first_steps(element, end)
+                if ends is not None:
+                    said = {c: max(step, ends[c]) for c, step in said.items() if c in ends}
+                ends = said
+                if not ends:
+                    break
+        return ends or {}
+
+    def _first_steps(self, element: int, end: int) -> dict[int, int]:
+        """Who says an element before that step, and after how many steps: later ones first."""
+        own = slice(self.firsts[element], self.firsts[element + 1])
+        steps = self.steps[own]
+        early = np.flatnonzero(steps < end)
+        return dict(zip(self.candidates[own][early].tolist(), steps[early].tolist(), strict=True))
 
 
 def trimmed(

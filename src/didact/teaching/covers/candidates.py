@@ -158,7 +158,7 @@ def candidate_demonstrations(
 
 def _is_one_path(mdp: MDP, plan: Plan, starts: Indices) -> bool:
     """Whether policy and transitions leave no choice on the way from the starts."""
-    if not mdp.is_deterministic():
+    if not mdp.is_deterministic() or (plan.optimal[starts].sum(axis=1) > 1).any():
         return False
     begin = np.zeros(mdp.n_states, dtype=np.bool_)
     begin[starts] = True

@@ -161,12 +161,17 @@ def gathered(known: Known, found: Sequence[tuple[Offer, Candidates]]) -> Candida
 
 def as_candidates(known: Known, demonstrations: Sequence[Demonstration]) -> Candidates:
     """Demonstrations as candidates, one line each."""
+    lines = lines_of(known, demonstrations)
+    longest = max(map(len, lines), default=1)
+    return Candidates.of(lines, most_actions(known.parts), longest, _firsts(known))
+
+
+def lines_of(known: Known, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
+    """The pairs of each demonstration in the common numbering."""
     width = most_actions(known.parts)
-    lines = [
+    return [
         [(known.parts[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
     ]
-    longest = max(map(len, lines), default=1)
-    return Candidates.of(lines, width, longest, _firsts(known))
 
 
 def _renumbered(own: Candidates, part: Part, width: int) -> Indices:

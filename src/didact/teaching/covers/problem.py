@@ -148,6 +148,10 @@ def _masks_of_candidates(pairs: Indices, stating: Indices, elements: Indices) ->
         np.bitwise_or.at(words, stating[here], bits)
         shown = np.bitwise_or.reduce(words[pairs], axis=1)
         numbers = np.flatnonzero(shown)
-        for number, word in zip(numbers.tolist(), shown[numbers].tolist(), strict=True):
+        stated = zip(numbers.tolist(), shown[numbers].tolist(), strict=True)
+        if not first:
+            masks = dict(stated)
+            continue
+        for number, word in stated:
             masks[number] = masks.get(number, 0) | word << first
     return masks if int(elements.max()) < 64 else dict(sorted(masks.items()))

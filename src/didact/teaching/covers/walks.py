@@ -55,7 +55,7 @@ def distinct_walks(choices: Choices, first: Indices, count: Floats, draws: Float
     table = np.full(1 << (2 * n).bit_length(), -1, dtype=np.int64)
     walks = Walks(first, count, np.zeros(n, dtype=np.int64), places)
     found = walk_choices.run(n * horizon, choices, walks, draws.ravel(), table, lines)
-    return lines[: found * horizon].reshape(found, horizon).copy()
+    return np.array(lines[: found * horizon].reshape(found, horizon))
 
 
 @kernel

@@ -28,7 +28,7 @@ from didact.teaching.methods.scot import greedy_picks
 
 
 def exact_minimum(
-    problem: Problem, rng: np.random.Generator, time_limit: float | None = None
+    problem: Problem, rng: np.random.Generator | None, time_limit: float | None = None
 ) -> Picks:
     """The cheapest complete lesson among the candidates; greedy order within it.
 

@@ -14,7 +14,7 @@ from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Picks, Problem
 
 
-def scot(problem: Problem, rng: np.random.Generator) -> Picks:
+def scot(problem: Problem, rng: np.random.Generator | None) -> Picks:
     """Greedy cover of the facets (Algorithm 1)."""
     return Picks(greedy_picks(problem, problem.budget))
 
