@@ -39,7 +39,7 @@ FLOORS = {
     "mdp": ({REST}, {"exchange"}),
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}, {"members"}),
     "teaching": ({REST}, {"covers"}, {"clips", "wish"}, {"closure", "witness"},
-                 {"evidence", "gaps", "trimming"}, {"methods"}, {"feedback"},
+                 {"soonest"}, {"evidence", "gaps", "trimming"}, {"methods"}, {"feedback"},
                  {"loss", "teachers"}, {"picked"}, {"bounds", "check", "lesson_files", "teach"},
                  {"contradictions", "mixed_selection", "way_out"},
                  {"frontier", "rank", "select", "transfer"}),

@@ -16,7 +16,7 @@ themselves (`with_beginnings`), so that what is picked is the cheapest of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,17 +29,12 @@ from didact.bec.parts import Part, part_with
 from didact.bec.rows import demonstrated_pairs
 from didact.mdp import Demonstration
 from didact.planning import reachable_pairs
-from didact.planning.reach import all_ranges
 from didact.teaching.closure import all_closed, is_closed_by
-from didact.teaching.covers.candidates import Candidates, Indices
+from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.elements import Elements, cover_elements
 from didact.teaching.covers.offers import Offer, as_candidates
 from didact.teaching.covers.problem import Problem
-
-Line = list[int]
-"""A demonstration as pairs s*A + a of the common numbering."""
-Says = Mapping[int, int]
-"""For each pair that says anything, what it says: the bits of an integer."""
+from didact.teaching.soonest import Line, Says, Soonest
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +142,7 @@ class Trimmer:
         for number, line in zip(numbers, _lines(self.problem.candidates, numbers), strict=True):
             wanted = self.needs.said_by(line) & ~before
             if self.swaps and wanted:
-                other = self._soonest((number, line), wanted, before, taken)
+                other = self._soonest.of((number, line), wanted, before, taken)
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]
             lines.append(self._cut(line, wanted))
@@ -164,91 +159,9 @@ class Trimmer:
         width = self.problem.candidates.n_actions
         return line[window(line, self.needs.says, wanted, Places(line, width, self.starts))]
 
-    def _soonest(
-        self, own: tuple[int, Line], wanted: int, before: int, taken: Collection[int]
-    ) -> int:
-        """The candidate, of those that cost and newly say the same, which has said it first.
-
-        own: the number of one of them, and its line.
-        """
-        number, line = own
-        problem, masks = self.problem, self.problem.masks
-        ends = self._entries.sooner(wanted, self._end(line, wanted))
-        for other in sorted(ends, key=lambda other: (ends[other], other)):
-            if (
-                other not in taken
-                and problem.costs[other] == problem.costs[number]
-                and masks.get(other, 0) & ~before == wanted
-                and self._is_of_same_group(other, number)
-            ):
-                return other
-        return number
-
-    def _end(self, line: Line, wanted: int) -> int:
-        """After how many steps a line has said all that is wanted."""
-        for step, pair in enumerate(line):
-            wanted &= ~self.needs.says.get(pair, 0)
-            if not wanted:
-                return step + 1
-        raise AssertionError("a line says what it is wanted for")
-
-    def _is_of_same_group(self, one: int, other: int) -> bool:
-        groups = None if self.problem.charges is None else self.problem.charges.group_of
-        return groups is None or groups[one] == groups[other]
-
     @cached_property
-    def _entries(self) -> _Entries:
-        return _Entries.of(self.problem)
-
-
-@dataclass(frozen=True, eq=False)
-class _Entries:
-    """Where candidates say elements: those of element e are at firsts[e] to firsts[e + 1].
-
-    candidates, steps: who says it, and after how many steps; later ones first.
-    """
-
-    n_candidates: int
-    firsts: list[int]
-    candidates: Indices
-    steps: Indices
-
-    @classmethod
-    def of(cls, problem: Problem) -> _Entries:
-        pairs, (stating, element) = problem.candidates.pairs, problem.stating_pairs
-        order = np.argsort(stating, kind="stable")
-        stating, element = stating[order], element[order]
-        says = np.zeros(2 + max(int(pairs.max()), int(stating.max())), dtype=np.bool_)
-        says[stating] = True
-        places = np.flatnonzero(says[pairs])[::-1]
-        shown = pairs.ravel()[places]
-        low, high = (np.searchsorted(stating, shown, side) for side in ("left", "right"))
-        said = element[all_ranges(low, high)]
-        where = np.repeat(places, high - low)
-        by_element = np.argsort(said, kind="stable")
-        counts = np.bincount(said, minlength=problem.n_elements)
-        rows, columns = np.divmod(where[by_element], pairs.shape[1])
-        return cls(len(pairs), [0, *np.cumsum(counts).tolist()], rows, columns + 1)
-
-    def sooner(self, wanted: int, end: int) -> dict[int, int]:
-        """The candidates that say all that is wanted before that step, and after how many steps."""
-        ends: dict[int, int] | None = None
-        for element in range(wanted.bit_length()):
-            if wanted >> element & 1:
-                said = self._first_steps(element, end)
-                if ends is not None:
-                    said = {c: max(step, ends[c]) for c, step in said.items() if c in ends}
-                ends = said
-                if not ends:
-                    break
-        return ends or {}
-
-    def _first_steps(self, element: int, end: int) -> dict[int, int]:
-        """Who says an element before that step, and after how many steps: later ones first."""
-        own = slice(self.firsts[element], self.firsts[element + 1])
-        steps = self.steps[own]
-        early = np.flatnonzero(steps < end)
-        return dict(zip(self.candidates[own][early].tolist(), steps[early].tolist(), strict=True))
+    def _soonest(self) -> Soonest:
+        return Soonest(self.problem, self.needs.says)
 
 
 def trimmed(
