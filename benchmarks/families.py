@@ -14,6 +14,7 @@ import didact
 from benchmarks.timing import best_time, print_table, readable
 from didact.app.warm import warm
 from didact.mdp.family_files import family_document
+from didact.numerics import compiled
 from didact.proofcheck import check_proof
 
 
@@ -23,6 +24,11 @@ def report() -> None:
         "Classes with all certificates, one random grid (warm, best of several)",
         ["world", "distinct rows", "facets", "exact", "float", "ratio"],
         classes(),
+    )
+    print_table(
+        "The same, 8 features, three seeds, with Numba loaded and without (CPU, least of twelve)",
+        ["world", "with Numba", "without"],
+        small_classes(),
     )
     print_table(
         "Families of random grids, 9x9, 8 features (a new process each)",
@@ -35,7 +41,7 @@ def report() -> None:
         proofs(),
     )
     print_table(
-        "1,000 lessons of different 9x9 worlds, float, in one fresh process",
+        "1,000 lessons of different 9x9 worlds, float, in one fresh process (CPU seconds)",
         ["lessons", "all", "each"],
         many_lessons(),
     )
@@ -51,6 +57,34 @@ def classes() -> Iterator[list[str]]:
         counts = [str(known.rows.n_rows), str(known.cone.n_facets)]
         times = [readable(exact), readable(rough), f"{exact / rough:.0f}x"]
         yield [f"{size}x{size}, k = {k}", *counts, *times]
+
+
+def small_classes() -> Iterator[list[str]]:
+    for size in (9, 30):
+        found = [in_new_process(work, size) for work in ("class_compiled", "class_plain")]
+        yield [f"{size}x{size}", *(" ".join(map(readable, times.values())) for times in found)]
+
+
+def class_plain(size: int) -> dict[str, float]:
+    """CPU seconds of exact classes by seed, in a process that never loads Numba."""
+    compiled.WORTH_LOADING = float("inf")
+    return {str(seed): _least_of_twelve(size, seed) for seed in range(3)}
+
+
+def class_compiled(size: int) -> dict[str, float]:
+    """The same where Numba is loaded."""
+    import numba  # noqa: F401
+
+    return {str(seed): _least_of_twelve(size, seed) for seed in range(3)}
+
+
+def _least_of_twelve(size: int, seed: int) -> float:
+    task, took = didact.make("random-grid", size=size, n_features=8, seed=seed), []
+    for _ in range(12):
+        began = time.process_time()
+        didact.equivalence_class(task, arithmetic="exact")
+        took.append(time.process_time() - began)
+    return min(took)
 
 
 def growth() -> Iterator[list[str]]:
@@ -100,12 +134,15 @@ def many_lessons() -> Iterator[list[str]]:
 
 
 def lessons(number: int) -> dict[str, float]:
-    """Seconds of so many lessons, each of another world."""
+    """CPU seconds of so many lessons, each of another world; Numba is loaded on the way.
+
+    Making the worlds is not counted.
+    """
     tasks = [didact.make("random-grid", seed=seed) for seed in range(number)]
-    began = time.perf_counter()
+    began = time.process_time()
     for task in tasks:
         didact.teach(task, arithmetic="float")
-    return {"all": time.perf_counter() - began}
+    return {"all": time.process_time() - began}
 
 
 def in_new_process(work: str, number: int) -> dict[str, float]:
