@@ -39,7 +39,10 @@ class Soonest:
         """
         number, line = own
         problem, masks = self.problem, self.problem.masks
-        end, alike = self._end(line, wanted), self._alike(wanted, before)
+        end = self._end(line, wanted)
+        if end == 1:
+            return number
+        alike = self._alike(wanted, before)
         if alike is None:
             ends = self._entries.sooner(wanted, end)
         else:

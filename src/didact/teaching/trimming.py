@@ -102,6 +102,8 @@ def window(line: Sequence[int], says: Says, wanted: int, begins: Container[int])
 
     It begins where the line does, or at one of the places `begins`.
     """
+    if not wanted & ~says.get(line[0], 0):
+        return slice(0, 1)
     said_at = [(at, says[pair] & wanted) for at, pair in enumerate(line) if pair in says]
     useful = [(at, said) for at, said in said_at if said]
     best = slice(0, len(line))
@@ -146,10 +148,11 @@ class Trimmer:
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]
             lines.append(self._cut(line, wanted))
-            before = self.needs.closure(before | self.needs.said_by(lines[-1]))
+            before = self.needs.closure(before | wanted)
         for line in extra:
-            lines.append(self._cut(line, self.needs.said_by(line) & ~before))
-            before = self.needs.closure(before | self.needs.said_by(lines[-1]))
+            wanted = self.needs.said_by(line) & ~before
+            lines.append(self._cut(line, wanted))
+            before = self.needs.closure(before | wanted)
         return lines
 
     def _cut(self, line: Line, wanted: int) -> Line:
