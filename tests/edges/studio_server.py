@@ -33,9 +33,9 @@ def visit(browser, link, viewport=DESK, **options):
 
     That the server refused something (422) the browser itself tells; that is no trouble.
     """
-    troubles = []
     context = browser.new_context(viewport=viewport, **options)
     page = context.new_page()
+    troubles = page.troubles = []
     page.on(
         "console",
         lambda message: None if "422" in message.text else troubles.append(message.text),
@@ -48,7 +48,12 @@ def visit(browser, link, viewport=DESK, **options):
         yield page
     finally:
         context.close()
-    assert troubles == []
+    no_trouble(page)
+
+
+def no_trouble(page) -> None:
+    """Nothing was wrong so far on a page that `visit` opened."""
+    assert page.troubles == []
 
 
 def settled(page) -> None:
