@@ -22,12 +22,13 @@ from didact.studies.paper.table1_trials import (
 )
 from didact.studies.registry import BUILT_IN
 from tests import effort
+from tests.studies.here import Here
 
 NOT_REPRODUCED = {("active", "entropy")}
 """Claims that our runs do not bear out: maximum entropy does better than random."""
 
 
-FEWER = {"trials": 4, "queries": 2}
+FEWER = {"trials": 4, "queries": 1, "steps": 2000, "shown": 3}
 """What `make test` changes of the quick settings; with the slow tests they stay as they are."""
 
 
@@ -42,6 +43,7 @@ def quick(tmp_path_factory):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if changes:  # figures of all studies are drawn by `tests/contracts` too
             patch.setattr("didact.app.reproduce.drawn_figures", lambda *given: ({}, []))
+            patch.setattr("didact.studies.workers.LocalWorkers", Here)
         return reproduce(["all"], quick=True, out=folder / "quick", jobs=1, changes=changes)
 
 
