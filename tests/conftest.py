@@ -17,7 +17,7 @@ from tests.command_line import Answer
 # Matrices of tests are small, and workers fill the cores: more threads only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("didact", derandomize=True, deadline=None)
-settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=12)
 settings.load_profile("didact")
 
 

@@ -100,8 +100,12 @@ def folder(tmp_path, monkeypatch, own_registries):
     return tmp_path
 
 
+GOES_ON = ROOT / "docs" / "tutorial.md"
+"""The page whose commands go on with the files that its examples write: one test runs both."""
+
+
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if p != GOES_ON], ids=lambda page: page.name)
 def test_python_examples_print_what_they_show(page):
     run_examples(page)
 
@@ -131,8 +135,8 @@ def test_commands_print_what_stands_below_them(page, folder, didact):
     """The commands of a page run one after the other in one folder, as a reader runs them."""
     if page.name == "files.md":
         (folder / "two-cells.json").write_text(blocks(page, "json")[0][1])
-    if page.name == "tutorial.md":
-        run_examples(page)  # the commands go on with the files that the examples write
+    if page == GOES_ON:
+        run_examples(page)
     for place, command, output in commands(page):
         if not f"$ {command}".startswith(SLOW):
             compare(place, output, printed(command, folder, didact))
@@ -156,6 +160,9 @@ def test_there_is_something_to_test():
         for language in ("python", "console", "json"):
             assert len(blocks(page, language)) == text.count(f"\n```{language}\n"), page.name
     assert blocks(ROOT / "README.md", "python")
+    assert GOES_ON in PAGES
+    assert blocks(GOES_ON, "python")
+    assert commands(GOES_ON)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,6 +1,7 @@
 """The mutants of a file: every place that can be wrong is, once, and nothing else changes."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -57,10 +58,15 @@ def test_a_mutant_says_where_it_is_and_what_changed():
     assert mutant.change == "d < e -> d <= e"
 
 
+@cache
+def mutants_of(name):
+    return mutants((PACKAGE / name).read_text(encoding="utf-8"))
+
+
 def test_every_mutant_is_another_program():
     source = (PACKAGE / "proofcheck.py").read_text(encoding="utf-8")
     written = ast.unparse(ast.parse(source))
-    found = mutants(source)
+    found = mutants_of("proofcheck.py")
     assert len(found) > 200
     for mutant in found[::40]:
         assert ast.unparse(ast.parse(mutant.source)) != written
@@ -83,7 +89,7 @@ def test_every_equivalent_mutant_is_one_of_its_file():
     for line in filter(None, lines):
         if not line.startswith("#"):
             name, inside, change, reason = line.split(" | ")
-            found = mutants((PACKAGE / name).read_text(encoding="utf-8"))
+            found = mutants_of(name)
             assert (inside, change) in {(m.inside, m.change) for m in found}, line
             assert reason
 

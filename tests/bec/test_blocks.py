@@ -11,8 +11,14 @@ from tests.bec.test_observe import watch
 GIVEN = dict(n_rollouts=20, length=16)
 
 
-def test_processes_give_the_same_bits():
-    one, two = watch(**GIVEN), watch(**GIVEN, jobs=2)
+@pytest.fixture(scope="module")
+def whole():
+    """What one process sees that nobody interrupts."""
+    return watch(**GIVEN)
+
+
+def test_processes_give_the_same_bits(whole):
+    one, two = whole, watch(**GIVEN, jobs=2)
     assert one.rows.tobytes() == two.rows.tobytes()
     assert one.n_steps == two.n_steps
 
@@ -37,9 +43,9 @@ def test_progress_tells_situations_and_steps_a_second():
     assert all(rate > 0 for _, _, rate in told)
 
 
-def test_what_was_interrupted_goes_on(tmp_path, monkeypatch):
+def test_what_was_interrupted_goes_on(tmp_path, monkeypatch, whole):
     monkeypatch.setattr(blocks, "EVERY", 0.0)
-    place, whole, told = tmp_path / "observing.npz", watch(**GIVEN), []
+    place, told = tmp_path / "observing.npz", []
 
     def stop(done, total, rate):
         if done == 256:
@@ -66,9 +72,9 @@ def test_bad_input_is_told(tmp_path):
         watch(checkpoint=str(tmp_path / "broken.npz"))
 
 
-def test_a_cluster_gives_the_same_bits():
+def test_a_cluster_gives_the_same_bits(whole):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
                                   dashboard_address=None) as cluster:  # fmt: skip
         seen = watch(**GIVEN, cluster=cluster.scheduler_address)
-    assert seen.rows.tobytes() == watch(**GIVEN).rows.tobytes()
+    assert seen.rows.tobytes() == whole.rows.tobytes()

@@ -153,7 +153,7 @@ def everything(generators, target):
     return np.ones(len(generators))
 
 
-@examples(120, 300)
+@examples(60, 300)
 @given(half_spaces())
 def test_cones_agree_with_double_description(drawn):
     rows, point = drawn
@@ -162,7 +162,7 @@ def test_cones_agree_with_double_description(drawn):
     assert_described(rows, cone)
 
 
-@examples(60, 150)
+@examples(30, 150)
 @given(half_spaces(), st.sampled_from([nothing, everything]))
 def test_the_proposer_decides_nothing(drawn, proposer):
     rows, point = drawn
@@ -171,7 +171,7 @@ def test_the_proposer_decides_nothing(drawn, proposer):
     assert classes(rows, cone) == classes(rows, exact_cone(rows, point))
 
 
-@examples(40, 100)
+@examples(20, 100)
 @given(half_spaces(), st.randoms())
 def test_the_order_of_rows_decides_nothing(drawn, random):
     rows, point = drawn
@@ -179,7 +179,7 @@ def test_the_order_of_rows_decides_nothing(drawn, random):
     assert classes(rows, exact_cone(rows, point)) == classes(shuffled, exact_cone(shuffled, point))
 
 
-@examples(60, 150)
+@examples(30, 150)
 @given(half_spaces())
 def test_cones_agree_with_cddlib(drawn):
     """cddlib in exact arithmetic, where it could be built."""

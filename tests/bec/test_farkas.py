@@ -77,7 +77,7 @@ def not_numbers(generators, target):
     return np.full(len(generators), np.nan)
 
 
-@examples(120, 300)
+@examples(60, 300)
 @given(questions())
 def test_decisions_agree_with_enumeration(question):
     generators, target = question
@@ -86,7 +86,7 @@ def test_decisions_agree_with_enumeration(question):
     assert isinstance(decision, Inside) == in_cone(generators, target)
 
 
-@examples(40, 100)
+@examples(20, 100)
 @given(questions(), st.sampled_from([nothing, everything, not_numbers]))
 def test_a_lying_proposal_costs_pivots_but_never_truth(question, proposer):
     generators, target = question

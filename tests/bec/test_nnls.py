@@ -58,7 +58,7 @@ def check_optimal(generators, target, point):
     assert np.linalg.matrix_rank(generators[point.support], tol=1e-13) == len(point.support)
 
 
-@examples(60, 150)
+@examples(30, 150)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 25))
 def test_agrees_with_scipy(seed, k, n):
     rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import MDP, Task
 from didact.planning import as_policy, solve
 from didact.worlds import from_gymnasium, make
-from tests.effort import examples
+from tests.effort import chunks, examples, number
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets, policy_sums
 
@@ -67,7 +67,7 @@ def policies(draw, task: Task):
 
 
 @given(st.data())
-@examples(60, 150)
+@examples(30, 150)
 def test_the_answer_is_right_and_its_evidence_checks(data):
     task = data.draw(tasks())
     policy = data.draw(policies(task))
@@ -123,7 +123,7 @@ def parallel(left, right) -> bool:
 
 
 @given(st.data())
-@examples(40, 100)
+@examples(20, 100)
 def test_it_finds_a_reward_exactly_when_there_is_one(data):
     """Two features: every edge of a cone in the plane is perpendicular to one of its rows."""
     task = data.draw(tasks(max_features=2))
@@ -147,7 +147,7 @@ def test_it_finds_a_reward_exactly_when_there_is_one(data):
 
 
 @given(st.data())
-@examples(25, 60)
+@examples(12, 60)
 def test_a_policy_that_is_optimal_is_explained(data):
     task = data.draw(tasks(max_states=4))
     plan = solve(task.mdp, task.true_weights, arithmetic="exact")
@@ -255,7 +255,7 @@ def test_an_optimal_policy_keeps_everything(name):
     assert near.differs == ()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", chunks(4, 8))
 def test_no_other_reward_lets_the_policy_keep_more(seed):
     rng = np.random.default_rng(seed)
     task = make("garnet", n_states=8, n_actions=3, n_features=3, terminals=seed % 3, seed=seed)
@@ -264,7 +264,9 @@ def test_no_other_reward_lets_the_policy_keep_more(seed):
     policy[mdp.terminal] = 0
     inside = scope_states(mdp, "reachable")
     best = _kept(mdp, policy, inside, _least_loss(mdp, policy, inside).tolist())
-    shares = [_kept(mdp, policy, inside, w) for w in rng.normal(size=(300, 3)).tolist()]
+    shares = [
+        _kept(mdp, policy, inside, w) for w in rng.normal(size=(number(100, 300), 3)).tolist()
+    ]
     assert max(shares) <= best + 1e-9
     near = nearest_reward(mdp, policy)
     assert near.kept <= best + 1e-9

@@ -102,7 +102,7 @@ def check_models(seeds):
 
 
 def test_lessons_of_tiny_models_are_the_smallest_of_all_subsets():
-    assert check_models(range(effort.number(10, 25))) >= effort.number(15, 50)
+    assert check_models(range(effort.number(6, 25))) >= effort.number(9, 50)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from didact.report.studies.page import index_page
 from didact.report.studies.reports import report_csv, report_markdown, report_records, times_csv
 from didact.studies.rows import RunInfo
 from didact.studies.store import Store, stored_settings
+from tests.effort import number
 from tests.fuzz.contract import Files, Target, keeps_contract
 from tests.fuzz.packed import (
     archive_edit,
@@ -277,7 +278,7 @@ def told(name: str, n_inputs: int, folder: Path):
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_packed_files_are_read_or_refused_in_one_line(name, tmp_path):
-    found = told(name, 80, tmp_path)
+    found = told(name, number(40, 80), tmp_path)
     assert min(found["read"], found["refused"]) > 2
 
 

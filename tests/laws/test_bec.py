@@ -23,7 +23,7 @@ from didact.bec.proofs import prove
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document
 from didact.proofcheck import check_proof
-from tests.effort import chunks, try_each
+from tests.effort import chunks, number, try_each
 
 N_QUICK_CHUNKS, N_CHUNKS, CHUNK = 1, 40, 250
 DISCOUNTS = ["0", "1/2", "3/4", "9/10", "0.95"]
@@ -522,14 +522,15 @@ LEAST_SHARES = {
 
 @pytest.mark.parametrize("chunk", chunks(N_QUICK_CHUNKS, N_CHUNKS))
 def test_classes(chunk):
-    try_each(check_one, range(chunk * CHUNK, (chunk + 1) * CHUNK), LEAST_SHARES)
+    first = chunk * CHUNK
+    try_each(check_one, range(first, first + number(120, CHUNK)), LEAST_SHARES)
 
 
 @pytest.mark.parametrize("chunk", chunks(1, 4))
 def test_classes_agree_with_cddlib(chunk):
     pytest.importorskip("cdd.gmp")
-    for number in range(chunk * 100, (chunk + 1) * 100):
-        drawn = draw(number)
+    for model in range(chunk * 100, (chunk + 1) * 100):
+        drawn = draw(model)
         known = equivalence_class(drawn.task(), scope=drawn.scope, arithmetic="exact")
         if known.rows.exact:
             found = canonical_by_double_description(list(known.rows.exact))

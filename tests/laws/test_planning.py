@@ -12,8 +12,8 @@ from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, best_values, optimal_sets, policy_sums
 
-thorough = examples(150, 1000)
-brief = examples(60, 300)
+thorough = examples(75, 1000)
+brief = examples(30, 300)
 
 
 def as_mask(sets: list[list[int]], n_actions: int) -> np.ndarray:

@@ -97,7 +97,7 @@ def plain_log_likelihood(mdp, items, weights, confidence: float) -> float:
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.integers(0, 99))
-@examples(25, 120)
+@examples(12, 120)
 def test_likelihoods_are_those_of_the_definition(task, seed):
     items = some_items(task.mdp, seed)
     evidence = as_evidence(task.mdp, items)
@@ -114,7 +114,7 @@ def test_likelihoods_are_those_of_the_definition(task, seed):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.integers(0, 99))
-@examples(25, 120)
+@examples(12, 120)
 def test_slopes_are_those_of_finite_differences(task, seed):
     mdp = task.mdp
     evidence = as_evidence(mdp, [*some_items(mdp, seed), [(int((~mdp.terminal).argmax()), 0)]])
@@ -183,7 +183,7 @@ def test_a_terminal_state_counts_once():
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.integers(0, 99))
-@examples(20, 80)
+@examples(12, 80)
 def test_maximum_entropy_compares_actions_by_its_own_policy(task, seed):
     """P(a rather than b) = p(a) / (p(a) + p(b)), and the slope is that of finite differences."""
     mdp, items = task.mdp, some_items(task.mdp, seed)

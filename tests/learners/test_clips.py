@@ -8,6 +8,7 @@ import didact
 from didact.errors import InvalidParameter
 from didact.learners.clips import decisions_of
 from tests.bec.test_observe import watch
+from tests.effort import number
 from tests.teaching.clips.robots import planned
 
 
@@ -31,11 +32,12 @@ def _log_likelihood(weights, lesson, confidence):
 def test_draws_have_the_mean_of_the_posterior_by_integration(robot):
     *_, seen, lesson = robot
     confidence = 0.3 / seen.setting.tolerance
+    n = number(3000, 6000)
     points = np.random.default_rng(0).normal(size=(40_000, 3))
     points /= np.linalg.norm(points, axis=1)[:, None]
-    logs = np.array([_log_likelihood(w, lesson, confidence) for w in points[:6000]])
+    logs = np.array([_log_likelihood(w, lesson, confidence) for w in points[:n]])
     shares = np.exp(logs - logs.max())
-    expected = shares @ points[:6000] / shares.sum()
+    expected = shares @ points[:n] / shares.sum()
     told = didact.learn(seen, lesson, confidence=confidence, seed=3)
     found = told.belief.samples_flat.mean(axis=0)
     effective = shares.sum() ** 2 / (shares**2).sum()

@@ -66,7 +66,7 @@ def same(ours: float, theirs) -> None:
     assert ours == pytest.approx(float(np.asarray(theirs)), rel=1e-9, nan_ok=True)
 
 
-@examples(80, 200)
+@examples(40, 200)
 @given(
     arrays(
         np.float64,

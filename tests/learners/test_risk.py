@@ -63,7 +63,7 @@ GRIDS = {
 # Values under many rewards
 
 
-@examples(32, 80)
+@examples(16, 80)
 @given(tasks(max_states=4, max_actions=2), st.integers(0, 2**32))
 def test_values_are_those_of_brute_force(task, seed):
     rng = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ def test_values_and_action_values_are_those_of_the_planner(kind, size):
         assert q == pytest.approx(plan.action_values, abs=1e-11)
 
 
-@examples(25, 60)
+@examples(12, 60)
 @given(tasks(), st.integers(0, 2**32))
 def test_action_values_are_those_of_the_planner(task, seed):
     weights = np.random.default_rng(seed).normal(size=(3, task.mdp.n_features))
@@ -164,7 +164,7 @@ def test_results_that_would_not_fit_are_refused_before_any_work(monkeypatch):
 # Losses
 
 
-@examples(25, 60)
+@examples(12, 60)
 @given(tasks(discounts=("0", "1/2", "0.9", "0.95")), st.integers(0, 2**32))
 def test_losses_are_those_of_evaluating_each_draw_alone(task, seed):
     rng = np.random.default_rng(seed)

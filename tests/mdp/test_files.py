@@ -44,7 +44,7 @@ TWO_CELLS: dict[str, Any] = {
     "layout": {"kind": "grid", "rows": 1, "columns": 2},
 }
 SAME_PATH = settings(
-    examples(100, 715),
+    examples(50, 715),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
 )

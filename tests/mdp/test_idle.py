@@ -27,7 +27,7 @@ def models(draw):
     return MDP(moves, phi, 0.5, start=[(s, 1 / len(starts)) for s in starts]), moves, starts, phi
 
 
-@examples(80, 200)
+@examples(40, 200)
 @given(models())
 def test_idle_is_where_nothing_starts_leads_leaves_or_matters(given_model):
     mdp, moves, starts, phi = given_model

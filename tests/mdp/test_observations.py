@@ -169,7 +169,7 @@ def worlds(draw):
     return targets, seen, draw(st.integers(0, 5)), draw(st.integers(0, 5)), actions
 
 
-@examples(60, 150)
+@examples(30, 150)
 @given(worlds())
 def test_an_episode_means_the_one_path_that_shows_it(given_world):
     """Against all paths, one after the other; from the start where several are left."""

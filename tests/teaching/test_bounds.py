@@ -35,7 +35,7 @@ def all_demonstrations(mdp, plan, starts, horizon):
     return sorted(set(found))
 
 
-@examples(48, 120)
+@examples(24, 120)
 @given(tasks(max_states=4, max_actions=2), st.integers(1, 3))
 def test_no_complete_lesson_has_fewer(task, horizon):
     known = equivalence_class(task)
@@ -99,7 +99,7 @@ def facets_shown(known, demonstrations):
     return {i for i, members in enumerate(known.cone.facets) if rows & set(members)}
 
 
-@examples(25, 60)
+@examples(12, 60)
 @given(tasks(), st.integers(0, 5))
 def test_states_within_are_those_of_following_the_policy(task, n_steps):
     known = equivalence_class(task)

@@ -18,7 +18,7 @@ from tests.effort import examples
 from tests.models import tasks
 
 
-@examples(25, 60)
+@examples(12, 60)
 @given(tasks(max_states=3, max_actions=2))
 def test_pairs_are_as_few_as_brute_force(task):
     (row,) = rank([task])
@@ -36,7 +36,7 @@ def test_pairs_are_as_few_as_brute_force(task):
     assert (row.n_facets, row.n_equalities) == (known.cone.n_facets, len(known.cone.equalities))
 
 
-@examples(25, 60)
+@examples(12, 60)
 @given(tasks())
 def test_a_row_is_what_teaching_says(task):
     (row,) = rank([task])

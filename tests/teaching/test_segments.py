@@ -36,7 +36,7 @@ def recorded(task, rng, n):
     }
 
 
-@examples(48, 120)
+@examples(24, 120)
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(0, 5))
 def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)
@@ -67,7 +67,7 @@ def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     assert verdict.n_steps == sum(map(len, shown))
 
 
-@examples(32, 80)
+@examples(16, 80)
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(1, 5))
 def test_right_steps_teach_what_their_pairs_teach_one_by_one(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)

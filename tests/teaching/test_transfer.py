@@ -45,7 +45,7 @@ def test_what_follows_and_what_does_not():
     )
 
 
-@pytest.mark.parametrize("seed", chunks(5, 12))
+@pytest.mark.parametrize("seed", chunks(3, 12))
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
 def test_determined_means_that_the_lesson_teaches_both_together(seed, arithmetic):
     """The joint family's own proof, and the independent checker, decide the same."""
@@ -83,7 +83,7 @@ def known_place(known, statement):
     return part.member, int(statement[0]) - part.first, int(statement[1])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", chunks(2, 4))
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
 def test_the_curve_is_what_complete_lessons_for_the_first_members_determine(seed, arithmetic):
     seen, unseen = small_family(seed, 6), small_family(seed + 1000, 7, weights_seed=seed)

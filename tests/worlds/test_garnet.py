@@ -13,7 +13,7 @@ from didact.worlds.garnet import draw_compositions, draw_subsets
 from tests.effort import examples
 
 
-@examples(40, 100)
+@examples(20, 100)
 @given(st.data())
 def test_rows_have_the_branching_and_hundredths_asked_for(data):
     n_states = data.draw(st.integers(2, 12))

@@ -49,7 +49,7 @@ masks = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
 )
 
 
-@examples(60, 150)
+@examples(30, 150)
 @given(masks, st.sampled_from(["0", "0.1", "1/3", "0.123456789012345678", "1"]), st.data())
 def test_transitions_are_the_walked_ones_exactly(mask, slip, data):
     free = np.array(mask)

@@ -21,7 +21,7 @@ def is_connected(free):
     return not left
 
 
-@examples(80, 200)
+@examples(40, 200)
 @given(st.integers(1, 8), st.integers(1, 8), st.floats(0, 0.99), st.integers(0, 2**32))
 def test_free_cells_stay_connected_and_walls_are_as_many_as_asked(rows, columns, share, seed):
     n_walls = int(share * rows * columns)

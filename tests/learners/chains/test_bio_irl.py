@@ -12,6 +12,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.planning import evaluate, solve
 from didact.teaching import teach
 from didact.worlds import make
+from tests.effort import number
 
 WORLDS = {
     "chain": (make("chain", length=6), [[(3, 1), (4, 1)]]),
@@ -56,8 +57,9 @@ def test_the_chain_visits_policies_as_often_as_their_density_says():
     task, shown = WORLDS["chain"]
     evidence = as_evidence(task.mdp, shown)
     gap = InformationGap(evidence)
-    cosines = (np.arange(60) + 0.5) / 30 - 1
-    turns = (np.arange(120) + 0.5) * np.pi / 60
+    n = number(40, 60)
+    cosines = (np.arange(n) + 0.5) * 2 / n - 1
+    turns = (np.arange(2 * n) + 0.5) * np.pi / n
     mass: dict[bytes, float] = {}
     for cosine in cosines:
         for turn in turns:
@@ -73,7 +75,7 @@ def test_the_chain_visits_policies_as_often_as_their_density_says():
         task.mdp, shown, learner="bio-irl", trust=10, confidence=5.0, step_size=0.4, n_steps=8_000,
         n_chains=4, seed=0,
     )  # fmt: skip
-    draws = belief.samples.reshape(-1, 3)[::4]
+    draws = belief.samples.reshape(-1, 3)[:: 12 // number(1, 3)]
     visits: dict[bytes, float] = {}
     for weights in draws:
         key = solve(task.mdp, weights).optimal.tobytes()
@@ -85,7 +87,7 @@ def test_the_chain_visits_policies_as_often_as_their_density_says():
 def test_a_lesson_teaches_more_to_a_learner_that_knows_it_is_one():
     """Ball sorting, the paper's chain length, the first demonstration alone: half the loss."""
     losses = {"birl": [], "bio-irl": []}
-    for seed in range(16):
+    for seed in range(number(8, 16)):
         task = make("ball-sorting", seed=seed)
         lesson = teach(task, horizon=10, budget=1)
         for learner, found in losses.items():

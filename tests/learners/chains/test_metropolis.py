@@ -19,7 +19,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
 from didact.planning import solve
 from didact.worlds import make
-from tests.effort import examples
+from tests.effort import examples, number
 from tests.models import tasks
 
 CONFIDENCE = 100.0
@@ -98,7 +98,7 @@ def test_every_density_is_what_a_fresh_plan_gives(monkeypatch, name, pairs, dens
     assert chain.best >= chain.densities.max()
 
 
-@examples(25, 60)
+@examples(12, 60)
 @given(tasks(discounts=("0", "1/2", "0.9", "0.99")), st.integers(0, 5))
 def test_random_small_models(task, seed):
     evidence = as_evidence(task.mdp, shown_by(task, 4, seed))
@@ -134,11 +134,12 @@ def states_of(chain) -> bytes:
 @pytest.mark.parametrize("name", ["deterministic", "slippery", "terminal"])
 def test_plain_and_compiled_kernels_give_the_same_bits(name, prior):
     evidence = as_evidence(WORLDS[name].mdp, shown_by(WORLDS[name], 5))
+    n = number(16, 40)
     for proposal in PRIORS[prior].proposals:
         found = []
         for compiled in (False, True):
-            chain = chain_for(evidence, prior, proposal, n_draws=40, compiled=compiled)
-            chain.advance(40, adapting=True)
+            chain = chain_for(evidence, prior, proposal, n_draws=n, compiled=compiled)
+            chain.advance(n, adapting=True)
             found.append(states_of(chain))
         assert found[0] == found[1]
 

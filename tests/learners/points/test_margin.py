@@ -26,7 +26,7 @@ def shown_optimally(task, states=None):
 
 
 @given(tasks(discounts=DISCOUNTS), st.integers(0, 2**32 - 1))
-@examples(40, 100)
+@examples(20, 100)
 def test_a_policy_shown_everywhere_is_explained_whenever_it_can_be(task, seed):
     """The true weights explain it; so weights are found, and they make the same actions best.
 
@@ -102,7 +102,7 @@ def test_contradictions_have_no_margin():
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@examples(25, 60)
+@examples(12, 60)
 def test_closed_lessons_are_closed_for_a_learner(task, data):
     """With all optimal actions of some states shown, both say the same."""
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]

@@ -34,7 +34,7 @@ def learned(mdp, demonstrations, **options):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9", "0.95")), st.integers(0, 2**32 - 1))
-@examples(40, 100)
+@examples(20, 100)
 def test_a_soft_plan_solves_the_soft_bellman_equation(task, seed):
     mdp = task.mdp
     weights = 3.0 * np.random.default_rng(seed).standard_normal(mdp.n_features)
@@ -67,7 +67,7 @@ def test_large_weights_give_the_optimal_plan():
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.data())
-@examples(25, 60)
+@examples(12, 60)
 def test_the_slope_is_that_of_finite_differences(task, data):
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
     pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))
@@ -89,7 +89,7 @@ def test_the_slope_is_that_of_finite_differences(task, data):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.data())
-@examples(25, 60)
+@examples(12, 60)
 def test_single_pairs_are_measured_by_their_causal_likelihood(task, data):
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
     pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))

@@ -35,7 +35,7 @@ def assert_recovered(task):
     assert belief.notes == ()
 
 
-@pytest.mark.parametrize("seed", chunks(5, 12))
+@pytest.mark.parametrize("seed", chunks(3, 12))
 def test_closed_lessons_are_learned_without_loss(seed):
     assert_recovered(world(seed))
 
@@ -54,7 +54,7 @@ def test_closed_lessons_of_slippery_worlds_are_learned_without_loss(seed):
     assert didact.evaluate(task, belief.map_weights).worst_policy_loss == 0
 
 
-@pytest.mark.parametrize("seed", chunks(4, 8))
+@pytest.mark.parametrize("seed", chunks(2, 8))
 def test_ties_between_different_ways_are_learned_exactly(seed):
     """Whole-number weights: the lesson shows ties that only some weights keep."""
     weights = np.random.default_rng(seed).integers(-1, 2, size=3).tolist()
@@ -73,7 +73,7 @@ def assert_as_likely_as_a_chain(task):
     assert best.map_log_posterior >= chains.map_log_posterior - 1e-9
 
 
-@pytest.mark.parametrize("seed", range(number(2, 6)))
+@pytest.mark.parametrize("seed", range(number(1, 6)))
 def test_no_chain_finds_more_likely_weights(seed):
     assert_as_likely_as_a_chain(world(seed))
 
@@ -111,7 +111,7 @@ def test_two_features_agree_with_a_fine_grid(confidence, norm):
     order = 2 if norm == "l2-sphere" else 1
     assert np.linalg.norm(belief.map_weights, order) == pytest.approx(1.0)
     highest = -math.inf
-    for angle in np.linspace(0.0, 2 * np.pi, number(241, 721)):
+    for angle in np.linspace(0.0, 2 * np.pi, number(121, 721)):
         w = np.array([np.cos(angle), np.sin(angle)])
         value = likelihood(task, shown, w / np.linalg.norm(w, order), confidence)
         highest = max(highest, value)

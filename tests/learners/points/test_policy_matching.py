@@ -40,7 +40,7 @@ def mismatch(task, pairs, weights, confidence):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.data())
-@examples(25, 60)
+@examples(12, 60)
 def test_the_mismatch_is_its_definition_and_its_slope_the_difference(task, data):
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
     pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))
@@ -64,7 +64,7 @@ def test_two_features_agree_with_a_fine_grid(confidence):
     belief = learned(task, [[p] for p in pairs], confidence=confidence)
     found = belief.settings["mismatch"]
     assert found == pytest.approx(mismatch(task, pairs, belief.map_weights, confidence), abs=1e-9)
-    angles = np.linspace(0.0, 2 * np.pi, 181)
+    angles = np.linspace(0.0, 2 * np.pi, number(61, 181))
     grid = [mismatch(task, pairs, [np.cos(t), np.sin(t)], confidence) for t in angles]
     assert found <= min(grid) + 1e-9
 

@@ -103,7 +103,7 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@examples(25, 60)
+@examples(12, 60)
 @given(tasks(), st.integers(0, 2**31))
 def test_steps_follow_the_model_and_their_rewards_sum_to_the_return(task, seed):
     rng = np.random.default_rng(seed)
@@ -250,7 +250,7 @@ OBSERVATIONS = st.recursive(
 )
 
 
-@examples(60, 150)
+@examples(30, 150)
 @given(
     pairs=st.lists(st.tuples(OBSERVATIONS, st.integers(0, 5)), min_size=1, max_size=4),
     foreign=st.booleans(),

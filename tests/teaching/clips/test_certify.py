@@ -8,6 +8,7 @@ import didact
 from didact.errors import InvalidParameter
 from didact.teaching.clips.certify import Fresh, upper_bound
 from tests.bec.test_observe import Coin, watch
+from tests.effort import number
 from tests.teaching.clips.robots import planned
 
 DELTA = 0.05
@@ -33,13 +34,13 @@ def test_states_of_a_few_rollouts_are_not_independent():
 
 
 def test_fresh_situations_come_one_from_an_episode_at_the_times_of_the_discount():
-    seen = watch()
-    fresh = Fresh(seen.setting, 3000, np.random.default_rng(0))
-    assert len(fresh.rows) == 3000
+    seen, n = watch(), number(1000, 3000)
+    fresh = Fresh(seen.setting, n, np.random.default_rng(0))
+    assert len(fresh.rows) == n
     share = 1 - seen.setting.discount
     for time in range(5):
         expected = share * (1 - share) ** time
-        error = np.sqrt(expected * (1 - expected) / 3000)
+        error = np.sqrt(expected * (1 - expected) / n)
         assert abs((fresh.times == time).mean() - expected) < 4 * error
 
 
@@ -73,10 +74,15 @@ def test_the_certified_share_is_that_of_planted_mistakes():
     assert n_missed <= binom.ppf(0.9999, 60, DELTA)
 
 
-def test_a_lesson_of_a_robot_is_small_and_certified():
-    robot, policy = planned(4, seed=1)
-    seen = watch(robot, policy, discount=0.95, n_rollouts=15, length=30)
-    lesson = didact.teach(seen)
+@pytest.fixture(scope="module")
+def robot():
+    """What a robot was seen to do, and its lesson."""
+    seen = watch(*planned(4, seed=1), discount=0.95, n_rollouts=15, length=30)
+    return seen, didact.teach(seen)
+
+
+def test_a_lesson_of_a_robot_is_small_and_certified(robot):
+    seen, lesson = robot
     assert 1 <= len(lesson.clips) <= 10
     assert lesson.open_seen == 0
     certified = didact.certify(seen, lesson, n_situations=300, target=0.05)
@@ -88,10 +94,9 @@ def test_a_lesson_of_a_robot_is_small_and_certified():
     assert nothing.certificate.open_share > 0.3
 
 
-def test_counterexamples_become_clips():
-    robot, policy = planned(4, seed=1)
-    seen = watch(robot, policy, discount=0.95, n_rollouts=15, length=30)
-    empty = type(didact.teach(seen))(seen, (), ())
+def test_counterexamples_become_clips(robot):
+    seen, lesson = robot
+    empty = type(lesson)(seen, (), ())
     told = didact.certify(seen, empty, n_situations=200, target=0.05)
     assert told.certificate.rounds > 1
     assert told.clips

@@ -69,7 +69,7 @@ def tripled(triples, n):
 def test_minimum_of_random_set_covers_is_that_of_brute_force(knows_elements):
     rng = stream(1, "set cover", int(knows_elements))
     n_without_solver = 0
-    n_covers = number(250, 700)
+    n_covers = number(120, 700)
     for _ in range(n_covers):
         n = int(rng.integers(1, 10))
         elements = random_elements(rng, n, int(rng.integers(0, 12)))
@@ -90,7 +90,7 @@ def test_minimum_of_random_set_covers_is_that_of_brute_force(knows_elements):
 def test_the_solver_alone_finds_the_same_minimum(monkeypatch):
     monkeypatch.setattr(reductions, "_shrink", lambda cuts, costs: (0, cuts))
     rng = stream(2, "solver")
-    for _ in range(number(50, 120)):
+    for _ in range(number(25, 120)):
         n = int(rng.integers(2, 10))
         elements = random_elements(rng, n, int(rng.integers(1, 12)))
         costs = random_costs(rng, n)

@@ -37,7 +37,7 @@ def require_few_and_true(task, known, lesson) -> None:
     assert float(lesson.hardest) <= smallest_facet_margin(known) + 1e-12
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [3, pytest.param(2, marks=pytest.mark.slow)])
 def test_as_many_near_ties_as_the_rank_are_enough(seed):
     task = didact.make("random-grid", size=5, n_features=4, seed=seed)
     known = didact.equivalence_class(task)

@@ -16,7 +16,7 @@ def loss_of(known, shown):
     return largest_loss(*counts_and_losses(known.task), rows)
 
 
-@pytest.mark.parametrize("seed", chunks(2, 6))
+@pytest.mark.parametrize("seed", chunks(1, 6))
 def test_each_prefix_loses_least_of_all_that_leave_one_out(seed):
     task = didact.make("garnet", n_states=5, n_actions=2, n_features=3, branching=2, seed=seed)
     lesson = didact.teach(task, starts="all", horizon=1, teacher="random", n=30, order="loss")

@@ -10,6 +10,7 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.planning import solve
 from didact.teaching import check, teach
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid
+from tests.effort import number
 
 pytest.importorskip("minigrid")
 
@@ -80,7 +81,7 @@ def test_the_model_does_what_the_environment_does(id, seed):
     mdp, rng = task.mdp, np.random.default_rng(5)
     moves = mdp.transitions.matrix()
     state_of = {}
-    for _ in range(40):
+    for _ in range(number(12, 40)):
         env, _, _ = replayed(id, seed, ())
         state, ends = int(np.flatnonzero(mdp.start.floats)[0]), False
         for _ in range(60):

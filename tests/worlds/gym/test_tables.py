@@ -17,6 +17,7 @@ from didact.mdp.layout import states_by_cell
 from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.tables import clean_probability
+from tests.effort import number
 
 TAXI = "Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3"
 CLIFF = "CliffWalking-v1" if "CliffWalking-v1" in gymnasium.registry else "CliffWalking-v0"
@@ -117,8 +118,9 @@ def test_sampled_steps_agree_with_the_model(known_case):
     assert mdp.n_states == env.observation_space.n
     matrix = mdp.transitions.matrix().tocsr()
     pairs = [(s, a) for s in reached(mdp) for a in range(mdp.n_actions)]
-    if len(pairs) > 200:
-        pairs = [pairs[i] for i in rng.choice(len(pairs), 200, replace=False)]
+    most = number(80, 200)
+    if len(pairs) > most:
+        pairs = [pairs[i] for i in rng.choice(len(pairs), most, replace=False)]
     chi_square, freedom, n = 0.0, 0, 60
     for state, action in pairs:
         row = matrix[[state * mdp.n_actions + action], :].toarray()[0]

@@ -60,7 +60,7 @@ def tables(draw):
     return draw(st.lists(line, min_size=n, max_size=n)), draw(st.integers(0, n - 1))
 
 
-@examples(60, 150)
+@examples(30, 150)
 @given(tables())
 def test_every_step_of_the_model_is_a_step_of_the_environment(given_table):
     following, first = given_table
