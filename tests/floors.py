@@ -7,6 +7,7 @@ code in a string. Docstrings and comments are prose and do not count.
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "didact"
@@ -97,13 +98,19 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+@cache
+def tree_of(source: str) -> ast.Module:
+    """A module's code; several questions are asked about each."""
+    return ast.parse(source)
+
+
 def imported(source: str, package: tuple[str, ...]) -> list[str]:
     """Dotted names of all that is imported anywhere in a module, inside functions too.
 
     `from a import b` is a.b: b may be a module. package: that of the module, for relative imports.
     """
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -120,7 +127,7 @@ def named_in_text(source: str, package: tuple[str, ...]) -> list[str]:
     didact.app", and relative names given to import_module or find_spec. Names of no room, as those
     of entry points, are left alone.
     """
-    tree = ast.parse(source)
+    tree = tree_of(source)
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found = []
     for node in ast.walk(tree):
@@ -143,7 +150,7 @@ def opens_by_name(source: str) -> bool:
     return any(
         _called(node) in {"import_module", "__import__", "exec", "eval"}
         and not (node.args and isinstance(node.args[0], ast.Constant))
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree_of(source))
         if isinstance(node, ast.Call)
     )
 

@@ -4,10 +4,12 @@ import doctest
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
 from contextlib import redirect_stderr
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -62,12 +64,14 @@ def commands(page: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def printed(command: str, folder: Path, didact) -> str:
+def printed(command: str, folder: Path, didact, demo) -> str:
     """What a command prints, errors too; `make demo` is what the Makefile says it is."""
     if command == "make demo":
         recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.M)[1]
-        steps = [line.strip().lstrip("@").replace("$(BIN)/", "") for line in recipe.splitlines()]
-        return "".join(printed(step, folder, didact) for step in steps)
+        (step,) = (line.strip().lstrip("@").replace("$(BIN)/", "") for line in recipe.splitlines())
+        made, text = demo(step)
+        shutil.copytree(made, folder, dirs_exist_ok=True)
+        return text
     program, *arguments = shlex.split(command)
     if program == "echo":
         *words, sign, file = arguments
@@ -80,6 +84,24 @@ def printed(command: str, folder: Path, didact) -> str:
         with redirect_stderr(sys.stdout), warnings.catch_warnings():
             warnings.simplefilter("default")
             return didact(*arguments).out
+    return in_own_process(command, folder)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What the demo writes, and what it prints: two pages run it, and it takes a while."""
+
+    @cache
+    def run(command: str) -> tuple[Path, str]:
+        made = tmp_path_factory.mktemp("demo")
+        return made, in_own_process(command, made)
+
+    return run
+
+
+def in_own_process(command: str, folder: Path) -> str:
+    """What a Python program prints."""
+    program, *arguments = shlex.split(command)
     assert program == "python", f"no test knows how to run {command!r}"
     if arguments[0].startswith("examples/"):
         arguments[0] = str(ROOT / arguments[0])
@@ -131,7 +153,7 @@ def compare(place: str, output: str, found: str) -> None:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda page: page.name)
-def test_commands_print_what_stands_below_them(page, folder, didact):
+def test_commands_print_what_stands_below_them(page, folder, didact, demo):
     """The commands of a page run one after the other in one folder, as a reader runs them."""
     if page.name == "files.md":
         (folder / "two-cells.json").write_text(blocks(page, "json")[0][1])
@@ -139,15 +161,15 @@ def test_commands_print_what_stands_below_them(page, folder, didact):
         run_examples(page)
     for place, command, output in commands(page):
         if not f"$ {command}".startswith(SLOW):
-            compare(place, output, printed(command, folder, didact))
+            compare(place, output, printed(command, folder, didact, demo))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_slow_commands_print_what_stands_below_them(page, folder, didact):
+def test_slow_commands_print_what_stands_below_them(page, folder, didact, demo):
     for place, command, output in commands(page):
         if f"$ {command}".startswith(SLOW):
-            compare(place, output, printed(command, folder, didact))
+            compare(place, output, printed(command, folder, didact, demo))
 
 
 def test_there_is_something_to_test():

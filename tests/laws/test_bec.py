@@ -534,4 +534,4 @@ def test_classes_agree_with_cddlib(chunk):
         known = equivalence_class(drawn.task(), scope=drawn.scope, arithmetic="exact")
         if known.rows.exact:
             found = canonical_by_double_description(list(known.rows.exact))
-            assert found == canonical_of(known.cone), f"model {number}"
+            assert found == canonical_of(known.cone), f"model {model}"

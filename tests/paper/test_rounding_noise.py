@@ -74,6 +74,7 @@ def test_skipping_short_rows_lets_volumes_go_on_where_noise_is_short(seed, longe
     assert (lengths[1] > 2) == longer
 
 
+@pytest.mark.slow
 def test_the_table_has_a_column_for_each_way(example, capsys):
     example.main(1)
     lines = capsys.readouterr().out.splitlines()

@@ -17,8 +17,8 @@ from didact.studies.own.simulators import (
 )
 from didact.teaching.clips.cutting import clips_of
 
-SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), n_rollouts=6,
-                          length=12, situations=60, target=0.2, episodes=40)  # fmt: skip
+SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), n_rollouts=5,
+                          length=10, situations=60, target=0.2, episodes=20)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

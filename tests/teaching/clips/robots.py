@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from didact.worlds.simulators.point_robot import MOVES, STRIDE, PointRobot
+from tests.effort import number
 
 SIDE = 41
 
@@ -18,7 +19,7 @@ def planned(n_features, seed, weights=None, discount=0.95):
     rewards = robot.features(places, None, None, None) @ own
     after = [np.clip(places + STRIDE * move, 0, 1) for move in MOVES]
     values = np.zeros(len(places))
-    for _ in range(600):
+    for _ in range(number(250, 600)):
         values = rewards + discount * np.max([_between(values, there) for there in after], axis=0)
 
     def policy(observations):
