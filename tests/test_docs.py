@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import didact
+from tests.studies.here import Here
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -153,8 +154,9 @@ def compare(place: str, output: str, found: str) -> None:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda page: page.name)
-def test_commands_print_what_stands_below_them(page, folder, didact, demo):
+def test_commands_print_what_stands_below_them(page, folder, didact, demo, monkeypatch):
     """The commands of a page run one after the other in one folder, as a reader runs them."""
+    monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)  # to start some takes seconds
     if page.name == "files.md":
         (folder / "two-cells.json").write_text(blocks(page, "json")[0][1])
     if page == GOES_ON:

@@ -11,6 +11,7 @@ from didact.auditing import exam, load_exam
 from didact.errors import InvalidParameter, Unsupported
 from tests.all_policies import counts_and_losses
 from tests.beyond.test_loss_by_angles import directions, model
+from tests.effort import chunks
 
 
 @cache
@@ -43,7 +44,7 @@ def who_answers(questions, given, weights):
     return fits
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", chunks(20, 40))
 def test_what_follows_from_answers_is_true_of_every_direction(seed):
     known, weights, losses = every(seed)
     rng = random.Random(f"answers {seed}")

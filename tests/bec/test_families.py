@@ -9,6 +9,7 @@ import pytest
 import didact
 from didact.errors import InvalidInput
 from tests.decisions import decisions, unit
+from tests.effort import chunks
 
 
 def small_family(seed, n_members=3):
@@ -28,7 +29,7 @@ def small_family(seed, n_members=3):
     return didact.Family(members)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", chunks(20, 40))
 def test_weights_are_in_the_class_when_they_are_in_every_members_class(seed):
     family = small_family(seed)
     known = didact.equivalence_class(family)

@@ -375,16 +375,12 @@ def cluster():
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
     with (
-        dask.config.set(
-            {
-                "distributed.deploy.lost-worker-timeout": "1 hour",
-                "distributed.scheduler.allowed-failures": effort.number(1, 3),
-            }
-        ),
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as made,
     ):
+        made.scheduler.allowed_failures = effort.number(1, made.scheduler.allowed_failures)
         yield made
 
 

@@ -121,8 +121,8 @@ def test_without_evidence_the_posterior_is_the_prior(prior, shown):
     for proposal in PRIORS[prior].proposals:
         step = 0.3 if proposal == "lattice" else None
         belief = run(
-            evidence, prior=prior, proposal=proposal, confidence=confidence, n_steps=40_000,
-            step_size=step, n_chains=2, thin=20,
+            evidence, prior=prior, proposal=proposal, confidence=confidence,
+            n_steps=number(20_000, 40_000), step_size=step, n_chains=2, thin=20,
         )  # fmt: skip
         exact = PRIORS[prior].draw(np.random.default_rng(1), 4000, 3)
         for column in range(3):

@@ -192,7 +192,12 @@ def chain_gaps(length: int, first: int, matching: str) -> dict[str, tuple[float,
 
 @pytest.mark.parametrize(
     ("length", "first", "nearer_end"),
-    [(6, 3, "LLLRRR"), (8, 4, "LLLLRRRR"), (5, 2, "LLRRR"), (7, 3, "LLLRRRR")],
+    [
+        (6, 3, "LLLRRR"),
+        (5, 2, "LLRRR"),
+        pytest.param(8, 4, "LLLLRRRR", marks=pytest.mark.slow),
+        pytest.param(7, 3, "LLLRRRR", marks=pytest.mark.slow),
+    ],
 )
 def test_policy_a_of_the_chain_wins_and_more_so_with_trust(length, first, nearer_end):
     found = chain_gaps(length, first, "optimal")

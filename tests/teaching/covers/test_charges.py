@@ -11,6 +11,7 @@ from didact import MDP, Family, Task
 from didact.teaching.covers.charges import Charges, charged_greedy, solve_charged_cover
 from didact.teaching.covers.minimum import cheapest_cover
 from tests.decisions import decisions, unit
+from tests.effort import chunks
 
 ZERO = [0, 0, 0]
 
@@ -27,7 +28,7 @@ def brute_force(cuts, costs, group_of, prices):
     return best
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", chunks(50, 150))
 def test_the_cheapest_cover_with_visits_is_brute_force(seed):
     rng = np.random.default_rng(seed)
     n, m, groups = int(rng.integers(2, 9)), int(rng.integers(1, 6)), int(rng.integers(1, 4))
