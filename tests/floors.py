@@ -99,9 +99,9 @@ def room_of(path: Path) -> str:
 
 
 @cache
-def tree_of(source: str) -> ast.Module:
-    """A module's code; several questions are asked about each."""
-    return ast.parse(source)
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
+    """A module's code, node by node; several questions are asked about each."""
+    return tuple(ast.walk(ast.parse(source)))
 
 
 def imported(source: str, package: tuple[str, ...]) -> list[str]:
@@ -110,7 +110,7 @@ def imported(source: str, package: tuple[str, ...]) -> list[str]:
     `from a import b` is a.b: b may be a module. package: that of the module, for relative imports.
     """
     found = []
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -127,10 +127,10 @@ def named_in_text(source: str, package: tuple[str, ...]) -> list[str]:
     didact.app", and relative names given to import_module or find_spec. Names of no room, as those
     of entry points, are left alone.
     """
-    tree = tree_of(source)
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = nodes_of(source)
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             found += _names_in(node.value)
         elif isinstance(node, ast.Call):
@@ -150,7 +150,7 @@ def opens_by_name(source: str) -> bool:
     return any(
         _called(node) in {"import_module", "__import__", "exec", "eval"}
         and not (node.args and isinstance(node.args[0], ast.Constant))
-        for node in ast.walk(tree_of(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.Call)
     )
 

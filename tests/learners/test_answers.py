@@ -23,7 +23,7 @@ from didact.learners.points.max_entropy import Dual, SoftPlan
 from didact.mdp import Comparison, Demonstration, Preference, Ranking, Stop
 from didact.mdp.items import as_items
 from didact.planning import solve
-from tests.effort import examples
+from tests.effort import examples, number
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
 
@@ -218,7 +218,7 @@ def test_noisy_comparisons_lead_to_the_weights(learner):
     )
     rng = np.random.default_rng(0)
     said = []
-    for _ in range(1000):
+    for _ in range(number(500, 1000)):
         state, (a, b) = int(rng.integers(mdp.n_states)), rng.permutation(4)[:2].tolist()
         right = rng.random() < 1.0 / (1.0 + math.exp(values[state, b] - values[state, a]))
         said.append(Comparison(state, *((a, b) if right else (b, a))))

@@ -15,6 +15,7 @@ from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.planning import solve
 from didact.worlds import make
+from tests.effort import crossed
 from tests.quadrature import Quadrature, z_scores
 
 PRIORS = ("l2-sphere", "l1-sphere", "box", "gaussian")
@@ -42,8 +43,7 @@ def worst_z(k: int, prior: str, confidence: float, seed: int, n: int, slip=0) ->
     return z_scores(belief.samples, exact)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 10.0, 1000.0])
-@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize(("prior", "confidence"), crossed(PRIORS, [0.0, 10.0, 1000.0], one_in=2))
 def test_two_weights_have_the_moments_of_quadrature(prior, confidence):
     n = 150 if prior == "box" else 5_000
     assert np.abs(worst_z(2, prior, confidence, 1, n)).max() < 4

@@ -14,6 +14,7 @@ from didact.learners.chains.rounds import KEPT, RoundChain, every_within, steps_
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.worlds import make
+from tests.effort import number
 
 
 def normal_target() -> Target:
@@ -56,10 +57,10 @@ def test_the_longest_round_within_a_number_of_steps_is_found():
 
 def test_an_adaptation_that_never_freezes_is_seen():
     rng = np.random.default_rng(0)
-    fit, n = poor_fit(rng), 4
-    particles = Particles(normal_target(), rng.standard_normal((1, 2)), n_kept=4000)
+    fit, n, n_kept = poor_fit(rng), 4, number(2000, 4000)
+    particles = Particles(normal_target(), rng.standard_normal((1, 2)), n_kept=n_kept)
     samples = particles.points.samples.reshape(-1, 2)
-    for done in range(0, 4000, n):
+    for done in range(0, n_kept, n):
         particles.advance(1.0, fit.mixture, moves_by(fit, particles.kind, n, rng))
         recent = samples[done : done + n]
         fit = fitted(recent, np.full(n, 1 / n), rng, 1)  # the kernel follows the chain
