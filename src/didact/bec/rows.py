@@ -203,11 +203,12 @@ def _exact_normals(counts: ExactSuccessorFeatures, statements: Indices) -> Itera
 def _statements(shown: NDArray[np.bool_]) -> Indices:
     """(state, action, other) for every shown pair and every other action, ascending."""
     n_actions = shown.shape[1]
-    pairs = np.argwhere(shown)
-    others = np.tile(np.arange(n_actions), len(pairs))
-    repeated = np.repeat(pairs, n_actions, axis=0)
-    statements = np.column_stack([repeated, others]).astype(np.int64)
-    return np.asarray(statements[statements[:, 1] != statements[:, 2]])
+    states, actions = np.divmod(np.flatnonzero(shown), n_actions)
+    others = np.array([[b for b in range(n_actions) if b != a] for a in range(n_actions)], np.int64)
+    statements = np.empty((len(states), n_actions - 1, 3), dtype=np.int64)
+    statements[:, :, 0], statements[:, :, 1] = states[:, None], actions[:, None]
+    statements[:, :, 2] = others.reshape(n_actions, n_actions - 1)[actions]
+    return statements.reshape(-1, 3)
 
 
 def feature_scales(*models: MDP) -> Floats | None:

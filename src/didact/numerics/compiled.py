@@ -11,12 +11,14 @@ annotations which ones it reads: then the disk cache notices when their fields c
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from time import perf_counter
 from types import CodeType, FunctionType
 from typing import Any, get_type_hints
@@ -171,8 +173,7 @@ class Kernel:
             return self._twins[is_part]
 
     def _new_dispatcher(self, is_part: bool) -> Any:
-        import numba
-
+        njit = _compiler().njit
         names = {
             name: value._dispatcher(is_part=True) if isinstance(value, Kernel) else value
             for name, value in self._used().items()
@@ -182,7 +183,7 @@ class Kernel:
         role = "part" if is_part else "whole"
         twin.__qualname__ = f"{self.plain.__qualname__}-{role}-{self.fingerprint()}"
         own = {"inline": "always"} if self.inline else {"no_cpython_wrapper": is_part}
-        return numba.njit(**OPTIONS, **own)(twin)
+        return njit(**OPTIONS, **own)(twin)
 
     def _copied(self, names: dict[str, Any]) -> FunctionType:
         """The plain function over other global names."""
@@ -206,6 +207,27 @@ def inlined(function: Callable[..., Any]) -> Kernel:
     """
     assert isinstance(function, FunctionType)
     return Kernel(function, inline=True)
+
+
+@cache
+def _compiler() -> Any:
+    """Numba with what its first kernel needs, which makes many objects that all stay.
+
+    Nobody looks for garbage among them meanwhile: that would take a tenth of the time, and more
+    where a process holds much already.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        import numba
+        from numba.core.registry import cpu_target
+
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
+    finally:
+        if collects:
+            gc.enable()
+    return numba
 
 
 def _as_lists(given: Any) -> Any:

@@ -55,10 +55,7 @@ class Needs:
 
 def needs_of(elements: Elements) -> Needs:
     """That elements are covered."""
-    says: dict[int, int] = {}
-    for pair, bit in zip(*(part.tolist() for part in elements.stating_pairs), strict=True):
-        says[pair] = says.get(pair, 0) | 1 << bit
-    return Needs(says, elements.closure)
+    return Needs(elements.says, elements.closure)
 
 
 def needs_of_pairs(lines: Sequence[Sequence[int]]) -> Needs:

@@ -9,7 +9,7 @@ Sets of elements are the bits of integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,6 +57,14 @@ class Elements:
         hit = np.flatnonzero(element >= 0)
         states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
         return states * most_actions(self.known.parts) + actions, element[hit]
+
+    @cached_property
+    def says(self) -> Mapping[int, int]:
+        """For each pair s*A + a that states any element, which: the bits of an integer."""
+        said: dict[int, int] = {}
+        for pair, bit in zip(*(part.tolist() for part in self.stating_pairs), strict=True):
+            said[pair] = said.get(pair, 0) | 1 << bit
+        return said
 
     def stated_in(self, pairs: Indices) -> int:
         """The elements that pairs s*A + a state, in an array of any shape where -1 is none."""
