@@ -16,9 +16,11 @@ from didact.studies.own.simulators import (
     stake_of,
 )
 from didact.teaching.clips.cutting import clips_of
+from tests.effort import number
 
-SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), n_rollouts=5,
-                          length=10, situations=60, target=0.2, episodes=20)  # fmt: skip
+SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), situations=60,
+                          n_rollouts=number(5, 6), length=number(10, 12), target=0.2,
+                          episodes=number(20, 40))  # fmt: skip
 
 
 @pytest.fixture(scope="module")
