@@ -111,7 +111,7 @@ def run(tmp_path: Path):
     def in_new_process(code: str) -> list[str]:
         search = [str(tmp_path), *(p for p in sys.path if p)]
         done = subprocess.run(
-            [sys.executable, "-c", START + code],
+            [sys.executable, "-B", "-c", START + code],  # bytecode knows changes by the second
             capture_output=True,
             text=True,
             cwd=tmp_path,

@@ -369,8 +369,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path):
 def cluster():
     """A scheduler with two worker processes of one thread each.
 
-    Fifteen seconds after a death it would give up a worker that is just being replaced again. It
-    runs a trial of a dead worker once more; by default that is three times, two seconds each.
+    Fifteen seconds after a death it would give up a worker that is just being replaced again.
     """
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
@@ -380,7 +379,6 @@ def cluster():
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as made,
     ):
-        made.scheduler.allowed_failures = effort.number(1, made.scheduler.allowed_failures)
         yield made
 
 
