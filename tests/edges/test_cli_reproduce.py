@@ -259,6 +259,7 @@ def test_an_interrupt_exits_with_130_and_says_how_to_go_on(tmp_path):
     assert 2 <= rows(store) < 800
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_a_bar(tmp_path):
     terminal = Terminal("reproduce", "example", "--out", "there", folder=tmp_path, piped=True)
     assert terminal.end() == 0

@@ -31,6 +31,7 @@ def newest(name: str) -> str:
 # Teach
 
 
+@pytest.mark.slow
 def test_taxi_needs_one_demonstration(didact):
     taxi = newest("Taxi")
     short = didact("teach", taxi)

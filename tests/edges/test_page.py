@@ -94,7 +94,10 @@ def place(page, token: str = "agent") -> str:
     return page.locator(f'#demo1 [data-token="{token}"]').get_attribute("transform")
 
 
-@pytest.mark.parametrize(("viewport", "scheme"), [(PHONE, "dark"), (DESK, "light")])
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    [(PHONE, "dark"), pytest.param(DESK, "light", marks=pytest.mark.slow)],
+)
 def test_pages_render_without_trouble_and_fit_the_screen(opened, folder, viewport, scheme):
     names = [name for name in WORLDS if name != "walls"]
     page = opened(written(folder, names[0]), viewport, color_scheme=scheme)
@@ -111,7 +114,7 @@ def test_pages_render_without_trouble_and_fit_the_screen(opened, folder, viewpor
             assert width > 20, name
 
 
-QUICK = [(name, SMALL) for name in ("room", "lake", "garnet", "studies", "lake for people",
+QUICK = [(name, SMALL) for name in ("room", "lake for people",
                                          *OBSERVED)]  # fmt: skip
 EVERY = [
     (name, size)
@@ -368,6 +371,7 @@ def test_reduced_motion_is_respected(opened, folder):
     assert usual.evaluate(moving) != "0s"
 
 
+@pytest.mark.slow
 def test_ten_thousand_states_play_too(opened, folder):
     task = make("random-grid", size=100, n_features=8, seed=0)
     known = equivalence_class(task, arithmetic="float")

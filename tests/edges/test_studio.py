@@ -126,6 +126,7 @@ def test_the_keyboard_alone_is_enough(page):
     assert not page.locator("#demo1 .now").inner_text().startswith("Step 1 of")
 
 
+@pytest.mark.slow
 def test_the_keyboard_goes_through_all_views(page):
     page.locator("#tab-lesson").focus()
     for name in ("cone", "enough", "teacher"):
@@ -245,9 +246,11 @@ def world_on_board(page) -> str:
     ("name", "parameters", "verdict"),
     [
         ("six-cell", "", "One demonstration of 4 steps is enough."),
-        ("random-grid", "size=4 n_features=3 seed=5", "enough"),
         ("FrozenLake-v1", "", "leaves"),
         ("random-grid", "size=3 members=3", "enough for all of them"),
+        pytest.param(
+            *("random-grid", "size=4 n_features=3 seed=5", "enough"), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_other_worlds_are_opened(traveller, name, parameters, verdict):
@@ -301,6 +304,7 @@ def test_an_interrupt_ends_it_without_a_word(browser):
         context.close()
 
 
+@pytest.mark.slow
 def test_long_work_tells_its_stage_and_is_cancelled_by_the_keyboard(browser, link):
     with visit(browser, link) as page:
         shown = page.locator("#panel-lesson .verdict").inner_text()
@@ -386,6 +390,7 @@ def test_a_person_learns_and_is_compared(meadow):
     assert meadow.locator("[aria-label='Weight of mud']").is_visible()
 
 
+@pytest.mark.slow
 def test_a_person_is_asked(meadow):
     meadow.click("#tab-asked")
     meadow.click("#panel-asked .main")
@@ -437,7 +442,7 @@ VIEWS = {
 @pytest.mark.parametrize(
     ("viewport", "scheme", "names"),
     [
-        (DESK, "light", ("lesson",)),
+        pytest.param(DESK, "light", ("lesson",), marks=pytest.mark.slow),
         (PHONE, "dark", ("lesson", "cone", "teacher", "exam", "export")),
         *(
             pytest.param(viewport, scheme, tuple(VIEWS), marks=pytest.mark.slow)

@@ -83,6 +83,7 @@ def test_a_person_takes_part_on_a_phone_and_comes_back(study, didact):
 
 
 @in_browser
+@pytest.mark.slow
 def test_a_family_is_taken_world_by_world(browser, didact, in_own_folder):
     made = didact(
         "study", "init", "f.sqlite", "random-grid", "-p", "size=5", "-p", "n_features=3",

@@ -46,6 +46,7 @@ def test_the_same_figure_is_the_same_bytes_whatever_a_person_has_set():
         assert pictures(EVERY) == first
 
 
+@pytest.mark.slow
 def test_another_process_draws_the_same_bytes():
     code = (
         "import hashlib\nfrom tests.plots.every import EVERY, pictures\n"

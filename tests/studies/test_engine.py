@@ -295,7 +295,13 @@ def killed_and_resumed(folder, n_kills, trials, everything):
 @pytest.mark.parametrize(
     ("n_kills", "trials"), [(1, 8), pytest.param(20, 210, marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("everything", [True, False], ids=["with workers", "without workers"])
+@pytest.mark.parametrize(
+    "everything",
+    [
+        pytest.param(True, id="with workers"),
+        pytest.param(False, id="without workers", marks=pytest.mark.slow),
+    ],
+)
 def test_a_killed_run_resumes(tmp_path, undisturbed, everything, n_kills, trials):
     killed_and_resumed(tmp_path / "disturbed", n_kills, trials, everything)
     assert reports(tmp_path / "disturbed") == undisturbed(trials, pause=0.05)
@@ -338,7 +344,7 @@ def command_line(pid):
 
 
 @pytest.mark.parametrize(
-    ("n_kills", "trials"), [(2, 20), pytest.param(21, 210, marks=pytest.mark.slow)]
+    ("n_kills", "trials"), [(1, 8), pytest.param(21, 210, marks=pytest.mark.slow)]
 )
 def test_killed_workers_lose_nothing(tmp_path, undisturbed, n_kills, trials):
     """A worker is killed in the middle of a trial, over and over; no trial is lost or doubled."""
@@ -400,6 +406,7 @@ def test_a_cluster_quarantines_too(tmp_path, cluster):
     assert list(made.reports[0].failed) == [1]
 
 
+@pytest.mark.slow
 def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, undisturbed, monkeypatch):
     """The reason is the one that local workers give, so that reports are the same bytes."""
     monkeypatch.setattr("didact.studies.cluster.PATIENCE", 3600)  # busy machines are slow

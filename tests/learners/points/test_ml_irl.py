@@ -12,7 +12,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.learners.points.ml_irl import ml_irl
 from didact.mdp import MDP, Task
 from didact.random import as_generator
-from tests.effort import chunks, number
+from tests.effort import chunks, crossed, number
 
 
 def learned(task, demonstrations, seed=0, **options):
@@ -101,8 +101,9 @@ def likelihood(task, demonstrations, weights, confidence):
     return softmax_log_likelihood(evidence, plan.action_values, confidence)
 
 
-@pytest.mark.parametrize("confidence", [0.5, 5.0, 100.0])
-@pytest.mark.parametrize("norm", ["l2-sphere", "l1-sphere"])
+@pytest.mark.parametrize(
+    ("confidence", "norm"), crossed([0.5, 5.0, 100.0], ["l2-sphere", "l1-sphere"], one_in=2)
+)
 def test_two_features_agree_with_a_fine_grid(confidence, norm):
     """All directions of the plane, with noisy demonstrations: nothing is higher."""
     task = tiny(2)

@@ -56,7 +56,9 @@ def test_the_mismatch_is_its_definition_and_its_slope_the_difference(task, data)
             assert slope[i] == pytest.approx((up[0] - down[0]) / 2e-6, abs=1e-4)
 
 
-@pytest.mark.parametrize("confidence", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize(
+    "confidence", [100.0, *(pytest.param(c, marks=pytest.mark.slow) for c in (1.0, 10.0))]
+)
 def test_two_features_agree_with_a_fine_grid(confidence):
     task = didact.make("random-grid", size=3, n_features=2, seed=4, slip="1/5")
     rng = np.random.default_rng(2)
