@@ -14,7 +14,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from didact.studio.forks import Worker
+from didact.studio.forks import AT_ONCE, Worker
 
 Outcome = Literal["answered", "superseded", "too late", "died", "too many", "busy"]
 
@@ -24,6 +24,9 @@ MOMENT = 0.25
 
 SOON = 1.0
 """Seconds that the first picture has the machine to itself before a worker loads for lessons."""
+
+IDLE = 0.2
+"""Seconds without a question after which a worker that replaces another loads for lessons."""
 
 MOST_TRIES = 5
 """Workers that may die before they begin a question, until it is given up."""
@@ -84,6 +87,7 @@ class Crew:
         self._more = asyncio.Condition()
         self._tasks: list[asyncio.Task[None]] = []
         self._workers: dict[int, Worker] = {}
+        self._begun: set[int] = set()
 
     async def start(self) -> None:
         """Start the workers; questions may come before they are ready."""
@@ -165,13 +169,15 @@ class Crew:
         worker = self._workers.get(number)
         if worker is None or not worker.is_alive():
             self._end(number)
-            worker = await asyncio.to_thread(Worker, self.limits.memory, loads=self._loads(number))
+            loads = IDLE if number in self._begun else AT_ONCE if self._loads(number) else None
+            self._begun.add(number)
+            worker = await asyncio.to_thread(Worker, self.limits.memory, loads=loads)
             self._workers[number] = worker
             await asyncio.to_thread(worker.get_ready)
         return worker
 
     def _loads(self, number: int) -> bool:
-        """Whether a worker loads what lessons need first: one of several does."""
+        """Whether a worker begins by loading what lessons need: one of several does."""
         return number == 0 and self.limits.n_workers > 1
 
     def _end(self, number: int) -> None:

@@ -22,6 +22,9 @@ DONE, REFUSED, FAILED = b"2", b"4", b"5"
 """The first byte of a reply; what follows is JSON."""
 
 
+AT_ONCE = 0.0
+
+
 def warm_up() -> None:
     """Start the process that workers are forked from; it loads what they need by itself."""
     from multiprocessing.forkserver import ensure_running
@@ -34,10 +37,11 @@ def warm_up() -> None:
 class Worker:
     """A worker process and the connection to it.
 
-    loads: it loads what lessons need before it is ready.
+    loads: seconds without a question after which it loads what lessons need; AT_ONCE before it is
+    ready, None when a lesson is asked for.
     """
 
-    def __init__(self, memory: int, *, loads: bool = False):
+    def __init__(self, memory: int, *, loads: float | None = None):
         warm_up()
         context = multiprocessing.get_context("forkserver")
         self._connection, theirs = context.Pipe()
@@ -83,7 +87,7 @@ class Worker:
         self._process.kill()
 
 
-def _work(connection: Any, memory: int, loads: bool) -> None:
+def _work(connection: Any, memory: int, loads: float | None) -> None:
     from didact.studio.worker import work
 
     work(connection, os.getppid(), memory, loads=loads)

@@ -21,7 +21,7 @@ from didact.files.json import parse_json
 from didact.inputs import in_one_line
 from didact.stages import listening
 from didact.studies.workers import begin_worker
-from didact.studio.forks import BEGUN, DONE, FAILED, READY, REFUSED, STAGE
+from didact.studio.forks import AT_ONCE, BEGUN, DONE, FAILED, READY, REFUSED, STAGE
 
 Questions = Mapping[str, Callable[[Any], Any]]
 
@@ -29,21 +29,23 @@ GLANCE = 0.1
 """Seconds between two messages of one stage."""
 
 
-def work(connection: Any, parent: int, memory: int, *, loads: bool) -> None:
+def work(connection: Any, parent: int, memory: int, *, loads: float | None) -> None:
     """Answer what comes through a connection: a question's name, then its body.
 
-    Messages go back: that it is ready, which it is when it has loaded what lessons need where it
-    should (loads); for each question that it has begun, the stages it is at, then the reply.
+    Messages go back: that it is ready; for each question that it has begun, the stages it is at,
+    then the reply. loads: as for a `Worker`.
     """
     from didact.app.studio import QUESTIONS
     from didact.studio.warmed import load_lessons
 
     begin_worker(parent)
     with suppress(EOFError, OSError):
-        if loads:
+        if loads == AT_ONCE:
+            load_lessons()
+        connection.send_bytes(READY)
+        if loads and not connection.poll(loads):
             load_lessons()
         _limit_memory(memory)
-        connection.send_bytes(READY)
         while True:
             name = connection.recv_bytes().decode()
             body = connection.recv_bytes()
