@@ -20,9 +20,8 @@ STAGE = b"3"
 """Begins what a worker says before its reply: the stage that the work is at, in words."""
 DONE, REFUSED, FAILED = b"2", b"4", b"5"
 """The first byte of a reply; what follows is JSON."""
-
-
 AT_ONCE = 0.0
+"""No wait for a question before a worker loads what lessons need."""
 
 
 def warm_up() -> None:
