@@ -11,11 +11,14 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := demo
 
 # What didact itself needs. Modules are byte-compiled when they are first imported: most never are.
+# A lock holds all that its parts need, so pip looks for nothing else (--no-deps): older ones would
+# take `coverage[toml]` for something that is not pinned as soon as there is a newer coverage.
+LOCKED := -m pip install --quiet --no-deps --require-hashes
 install: $(RUNS)
 
 $(RUNS): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
+	$(BIN)/python $(LOCKED) --no-compile -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
 	touch $(RUNS)
 
@@ -23,7 +26,7 @@ $(RUNS): requirements.lock pyproject.toml
 setup: $(READY)
 
 $(READY): $(RUNS) requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python $(LOCKED) -r requirements-dev.lock
 	$(BIN)/python -m didact.app.warm
 	touch $(READY)
 
