@@ -21,7 +21,9 @@ class Here:
     def slots(self) -> int:
         return 1
 
-    def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
+    def submit(
+        self, trial: Trial, settings: Any, number: int, *, is_alone: bool
+    ) -> Future[Attempt]:
         future: Future[Attempt] = Future()
         future.set_result(attempt(trial, settings, number))
         return future

@@ -15,7 +15,6 @@ from didact import __version__
 from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.files.json import write_bytes, write_text
 from didact.inputs import FAILURES, reason_of, shown
-from didact.plots.studies import KINDS, pictures
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import (
     StudyReport,
@@ -220,12 +219,16 @@ def write_report(
 
 
 def drawn_figures(
-    report: StudyReport, kinds: Sequence[str] = KINDS
+    report: StudyReport, kinds: Sequence[str] | None = None
 ) -> tuple[dict[str, dict[str, bytes]], list[str]]:
     """The figures of a report as files, by name and kind; without Matplotlib none, and why."""
+    figures = (*report.summary.figures, *report.time_figures)
+    if not figures:
+        return {}, []
+    from didact.plots.studies import KINDS, pictures  # they load most of didact
+
     try:
-        figures = (*report.summary.figures, *report.time_figures)
-        return {figure.name: pictures(figure, kinds) for figure in figures}, []
+        return {figure.name: pictures(figure, kinds or KINDS) for figure in figures}, []
     except Unsupported as error:
         return {}, [str(error)]
 

@@ -87,8 +87,10 @@ class ClusterWorkers:
         """One for each thread of a worker, and as many again, so that none waits."""
         return 2 * max(1, self.size())
 
-    def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
-        """Hand a trial to the scheduler."""
+    def submit(
+        self, trial: Trial, settings: Any, number: int, *, is_alone: bool
+    ) -> Future[Attempt]:
+        """Hand a trial to the scheduler; its workers are there, whether one is needed or all."""
         future: Future[Attempt] = self._executor.submit(
             attempt_there, __version__, trial, settings, number
         )

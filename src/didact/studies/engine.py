@@ -120,7 +120,9 @@ class _Run:
                 return
             self.is_alone = not self.waiting
             number = (self.waiting or self.suspects).popleft()
-            future = self.workers.submit(self.study.trial, self.settings, number)
+            future = self.workers.submit(
+                self.study.trial, self.settings, number, is_alone=self.is_alone
+            )
             self.flying[future] = number
 
     def gather(self) -> None:

@@ -35,8 +35,13 @@ class Workers(Protocol):
     def slots(self) -> int:
         """How many trials may be handed over at once."""
 
-    def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
-        """Start a trial; what its future raises when a worker dies, is_death knows."""
+    def submit(
+        self, trial: Trial, settings: Any, number: int, *, is_alone: bool
+    ) -> Future[Attempt]:
+        """Start a trial; what its future raises when a worker dies, is_death knows.
+
+        is_alone: no other runs until it has ended.
+        """
 
     def is_death(self, error: BaseException | None) -> bool:
         """Whether an error says that a worker died."""
@@ -61,6 +66,7 @@ class LocalWorkers:
 
         wanted = int(cpu_count()) if jobs is None else whole_number(jobs, "jobs", 1)
         self._jobs = wanted if most is None else min(wanted, most)
+        self._started = 0
         self._executor: Any = None
         self._out_of_memory = _n_out_of_memory()
 
@@ -72,22 +78,29 @@ class LocalWorkers:
         """One trial for each process, so that it is known which ones run."""
         return self._jobs
 
-    def submit(self, trial: Trial, settings: Any, number: int) -> Future[Attempt]:
-        """Start a trial; when a process has died, all are replaced first."""
+    def submit(
+        self, trial: Trial, settings: Any, number: int, *, is_alone: bool
+    ) -> Future[Attempt]:
+        """Start a trial; when a process has died, all are replaced first, or one for one alone."""
         for _ in range(3):
             try:
-                future: Future[Attempt] = self._pool().submit(attempt, trial, settings, number)
+                pool = self._pool(1 if is_alone else self._jobs)
+                future: Future[Attempt] = pool.submit(attempt, trial, settings, number)
                 return future
             except (BrokenExecutor, RuntimeError, OSError):
                 self.stop(at_once=True)
         raise DidactError("worker processes cannot be started; try fewer --jobs")
 
-    def _pool(self) -> Any:
+    def _pool(self, least: int) -> Any:
+        """At least so many processes; all of a pool begin with its first trial."""
+        if self._started < least:
+            self.stop(at_once=False)
         if self._executor is None:
             from joblib.externals.loky import ProcessPoolExecutor
 
+            self._started = least
             self._executor = ProcessPoolExecutor(
-                self._jobs,
+                least,
                 timeout=IDLE,
                 initializer=begin_worker,
                 initargs=(os.getpid(),),
@@ -112,6 +125,7 @@ class LocalWorkers:
     def stop(self, *, at_once: bool) -> None:
         """End the processes."""
         executor, self._executor = self._executor, None
+        self._started = 0
         if executor is not None:
             executor.shutdown(wait=True, kill_workers=at_once)
 
