@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from didact.studies.store import Store
 from didact.studies.workers import LocalWorkers, workers_of
 from tests import effort
 from tests.studies.counting import GATE, STUDY, Counting, count
+from tests.studies.here import Here
 
 ROOT = Path(__file__).parents[2]
 SAME = ("counting.md", "counting.csv", "counting.jsonl")
@@ -56,20 +58,29 @@ def reports(folder):
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory):
-    """The reports of an undisturbed run on one worker."""
-    folder = tmp_path_factory.mktemp("reference")
-    reproduce(["counting"], out=folder, jobs=1)
-    return reports(folder)
+def undisturbed(tmp_path_factory):
+    """The reports of trials that nobody disturbs, one after the other in this process."""
+
+    @cache
+    def of(**changes) -> list[bytes]:
+        folder = tmp_path_factory.mktemp("quiet")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("didact.studies.workers.LocalWorkers", Here)
+            reproduce(["counting"], out=folder, changes=changes)
+        return reports(folder)
+
+    return of
 
 
 # The same bytes
 
 
-@pytest.mark.parametrize("jobs", [4, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_number_of_workers_changes_nothing(tmp_path, reference, jobs):
+@pytest.mark.parametrize(
+    "jobs", [2, *(pytest.param(more, marks=pytest.mark.slow) for more in (1, 4))]
+)
+def test_the_number_of_workers_changes_nothing(tmp_path, undisturbed, jobs):
     reproduce(["counting"], out=tmp_path, jobs=jobs)
-    assert reports(tmp_path) == reference
+    assert reports(tmp_path) == undisturbed()
 
 
 def test_records_are_those_of_plain_calls(run, tmp_path):
@@ -214,6 +225,27 @@ def test_no_more_workers_than_trials():
     assert LocalWorkers(2, 3).size() == 2
 
 
+def test_one_process_is_started_for_a_trial_alone_and_all_for_the_others(monkeypatch):
+    started = []
+
+    class Threads(ThreadPoolExecutor):
+        """As loky's processes, but quick."""
+
+        def __init__(self, size, **how):
+            started.append(size)
+            super().__init__(size)
+
+        def shutdown(self, wait, kill_workers):
+            super().shutdown(wait)
+
+    monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Threads)
+    workers = LocalWorkers(3)
+    for is_alone, sizes in ((True, [1]), (True, [1]), (False, [1, 3]), (True, [1, 3])):
+        found = workers.submit(count, Counting(), 0, is_alone=is_alone).result()
+        assert (found.reason, started) == ("", sizes)
+    workers.stop(at_once=False)
+
+
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
 def test_a_wrong_number_of_jobs(jobs):
     with pytest.raises(InvalidParameter, match="jobs must be a whole number from 1"):
@@ -243,19 +275,6 @@ def start(folder, where, trials, gate=""):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
         env={**os.environ, GATE: str(gate)}, start_new_session=True,
     )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """The reports of so many trials that nobody disturbs."""
-
-    @cache
-    def of(trials: int, **changes) -> list[bytes]:
-        folder = tmp_path_factory.mktemp("quiet")
-        reproduce(["counting"], out=folder, jobs=2, changes={"trials": trials, **changes})
-        return reports(folder)
-
-    return of
 
 
 def n_rows(folder):
@@ -304,7 +323,7 @@ def killed_and_resumed(folder, n_kills, trials, everything):
 )
 def test_a_killed_run_resumes(tmp_path, undisturbed, everything, n_kills, trials):
     killed_and_resumed(tmp_path / "disturbed", n_kills, trials, everything)
-    assert reports(tmp_path / "disturbed") == undisturbed(trials, pause=0.05)
+    assert reports(tmp_path / "disturbed") == undisturbed(trials=trials, pause=0.05)
 
 
 def test_a_worker_that_begins_after_its_run_was_killed_ends():
@@ -354,7 +373,7 @@ def test_killed_workers_lose_nothing(tmp_path, undisturbed, n_kills, trials):
     gate.touch()
     out, err = process.communicate()
     assert (process.returncode, out) == (0, f"{trials} []\n"), err
-    assert reports(disturbed) == undisturbed(trials, pause=0.05)
+    assert reports(disturbed) == undisturbed(trials=trials, pause=0.05)
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path):
@@ -388,9 +407,9 @@ def cluster():
         yield made
 
 
-def test_a_cluster_gives_the_same_bytes(tmp_path, reference, cluster):
+def test_a_cluster_gives_the_same_bytes(tmp_path, undisturbed, cluster):
     reproduce(["counting"], out=tmp_path, cluster=cluster.scheduler_address)
-    assert reports(tmp_path) == reference
+    assert reports(tmp_path) == undisturbed()
     with Store(tmp_path / "counting.sqlite", STUDY, Counting()) as store:
         (info,) = store.runs()
     assert (info.workers, info.trials) == (2, 24)
@@ -435,7 +454,7 @@ def test_a_cluster_that_loses_a_worker_finishes(tmp_path, cluster, undisturbed):
     os.kill(victim.pid, signal.SIGKILL)
     out, err = process.communicate()
     assert (process.returncode, out) == (0, "30 []\n"), err
-    assert reports(tmp_path) == undisturbed(30, pause=0.05)
+    assert reports(tmp_path) == undisturbed(trials=30, pause=0.05)
 
 
 def test_a_cluster_that_is_not_there(monkeypatch):
@@ -451,7 +470,7 @@ def test_a_cluster_that_is_not_there(monkeypatch):
 def test_a_cluster_that_goes_away_is_told_with_what_is_kept(tmp_path):
     distributed = pytest.importorskip("distributed")
     made = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0"
     )
     settings = Counting(trials=500, pause=0.05)
     workers = workers_of(None, made.scheduler_address)
