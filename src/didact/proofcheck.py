@@ -109,11 +109,12 @@ def whole(digits: str) -> int:
 def number(text: str) -> Fraction | None:
     """The exact value of 1, 0.1, 2e-3 or 9/10; None for any other text and for too many digits."""
     found = NUMBER.fullmatch(text)
-    if found is None or max(len(x or "") for x in found.groups()) > MAX_DIGITS:
+    if found is None or max(map(len, found.groups(""))) > MAX_DIGITS:
         return None
-    sign, before, after, power, below = (x or "" for x in found.groups())
-    size = whole(before + after) * Fraction(10) ** (int(power or 0) - len(after))
-    return (-size if sign == "-" else size) / whole(below or "1")
+    sign, before, after, power, below = found.groups("")
+    size, shift = whole(before + after), int(power or 0) - len(after)
+    size *= int(10 ** max(shift, 0)) * (-1 if sign == "-" else 1)
+    return Fraction(size, whole(below or "1") * int(10 ** max(-shift, 0)))
 
 
 def read(value: Any, pattern: Any, place: str) -> Any:
@@ -137,8 +138,9 @@ def read(value: Any, pattern: Any, place: str) -> Any:
 
 def primitive(row: Any) -> tuple[Fraction, tuple[int, ...]]:
     """A row as a positive size, or 0, times a direction of coprime integers."""
-    size = Fraction(gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row)))
-    return size, tuple(int(x / (size or 1)) for x in row)
+    common, unit = gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row))
+    direction = (x.numerator // (common or 1) * (unit // x.denominator) for x in row)
+    return Fraction(common, unit), tuple(direction)
 
 
 def common_unit(denominators: set[int]) -> int:
@@ -176,7 +178,8 @@ class Check:
         for (s, a), chances in self.chances.items():
             mass, place = sum(chances.values()), f"transitions[{s}, {a}]" if s < n else "start"
             need(abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {{}}", mass)
-            self.chances[s, a] = {t: discount * p / mass for t, p in chances.items() if p}
+            share = discount / mass
+            self.chances[s, a] = {t: share * p for t, p in chances.items() if p}
         need(m and len(self.chances) == len(self.live) * m + 1, "transitions or start are missing")
         need(self.chances[n, 0].keys() - terminal, "start lies in terminal states only")
         self.features = phi if by_action else [[x] * m for x in phi]
@@ -200,11 +203,11 @@ class Check:
                 said = "the Bellman equation gives {}, the proof says {}"
                 need(mean == x, f"{at}counts[{s}][{i}]: {said}", mean, x)
         for s, listed in enumerate(self.optimal):
-            values = [sum(map(mul, self.weights, mu)) / unit for mu in self.table[s]]
+            values = [sum(map(mul, self.weights, mu)) for mu in self.table[s]]
             worth = max(values)
             best = [a for a, x in enumerate(values) if x == worth and (s, a) in self.chances]
             said = "must be {}, worth {}, not {}"
-            need(listed == best, f"{at}optimal[{s}] {said}", best, worth, listed)
+            need(listed == best, f"{at}optimal[{s}] {said}", best, worth / unit, listed)
 
     def reach(self, scope: str) -> None:
         """Scope 'reachable' is what the start can lead to under any policy; else all states."""
