@@ -6,15 +6,19 @@ trying all small sets of rows, so a proof is right because brute force says so.
 
 import ast
 import copy
+import io
 import itertools
 import json
 import os
 import random
+import runpy
 import subprocess
 import sys
 import threading
+from contextlib import redirect_stdout
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from math import gcd, lcm
 from pathlib import Path
 
@@ -22,7 +26,7 @@ import pytest
 
 from didact import proofcheck
 from didact.proofcheck import ProofError, check_proof
-from tests.effort import number
+from tests.effort import chunks, number
 
 SOURCE = Path(proofcheck.__file__)
 
@@ -355,6 +359,11 @@ def random_task(seed):
     return task
 
 
+@cache
+def solved_task(seed):
+    return Solved(random_task(seed))
+
+
 def random_demonstrations(solved, scope, rng):
     """A few walks along optimal actions, perhaps none."""
     shown = []
@@ -412,10 +421,10 @@ def test_six_cells_has_the_papers_constraints(grid):
     )
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", chunks(40, 80))
 def test_true_proofs_are_accepted(seed):
-    task, rng = random_task(seed), random.Random(seed)
-    solved = Solved(task)
+    solved, rng = solved_task(seed), random.Random(seed)
+    task = solved.task
     for scope in ("all", "reachable"):
         everything = prove(solved, all_pairs(solved, scope), scope)
         assert everything["claim"] == "teaches"
@@ -427,8 +436,8 @@ def test_true_proofs_are_accepted(seed):
 
 def test_both_claims_ties_and_scopes_occur_in_the_random_tasks():
     seen = set()
-    for seed in range(80):
-        solved, rng = Solved(random_task(seed)), random.Random(seed)
+    for seed in range(number(40, 80)):
+        solved, rng = solved_task(seed), random.Random(seed)
         for scope in ("all", "reachable"):
             proof = prove(solved, random_demonstrations(solved, scope, rng), scope)
             seen.add(proof["claim"])
@@ -448,8 +457,8 @@ def test_both_claims_ties_and_scopes_occur_in_the_random_tasks():
 @pytest.mark.parametrize("seed", range(0, 80, 80 // number(10, 20)))
 def test_the_other_claim_is_rejected(seed):
     """Multipliers of all pairs do not prove a lesson that is open, nor weights one that teaches."""
-    task, rng = random_task(seed), random.Random(seed)
-    solved = Solved(task)
+    solved, rng = solved_task(seed), random.Random(seed)
+    task = solved.task
     full = prove(solved, all_pairs(solved, "all"), "all")
     some = prove(solved, random_demonstrations(solved, "all", rng), "all")
     if some["claim"] == "open":
@@ -515,9 +524,9 @@ def test_every_corruption_is_rejected_at_its_step_or_still_true(seed):
     shown = all_pairs(solved, "all") + random_demonstrations(solved, "all", rng)
     proof = prove(solved, shown[:1] if seed == "grid open" else shown, "all")
     assert message_of(task, proof) is None
-    accepted = 0
+    accepted, true = 0, json.dumps(proof)
     for key, false in changed(proof):
-        if json.dumps(false, default=str) == json.dumps(proof):
+        if json.dumps(false, default=str) == true:
             continue
         message = message_of(task, false)
         if message is None:
@@ -885,6 +894,18 @@ def run(*arguments, script=("-m", "didact.proofcheck")):
     return done.returncode, done.stdout.strip()
 
 
+def run_here(*arguments):
+    """The same in this process."""
+    written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    with pytest.MonkeyPatch.context() as changed, redirect_stdout(written):
+        changed.setattr(sys, "argv", [str(SOURCE), *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            runpy.run_path(str(SOURCE), run_name="__main__")
+    written.seek(0)
+    (line,) = written.read().splitlines()
+    return left.value.code, line.strip()
+
+
 def test_exit_codes(grid, tmp_path):
     task, proof = grid
     named = {**task, "name": "sechs Zellen \u00e4 \u4e16\nline"}
@@ -892,18 +913,18 @@ def test_exit_codes(grid, tmp_path):
     code, line = run(good, lesson)
     assert code == 0
     assert line.startswith("proved: 5 demonstrations (5 pairs) teach 'sechs")
-    assert run(good, write(tmp_path, "proof.json", proof))[0] == 0
+    assert run_here(good, write(tmp_path, "proof.json", proof))[0] == 0
     false = write(tmp_path, "false.json", {**proof, "demonstrations": []})
     code, line = run(good, false)
     assert code == 1
     assert line.startswith("generators[0]: [")
-    assert run(good, write(tmp_path, "no.json", {**lesson_of(proof), "proof": None}))[0] == 1
-    assert run(good, tmp_path / "absent.json")[0] == 2
-    assert run(tmp_path, lesson)[0] == 2
-    assert run(lesson, good)[0] == 2
-    assert run(write(tmp_path, "t.json", {**task, "discount": 2}), lesson)[0] == 2
-    assert run(good, write(tmp_path, "torn.json", '{"format":'))[0] == 2
-    assert run()[0] == run(good)[0] == run(good, lesson, lesson)[0] == 2
+    assert run_here(good, write(tmp_path, "no.json", {**lesson_of(proof), "proof": None}))[0] == 1
+    assert run_here(good, tmp_path / "absent.json")[0] == 2
+    assert run_here(tmp_path, lesson)[0] == 2
+    assert run_here(lesson, good)[0] == 2
+    assert run_here(write(tmp_path, "t.json", {**task, "discount": 2}), lesson)[0] == 2
+    assert run_here(good, write(tmp_path, "torn.json", '{"format":'))[0] == 2
+    assert run_here()[0] == run_here(good)[0] == run_here(good, lesson, lesson)[0] == 2
     assert run()[1].startswith("usage:")
 
 
@@ -1198,7 +1219,7 @@ def shown_of_family(solved, scope, rng=None):
     ]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", chunks(15, 30))
 def test_true_proofs_of_families_are_accepted(seed):
     family, rng = random_family(seed), random.Random(seed)
     solved = SolvedFamily(family)
@@ -1218,10 +1239,16 @@ def sizes_of(proof):
     return {"format": "didact.lesson/2", "n_pairs": n_pairs}
 
 
-def test_a_line_names_the_family_and_counts_all_states():
+@pytest.fixture(scope="module")
+def proved_family():
+    """A family, solved, and its proof; tests change copies."""
     family = random_family(3)
     solved = SolvedFamily(family)
-    proof = prove_family(solved, shown_of_family(solved, "all"), "all")
+    return family, solved, prove_family(solved, shown_of_family(solved, "all"), "all")
+
+
+def test_a_line_names_the_family_and_counts_all_states(proved_family):
+    family, solved, proof = proved_family
     n_states = sum(len(x.live) for x in solved.members)
     line = check_proof(family, proof)
     assert line.startswith("proved: ")
@@ -1272,10 +1299,8 @@ def test_many_corrupted_proofs_of_families_are_refused():
     assert refused > 10_000
 
 
-def test_a_proof_is_of_the_family_that_it_names():
-    family = random_family(3)
-    solved = SolvedFamily(family)
-    proof = prove_family(solved, shown_of_family(solved, "all"), "all")
+def test_a_proof_is_of_the_family_that_it_names(proved_family):
+    family, solved, proof = proved_family
     first, *others = family["members"]
     assert_rejected({**family, "members": others}, proof, "members must list")
     assert_rejected({**family, "members": [first, *others, first]}, proof, "members must list")
@@ -1289,23 +1314,20 @@ def test_a_proof_is_of_the_family_that_it_names():
     assert_rejected(family, alone, "cannot read a didact.proof/2")
 
 
-def test_members_are_read_from_files_beside_the_family(tmp_path):
-    family = random_family(3)
-    solved = SolvedFamily(family)
-    proof = write(
-        tmp_path, "proof.json", prove_family(solved, shown_of_family(solved, "all"), "all")
-    )
+def test_members_are_read_from_files_beside_the_family(proved_family, tmp_path):
+    family = copy.deepcopy(proved_family[0])
+    proof = write(tmp_path, "proof.json", proved_family[2])
     task = {**family["members"][0], "format": "didact.task/1", "weights": family["weights"]}
     write(tmp_path, "first.json", task)
     family["members"][0] = "first.json"
     whole = write(tmp_path, "family.json", family)
     assert run(whole, proof)[0] == 0
     write(tmp_path, "first.json", {**task, "weights": [x for x in reversed(family["weights"])]})
-    code, line = run(whole, proof)
+    code, line = run_here(whole, proof)
     assert code == 2 if family["weights"] != family["weights"][::-1] else code == 0
     assert "\n" not in line.strip()
     family["members"][0] = "nowhere.json"
-    assert run(write(tmp_path, "family.json", family), proof)[0] == 2
+    assert run_here(write(tmp_path, "family.json", family), proof)[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -1323,10 +1345,8 @@ def test_members_are_read_from_files_beside_the_family(tmp_path):
         {"settings": []},
     ],
 )
-def test_what_a_familys_lesson_says_must_be_as_in_the_proof(change):
-    family = random_family(3)
-    solved = SolvedFamily(family)
-    proof = prove_family(solved, shown_of_family(solved, "all"), "all")
+def test_what_a_familys_lesson_says_must_be_as_in_the_proof(proved_family, change):
+    family, solved, proof = proved_family
     lesson = {**lesson_of(proof), **sizes_of(proof)}
     assert message_of(family, lesson) is None
     starts = [[i, list(range(x.n))] for i, x in enumerate(solved.members)]
