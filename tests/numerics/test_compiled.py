@@ -1,6 +1,6 @@
 """A kernel gives the same bits plain and compiled, and compiles only when that pays.
 
-The compiler is loaded in processes of its own, each with an empty cache unless said otherwise.
+The compiler is loaded in processes of its own, which begin with an empty cache.
 """
 
 import os
@@ -102,113 +102,48 @@ def arguments(n):
 """
 
 
-@pytest.fixture
-def run(tmp_path: Path):
+def in_new_process(folder: Path, code: str) -> list[str]:
     """Run a piece of code in a new process with two kernel files and a cache beside them."""
-    (tmp_path / "inner_kernels.py").write_text(INNER)
-    (tmp_path / "outer_kernels.py").write_text(OUTER)
-
-    def in_new_process(code: str) -> list[str]:
-        search = [str(tmp_path), *(p for p in sys.path if p)]
-        done = subprocess.run(
-            [sys.executable, "-B", "-c", START + code],  # bytecode knows changes by the second
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(search),
-                "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
-            },
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
-
-    return in_new_process
+    if not (folder / "inner_kernels.py").exists():
+        (folder / "inner_kernels.py").write_text(INNER)
+        (folder / "outer_kernels.py").write_text(OUTER)
+    search = [str(folder), *(p for p in sys.path if p)]
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", START + code],  # bytecode knows changes by the second
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(search),
+            "NUMBA_CACHE_DIR": str(folder / "cache"),
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
-def test_plain_and_compiled_give_the_same_bits(run) -> None:
-    printed = run("""
-for n in (0, 1, 7, 1000):
-    plain, compiled, lists = arguments(n), arguments(n), [a.tolist() for a in arguments(n)]
-    results = smooth.run(0, *plain), smooth.compiled(*compiled), smooth(*lists)
-    assert len({float(r).hex() for r in results}) == 1, results
-    for a, b, c in zip(plain, compiled, lists):
-        assert a.tobytes() == b.tobytes() == np.array(c, dtype=a.dtype).tobytes()
-    assert n < 7 or plain[4].sum() > 0
-    if n == 0:
-        print("numba" in sys.modules, smooth.compiled.signatures != [])
-""")
-    assert printed[-1] == "True True"
+class Said(NamedTuple):
+    """What a process printed: on small work, on large work, on small work after it, on tuples."""
+
+    small: list[str]
+    large: list[str]
+    small_again: list[str]
+    tuples: list[str]
 
 
-def test_small_work_never_loads_the_compiler(run) -> None:
-    printed = run("""
-smooth.run(399_999, *arguments(50))
-print("numba" in sys.modules)
-""")
-    assert printed == ["False"]
-
-
-def test_compiling_is_told_once_and_cached(run, tmp_path: Path) -> None:
-    large = "print(smooth.run(400_000, *arguments(50)).hex())"
-    first, second = run(large), run(large)
-    assert first[0] == "compiling smooth, once on this machine"
-    assert second == first[1:]
-    assert list(tmp_path.glob("cache/*/outer_kernels.smooth-*.nbc"))
-
-
-def test_a_changed_constant_in_another_file_is_compiled_anew(run, tmp_path: Path) -> None:
-    large = "print(smooth.run(400_000, *arguments(50)).hex())"
-    plain = "print(smooth.run(0, *arguments(50)).hex())"
-    before = run(large)[-1]
-    (tmp_path / "inner_kernels.py").write_text(INNER.replace("RATE = 0.3", "RATE = 0.7"))
-    after = run(large)
-    assert after[0] == "compiling smooth, once on this machine"
-    assert after[-1] == run(plain)[-1] != before
-
-
-def test_small_work_uses_what_is_compiled_but_compiles_nothing(run, tmp_path: Path) -> None:
-    printed = run("""
+EVERYTHING = """
 import numba
 smooth.run(10, *arguments(50))
-print(smooth.is_at_hand(), list(smooth._dispatcher().signatures))
-smooth.run(400_000, *arguments(50))
-before = len(smooth.compiled.signatures)
-smooth.plain = None
+print(smooth.is_at_hand(), len(smooth._dispatcher().signatures))
+print("--")
+print(smooth.run(400_000, *arguments(50)).hex())
+print("--")
+plain, smooth.plain = smooth.plain, None
 smooth.run(10, *arguments(50))
-print(smooth.is_at_hand(), before)
-""")
-    assert printed == ["False []", "compiling smooth, once on this machine", "True 1"]
-    printed = run("""
-import numba
-smooth.run(10, *arguments(50))
+smooth.plain = plain
 print(smooth.is_at_hand(), len(smooth.compiled.signatures))
-""")
-    assert printed == ["True 1"]
-
-
-def test_many_small_calls_are_one_large_one(run) -> None:
-    """Plain until the compiler would have paid; then what is cached, and at last what is not."""
-    small = """
-import itertools, sys
-import didact.numerics.compiled as room
-room.perf_counter = itertools.count(step=0.125).__next__
-def way():
-    smooth.run(10, *arguments(50))
-    return "numba" in sys.modules and len(smooth._dispatcher().signatures)
-print(*(way() for _ in range(55)))
-"""
-    compiling, *first = run(small)
-    assert compiling == "compiling smooth, once on this machine"
-    plain = [False] * 2
-    (counts,), (again,) = first, run(small)
-    assert counts.split() == [*map(str, plain), *["0"] * 38, *["1"] * 15]
-    assert again.split() == [*map(str, plain), *["1"] * 53]
-
-
-def test_named_tuples_and_filled_holes_give_the_same_bits_and_are_cached(run) -> None:
-    both = """
+print("--")
 for way in (fill_squared, fill_halved):
     compiled = tuples(50)
     found = way.run(400_000, *compiled)
@@ -219,23 +154,132 @@ for way in (fill_squared, fill_halved):
     stats = way.compiled.stats
     print(found.hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
-    first, second = run(both), run(both)
+
+
+def said(folder: Path) -> Said:
+    parts = "\n".join(in_new_process(folder, EVERYTHING)).split("--")
+    return Said(*(part.strip().splitlines() for part in parts))
+
+
+class Twice(NamedTuple):
+    """A folder with compiled kernels, and what two processes said there, one after the other."""
+
+    folder: Path
+    first: Said
+    second: Said
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
+    folder = tmp_path_factory.mktemp("kernels")
+    return Twice(folder, said(folder), said(folder))
+
+
+@pytest.fixture(scope="module")
+def changed(twice: Twice) -> list[str]:
+    """Compiled and plain results after changes in the file that the kernels' own file imports."""
+    inner = INNER.replace("RATE = 0.3", "RATE = 0.7")
+    swapped = inner.replace("low: Any\n    high: Any", "high: Any\n    low: Any")
+    assert len({INNER, inner, swapped}) == 3
+    (twice.folder / "inner_kernels.py").write_text(swapped)
+    try:
+        return in_new_process(
+            twice.folder,
+            """
+print(smooth.run(400_000, *arguments(50)).hex())
+print(smooth.run_plain(*arguments(50)).hex())
+print(fill_squared.run(400_000, *tuples(50)).hex())
+print(fill_squared.run_plain(*tuples(50)).hex())
+""",
+        )
+    finally:
+        (twice.folder / "inner_kernels.py").write_text(INNER)
+
+
+def test_plain_and_compiled_give_the_same_bits(twice: Twice) -> None:
+    printed = in_new_process(
+        twice.folder,
+        """
+for n in (0, 1, 7, 1000):
+    plain, compiled, lists = arguments(n), arguments(n), [a.tolist() for a in arguments(n)]
+    results = smooth.run(0, *plain), smooth.compiled(*compiled), smooth(*lists)
+    assert len({float(r).hex() for r in results}) == 1, results
+    for a, b, c in zip(plain, compiled, lists):
+        assert a.tobytes() == b.tobytes() == np.array(c, dtype=a.dtype).tobytes()
+    assert n < 7 or plain[4].sum() > 0
+    if n == 0:
+        print("numba" in sys.modules, smooth.compiled.signatures != [])
+""",
+    )
+    assert printed[-1] == "True True"
+
+
+def test_small_work_never_loads_the_compiler(tmp_path: Path) -> None:
+    printed = in_new_process(
+        tmp_path,
+        """
+smooth.run(399_999, *arguments(50))
+print("numba" in sys.modules)
+""",
+    )
+    assert printed == ["False"]
+
+
+def test_compiling_is_told_once_and_cached(twice: Twice) -> None:
+    told, result = twice.first.large
+    assert told == "compiling smooth, once on this machine"
+    assert twice.second.large == [result]
+    assert list(twice.folder.glob("cache/*/outer_kernels.smooth-*.nbc"))
+
+
+def test_a_changed_constant_in_another_file_is_compiled_anew(
+    twice: Twice, changed: list[str]
+) -> None:
+    told, after, plain = changed[:3]
+    assert told == "compiling smooth, once on this machine"
+    assert [after] == [plain] != twice.second.large
+
+
+def test_small_work_uses_what_is_compiled_but_compiles_nothing(twice: Twice) -> None:
+    assert twice.first.small == ["False 0"]
+    assert twice.first.small_again == ["True 1"]
+    assert twice.second.small == ["True 1"]
+
+
+def test_many_small_calls_are_one_large_one(twice: Twice, tmp_path: Path) -> None:
+    """Plain until the compiler would have paid; then what is cached, and at last what is not."""
+    small = """
+import itertools, sys
+import didact.numerics.compiled as room
+room.perf_counter = itertools.count(step=0.125).__next__
+def way():
+    smooth.run(10, *arguments(50))
+    return "numba" in sys.modules and len(smooth._dispatcher().signatures)
+print(*(way() for _ in range(55)))
+"""
+    compiling, *first = in_new_process(tmp_path, small)
+    assert compiling == "compiling smooth, once on this machine"
+    plain = [False] * 2
+    (counts,), (again,) = first, in_new_process(twice.folder, small)
+    assert counts.split() == [*map(str, plain), *["0"] * 38, *["1"] * 15]
+    assert again.split() == [*map(str, plain), *["1"] * 53]
+
+
+def test_named_tuples_and_filled_holes_give_the_same_bits_and_are_cached(twice: Twice) -> None:
     told = "compiling fill, once on this machine"
-    squared, halved = (line.split()[0] for line in second)
+    squared, halved = (line.split()[0] for line in twice.second.tuples)
     assert squared != halved
-    assert first == [told, f"{squared} 0 1", told, f"{halved} 0 1"]
-    assert second == [f"{squared} 1 0", f"{halved} 1 0"]
+    assert twice.first.tuples == [told, f"{squared} 0 1", told, f"{halved} 0 1"]
+    assert twice.second.tuples == [f"{squared} 1 0", f"{halved} 1 0"]
 
 
-def test_fields_that_change_places_in_another_file_are_compiled_anew(run, tmp_path: Path) -> None:
-    compiled = "print(fill_squared.run(400_000, *tuples(50)).hex())"
-    before = run(compiled)[-1]
-    swapped = INNER.replace("low: Any\n    high: Any", "high: Any\n    low: Any")
-    assert swapped != INNER
-    (tmp_path / "inner_kernels.py").write_text(swapped)
-    after = run(compiled)
-    assert after[0] == "compiling fill, once on this machine"
-    assert after[-1] == run("print(fill_squared.run(0, *tuples(50)).hex())")[-1] != before
+def test_fields_that_change_places_in_another_file_are_compiled_anew(
+    twice: Twice, changed: list[str]
+) -> None:
+    before = twice.second.tuples[0].split()[0]
+    told, after, plain = changed[3:]
+    assert told == "compiling fill, once on this machine"
+    assert after == plain != before
 
 
 @kernel
