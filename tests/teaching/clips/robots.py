@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from didact.worlds.simulators.point_robot import MOVES, STRIDE, PointRobot
 from tests.effort import number
@@ -17,15 +18,16 @@ def planned(n_features, seed, weights=None, discount=0.95):
     own = robot.weights if weights is None else np.array(weights)
     places = np.stack(np.meshgrid(*[np.linspace(0, 1, SIDE)] * 2, indexing="ij"), -1).reshape(-1, 2)
     rewards = robot.features(places, None, None, None) @ own
-    after = [np.clip(places + STRIDE * move, 0, 1) for move in MOVES]
+    corners, shares = _between(_after(places).reshape(-1, 2))
+    ends = np.arange(0, corners.size + 1, 4)
+    ahead = csr_array((shares.ravel(), corners.ravel(), ends), shape=(len(ends) - 1, len(places)))
     values = np.zeros(len(places))
     for _ in range(number(250, 600)):
-        values = rewards + discount * np.max([_between(values, there) for there in after], axis=0)
+        values = rewards + discount * (ahead @ values).reshape(len(MOVES), -1).max(axis=0)
 
     def policy(observations):
-        here = np.atleast_2d(observations)
-        there = [_between(values, np.clip(here + STRIDE * move, 0, 1)) for move in MOVES]
-        return np.argmax(there, axis=0)
+        corners, shares = _between(_after(np.atleast_2d(observations)))
+        return (values[corners] * shares).sum(axis=-1).argmax(axis=0)
 
     return robot, policy
 
@@ -40,11 +42,16 @@ def mean_return(robot, policy, discount=0.95, n=300):
     return float(total.mean())
 
 
-def _between(values, places):
-    """Bilinear interpolation."""
+def _after(places):
+    """Where every move leads, the moves first."""
+    return np.clip(places + STRIDE * MOVES[:, None], 0, 1)
+
+
+def _between(places):
+    """Bilinear interpolation: the four corners around each place, and their shares."""
     at = places * (SIDE - 1)
     low = np.minimum(at.astype(int), SIDE - 2)
-    (x, y), (i, j) = (at - low).T, low.T
-    table = values.reshape(SIDE, SIDE)
-    left = table[i, j] * (1 - y) + table[i, j + 1] * y
-    return left * (1 - x) + (table[i + 1, j] * (1 - y) + table[i + 1, j + 1] * y) * x
+    x, y = np.moveaxis(at - low, -1, 0)
+    corner = low[..., 0] * SIDE + low[..., 1]
+    corners = np.stack([corner, corner + 1, corner + SIDE, corner + SIDE + 1], axis=-1)
+    return corners, np.stack([(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y], axis=-1)
