@@ -68,13 +68,17 @@ def noisy_rows(
     following, features, discount = tables(task)
     rewards = features @ task.weights
     sweep = partial(swept, in_place=in_place)
+    ways = following.tolist()
     values = sweep(
-        lambda v, s: rewards[s] + discount * v[following[s]].max(), rewards, stop=precision.values
+        lambda v, s: rewards[s] + discount * max(map(v.item, ways[s])),
+        rewards,
+        stop=precision.values,
     )
     worth = values[following]
     optimal = worth >= worth.max(axis=1, keepdims=True) - precision.tie / discount
+    taken = [after[best] for after, best in zip(following, optimal, strict=True)]
     counts = sweep(
-        lambda mu, s: features[s] + discount * mu[following[s][optimal[s]]].mean(axis=0),
+        lambda mu, s: features[s] + discount * (mu[taken[s]].sum(axis=0) / len(taken[s])),
         features,
         stop=precision.counts,
     )
@@ -130,23 +134,22 @@ def unit_differences(
     counts: Floats, optimal: NDArray[np.bool_], precision: Precision
 ) -> tuple[Floats, dict[Pair, list[int]]]:
     """Every difference of an optimal and any other action at length 1, unless it is skipped."""
-    normals: list[Floats] = []
+    pairs, n_found = np.argwhere(optimal).tolist(), 0
+    normals = np.empty((len(pairs) * counts.shape[1], counts.shape[2]))
     stated: dict[Pair, list[int]] = {}
-    for state, action in np.argwhere(optimal).tolist():
+    for state, action in pairs:
         stated[state, action] = []
         for other in range(counts.shape[1]):
             row = counts[state, action] - counts[state, other]
             length = float(np.linalg.norm(row))
             if length > precision.skip:
-                unit = row / length
-                near = (
-                    i for i, seen in enumerate(normals) if abs(seen - unit).max() < precision.merge
-                )
-                number = next(near, len(normals))
-                if number == len(normals):
-                    normals.append(unit)
+                normals[n_found] = row / length
+                apart = abs(normals[:n_found] - normals[n_found]).max(axis=1)
+                near = np.flatnonzero(apart < precision.merge)
+                number = int(near[0]) if near.size else n_found
+                n_found = max(n_found, number + 1)
                 stated[state, action].append(number)
-    return np.array(normals), stated
+    return normals[:n_found], stated
 
 
 def not_redundant(normals: Floats) -> list[int]:
