@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).parents[1] / "src" / "didact"
 
@@ -98,10 +99,52 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+class Said(NamedTuple):
+    """What a module says, as far as it is asked here.
+
+    imports: level, module and names of each. texts: its strings, docstrings apart. calls: names of
+    functions that may open a module, with their first argument, None unless it stands there.
+    """
+
+    imports: tuple[tuple[int, str, tuple[str, ...]], ...]
+    texts: tuple[str, ...]
+    calls: tuple[tuple[str, Any], ...]
+
+
+OPENERS = {"import_module", "find_spec", "__import__", "exec", "eval"}
+
+
 @cache
-def nodes_of(source: str) -> tuple[ast.AST, ...]:
-    """A module's code, node by node; several questions are asked about each."""
-    return tuple(ast.walk(ast.parse(source)))
+def said_in(source: str) -> Said:
+    """Several questions are asked about each module; half a million nodes are not kept for them."""
+    imports, texts, calls = [], [], []
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Constant):
+            texts += [node.value] if isinstance(node.value, str) else []
+        elif isinstance(node, ast.Import):
+            imports += [(0, "", (alias.name,)) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            imports.append((node.level, node.module or "", names))
+        elif isinstance(node, ast.Call) and _called(node) in OPENERS:
+            first = node.args[0] if node.args else None
+            calls.append((_called(node), first.value if isinstance(first, ast.Constant) else None))
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            waiting += _children(node)
+    return Said(tuple(imports), tuple(texts), tuple(calls))
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            found += [child for child in value if isinstance(child, ast.AST)]
+        elif isinstance(value, ast.AST) and value._fields:
+            found.append(value)
+    return found
 
 
 def imported(source: str, package: tuple[str, ...]) -> list[str]:
@@ -110,13 +153,10 @@ def imported(source: str, package: tuple[str, ...]) -> list[str]:
     `from a import b` is a.b: b may be a module. package: that of the module, for relative imports.
     """
     found = []
-    for node in nodes_of(source):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            near = package[: len(package) - node.level + 1] if node.level else ()
-            base = [*near, *([node.module] if node.module else [])]
-            found += [".".join([*base, alias.name]) for alias in node.names]
+    for level, module, names in said_in(source).imports:
+        near = package[: len(package) - level + 1] if level else ()
+        base = [*near, *([module] if module else [])]
+        found += [".".join([*base, name]) for name in names]
     return found
 
 
@@ -127,14 +167,10 @@ def named_in_text(source: str, package: tuple[str, ...]) -> list[str]:
     didact.app", and relative names given to import_module or find_spec. Names of no room, as those
     of entry points, are left alone.
     """
-    nodes = nodes_of(source)
-    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    found = []
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            found += _names_in(node.value)
-        elif isinstance(node, ast.Call):
-            found += _relative_names(node, package)
+    said = said_in(source)
+    found = [name for text in said.texts for name in _names_in(text)]
+    for called, first in said.calls:
+        found += _relative_names(called, first, package)
     return [name for name in found if name.split(".")[1] in {*LEVEL_OF, CHECKER, ""}]
 
 
@@ -147,26 +183,20 @@ def _names_in(text: str) -> Iterator[str]:
 
 def opens_by_name(source: str) -> bool:
     """Whether a module imports something whose name does not stand there."""
-    return any(
-        _called(node) in {"import_module", "__import__", "exec", "eval"}
-        and not (node.args and isinstance(node.args[0], ast.Constant))
-        for node in nodes_of(source)
-        if isinstance(node, ast.Call)
-    )
+    return any(called != "find_spec" and first is None for called, first in said_in(source).calls)
 
 
 def _called(call: ast.Call) -> str:
     return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
 
 
-def _relative_names(call: ast.Call, package: tuple[str, ...]) -> Iterator[str]:
+def _relative_names(called: str, first: Any, package: tuple[str, ...]) -> Iterator[str]:
     """The whole name of import_module("..app", __package__)."""
-    first = call.args[0] if call.args else None
-    if _called(call) not in {"import_module", "find_spec"} or not isinstance(first, ast.Constant):
+    if called not in {"import_module", "find_spec"} or not isinstance(first, str):
         return
-    if isinstance(first.value, str) and first.value.startswith("."):
-        tail = first.value.lstrip(".")
-        up = len(first.value) - len(tail)
+    if first.startswith("."):
+        tail = first.lstrip(".")
+        up = len(first) - len(tail)
         yield ".".join([*package[: len(package) - up + 1], tail])
 
 
@@ -203,6 +233,7 @@ def _broken_rule(name: tuple[str, ...], target: tuple[str, ...]) -> str:
     return f"inside {room}, {there} is beside {here}" if beside and rooms else ""
 
 
+@cache
 def place_of(name: tuple[str, ...]) -> str:
     """The module or sub-room that a name is in; what is neither comes from the room's __init__."""
     at = PACKAGE.joinpath(*name[1:3])
@@ -210,6 +241,7 @@ def place_of(name: tuple[str, ...]) -> str:
     return name[2] if there else "__init__"
 
 
+@cache
 def _is_package(folder: Path) -> bool:
     return (folder / "__init__.py").exists()
 

@@ -81,19 +81,16 @@ def _places(node: ast.AST, place: tuple) -> Iterator[tuple[tuple, ast.AST]]:
                 yield from _places(child, (*place, (field, number)))
 
 
-def _put(tree: ast.Module, place: tuple, changed: ast.AST) -> ast.Module:
-    """A copy of the tree with another node at the place."""
-    whole = copy.deepcopy(tree)
-    parent: ast.AST = whole
-    for field, number in place[:-1]:
-        value = getattr(parent, field)
-        parent = value if number is None else value[number]
-    field, number = place[-1]
+def _put(tree: ast.AST, place: tuple, changed: ast.AST) -> ast.AST:
+    """The tree with another node at the place; what does not lead there is shared."""
+    if not place:
+        return changed
+    (field, number), *rest = place
+    value = getattr(tree, field)
     if number is None:
-        setattr(parent, field, changed)
-    else:
-        getattr(parent, field)[number] = changed
-    return whole
+        return _with(tree, **{field: _put(value, rest, changed)})
+    there = _put(value[number], rest, changed)
+    return _with(tree, **{field: [*value[:number], there, *value[number + 1 :]]})
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:
@@ -104,7 +101,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:
-    changed = copy.deepcopy(node)
+    changed = copy.copy(node)
     for name, value in fields.items():
         setattr(changed, name, value)
     return changed
