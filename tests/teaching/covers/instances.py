@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from math import lcm
 
 
 def cheapest_by_force(n_candidates, costs, is_cover):
@@ -11,12 +12,14 @@ def cheapest_by_force(n_candidates, costs, is_cover):
     subsets = itertools.chain.from_iterable(
         itertools.combinations(range(n_candidates), size) for size in range(n_candidates + 1)
     )
+    unit = lcm(*(Fraction(cost).denominator for cost in costs))
+    whole = [int(cost * unit) for cost in costs]
     best = None
     for chosen in subsets:
-        cost = sum((costs[i] for i in chosen), 0)
+        cost = sum(whole[i] for i in chosen)
         if (best is None or cost < best) and is_cover(chosen):
             best = cost
-    return best
+    return None if best is None else Fraction(best, unit)
 
 
 def hitting(cuts):

@@ -69,7 +69,7 @@ def tripled(triples, n):
 def test_minimum_of_random_set_covers_is_that_of_brute_force(knows_elements):
     rng = stream(1, "set cover", int(knows_elements))
     n_without_solver = 0
-    n_covers = number(120, 700)
+    n_covers = number(80, 700)
     for _ in range(n_covers):
         n = int(rng.integers(1, 10))
         elements = random_elements(rng, n, int(rng.integers(0, 12)))
@@ -104,13 +104,13 @@ def test_the_solver_alone_finds_the_same_minimum(monkeypatch):
 def test_instances_that_reductions_leave_go_to_the_solver():
     rng = stream(3, "cores")
     n_solves = 0
-    for _ in range(number(40, 100)):
+    for _ in range(number(30, 100)):
         elements = random_elements(rng, 10, 20, least=3, most=3)
         costs = random_costs(rng, 10)
         found = cheapest_cover(10, [()] * 10, costs, cover_oracle(elements), elements=elements)
         assert_is_proved_minimum(found, costs, hitting(elements))
         n_solves += found.n_solves
-    assert n_solves > number(12, 30)
+    assert n_solves > number(9, 30)
 
 
 def test_steiner_triple_systems():
@@ -141,22 +141,21 @@ def supports_of(rows, target):
 
 
 def is_positive_combination(generators, target):
-    """Whether independent generators combine to the target, by elimination in fractions."""
+    """Whether independent generators combine to the target, by elimination in whole numbers."""
     size = len(generators)
-    table = [
-        [*(Fraction(g[j]) for g in generators), Fraction(target[j])] for j in range(len(target))
-    ]
+    table = [[*(g[j] for g in generators), target[j]] for j in range(len(target))]
     for column in range(size):
         pivot = next((r for r in range(column, len(table)) if table[r][column]), None)
         if pivot is None:
             return False
         table[column], table[pivot] = table[pivot], table[column]
-        table[column] = [entry / table[column][column] for entry in table[column]]
-        for r in range(len(table)):
-            if r != column and table[r][column]:
-                factor = table[r][column]
-                table[r] = [a - factor * b for a, b in zip(table[r], table[column], strict=True)]
-    return all(row[-1] == 0 for row in table[size:]) and all(row[-1] >= 0 for row in table[:size])
+        head = table[column][column]
+        for r, row in enumerate(table):
+            if r != column and row[column]:
+                pairs = zip(row, table[column], strict=True)
+                table[r] = [head * a - row[column] * b for a, b in pairs]
+    signs = (table[place][-1] * table[place][place] for place in range(size))
+    return all(row[-1] == 0 for row in table[size:]) and all(sign >= 0 for sign in signs)
 
 
 def cone_oracle(rows, stated):
@@ -203,7 +202,7 @@ def random_cone(rng):
 def test_minimum_of_random_cones_is_that_of_brute_force():
     rng = stream(5, "cones")
     n_tied = 0
-    for _ in range(number(60, 160)):
+    for _ in range(number(40, 160)):
         rows, stated, weights = random_cone(rng)
         n, costs = len(stated), random_costs(rng, len(stated))
         cone = exact_cone(rows, weights)
@@ -215,7 +214,7 @@ def test_minimum_of_random_cones_is_that_of_brute_force():
             found = cheapest_cover(n, stated, costs, cone_oracle(rows, stated), elements=elements)
             assert_is_proved_minimum(found, costs, is_cover)
         n_tied += bool(cone.equalities) and found.n_cuts > 0
-    assert n_tied > number(10, 30)
+    assert n_tied > number(7, 30)
 
 
 def test_a_three_way_tie_has_one_minimum_whatever_the_order():
@@ -241,7 +240,7 @@ def test_a_three_way_tie_has_one_minimum_whatever_the_order():
 def test_after_the_time_limit_the_best_cover_and_a_bound_are_left():
     rng = stream(6, "time")
     n_open = 0
-    for _ in range(100):
+    for _ in range(number(60, 100)):
         elements = random_elements(rng, 9, 15, least=2, most=3)
         costs = random_costs(rng, 9)
         found = cheapest_cover(
@@ -344,7 +343,7 @@ def test_ties_prefer_more_rows_then_lower_numbers():
 
 def test_same_input_same_answer_and_names_do_not_matter():
     rng = stream(8, "names")
-    for _ in range(20):
+    for _ in range(number(12, 20)):
         elements = random_elements(rng, 10, 18, least=3, most=3)
         costs = random_costs(rng, 10)
         answers = [
