@@ -37,6 +37,7 @@ def broken_rules(page) -> list:
     if AXE is None:
         return []
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    # All rules are tried; that what keeps to them is not told in full saves most of the time.
-    found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+    # All rules are tried; that what keeps to them is not told saves most of the time.
+    run = "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)"
+    found = page.evaluate(run)
     return [(v["id"], [n["html"][:100] for n in v["nodes"][:3]]) for v in found]

@@ -29,11 +29,22 @@ def running(*arguments, stderr=None):
 
 @contextmanager
 def visit(browser, link, viewport=DESK, **options):
-    """A page of the studio that has shown its first picture; at the end nothing was wrong.
+    """A page of the studio that has shown its first picture; at the end nothing was wrong."""
+    context = browser.new_context(viewport=viewport, **options)
+    page = watched(context)
+    begin(page, link)
+    try:
+        yield page
+    finally:
+        context.close()
+    no_trouble(page)
+
+
+def watched(context):
+    """A page that keeps what goes wrong on it.
 
     That the server refused something (422) the browser itself tells; that is no trouble.
     """
-    context = browser.new_context(viewport=viewport, **options)
     page = context.new_page()
     troubles = page.troubles = []
     page.on(
@@ -42,23 +53,29 @@ def visit(browser, link, viewport=DESK, **options):
     )
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("dialog", lambda dialog: troubles.append("a dialog opened"))
+    page.clock.install()
+    return page
+
+
+def begin(page, link) -> None:
+    """Open the studio on a watched page, as if nobody had used it before."""
+    page.troubles.clear()
     page.goto(link)
     settled(page)
-    try:
-        yield page
-    finally:
-        context.close()
-    no_trouble(page)
 
 
 def no_trouble(page) -> None:
-    """Nothing was wrong so far on a page that `visit` opened."""
+    """Nothing was wrong so far on a watched page."""
     assert page.troubles == []
 
 
 def settled(page) -> None:
-    """Wait until the picture and the lesson are those of the world as it is now."""
+    """Wait until the picture and the lesson are those of the world as it is now.
+
+    The clock is put forward, for the studio asks for a lesson when nobody has painted for a moment.
+    """
     page.wait_for_selector("#board[data-current=true]")
+    page.clock.fast_forward(300)
     page.wait_for_function(
         "() => { const d = document.getElementById('panel-lesson').dataset;"
         " return document.body.dataset.waiting === 'no' && d.asked === d.answered; }"

@@ -10,7 +10,15 @@ from didact import exam, load_task, make, save_task, solve, teach
 from didact.app.painting import read_painting
 from didact.app.studio import MEADOW
 from tests.browser import CHROMIUM, CUT_OFF, DESK, PHONE, broken_rules
-from tests.edges.studio_server import no_trouble, running, settled, visit, world
+from tests.edges.studio_server import (
+    begin,
+    no_trouble,
+    running,
+    settled,
+    visit,
+    watched,
+    world,
+)
 
 pytest.importorskip("playwright.sync_api")
 pytest.importorskip("starlette", reason="the studio is an extra")
@@ -23,16 +31,41 @@ def link():
         yield found
 
 
-@pytest.fixture
-def page(browser, link):
-    with visit(browser, link) as opened:
-        yield opened
+@pytest.fixture(scope="module")
+def window(browser):
+    """Pages in it are opened sooner than in windows of their own."""
+    context = browser.new_context(viewport=DESK)
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="module")
-def one_meadow(browser, link):
-    with visit(browser, link) as opened:
-        yield opened
+def one_page(window):
+    return watched(window)
+
+
+@pytest.fixture
+def page(one_page, link):
+    begin(one_page, link)
+    yield one_page
+    no_trouble(one_page)
+
+
+@pytest.fixture
+def traveller(one_page, link):
+    """The same page, which opens another world, whatever it showed before."""
+    if one_page.url == "about:blank":
+        begin(one_page, link)
+    one_page.click("#tab-lesson")
+    yield one_page
+    no_trouble(one_page)
+
+
+@pytest.fixture(scope="module")
+def one_meadow(window, link):
+    page = watched(window)
+    begin(page, link)
+    return page
 
 
 @pytest.fixture
@@ -40,20 +73,6 @@ def meadow(one_meadow):
     """A page on the first world, which nobody paints: each view is used by one test."""
     yield one_meadow
     no_trouble(one_meadow)
-
-
-@pytest.fixture(scope="module")
-def one_traveller(browser, link):
-    with visit(browser, link) as opened:
-        yield opened
-
-
-@pytest.fixture
-def traveller(one_traveller):
-    """A page that opens one world after the other."""
-    one_traveller.click("#tab-lesson")
-    yield one_traveller
-    no_trouble(one_traveller)
 
 
 def n_arrows(page) -> int:
@@ -223,13 +242,14 @@ def test_what_is_wrong_is_told_and_the_old_picture_stays(page):
     page.wait_for_selector("#status:not(.problem)")
 
 
-def test_a_link_is_the_world(page, browser, link):
+def test_a_link_is_the_world(page, link):
     paint(page, "3", 44)
     wanted, address = world(page), page.url
     token = re.search(r"token=[^#]*", link)[0]
-    with visit(browser, address.replace("/#", f"/?{token}#")) as other:
-        assert other.url == address
-        assert world_on_board(other) == wanted["painting"]["rows"][4]
+    page.context.clear_cookies()  # as a browser that was never here
+    begin(page, address.replace("/#", f"/?{token}#"))
+    assert page.url == address
+    assert world_on_board(page) == wanted["painting"]["rows"][4]
 
 
 def world_on_board(page) -> str:
@@ -262,6 +282,22 @@ def test_other_worlds_are_opened(traveller, name, parameters, verdict):
     settled(traveller)
     assert verdict in traveller.locator("#panel-lesson .verdict").inner_text()
     assert traveller.locator("#panel-lesson svg[role=img]").count() > 0
+
+
+def test_three_weights_are_a_sphere_that_turns(traveller):
+    traveller.click("#open")
+    traveller.fill("#open-name", "random-grid")
+    traveller.fill("#open-parameters", "size=4 n_features=3 seed=3")
+    traveller.click("#open-go")
+    traveller.wait_for_selector("#open-dialog:not([open])", state="attached")
+    settled(traveller)
+    traveller.click("#tab-cone")
+    ball = traveller.locator("#panel-cone canvas.sphere")
+    traveller.wait_for_selector("#panel-cone canvas.sphere[aria-label*='directions fit']")
+    before = ball.evaluate("(canvas) => canvas.toDataURL()")
+    ball.focus()
+    traveller.keyboard.press("ArrowRight")
+    assert ball.evaluate("(canvas) => canvas.toDataURL()") != before
 
 
 def test_files_and_nonsense(page, tmp_path):
@@ -337,22 +373,6 @@ def test_the_cone_follows_the_slider(meadow):
     assert meadow.locator("#panel-cone .believer svg").is_visible()
     meadow.select_option("[aria-label='Weight that is the unit']", "0")
     meadow.wait_for_selector("#panel-cone .weight-bars .told:text-is('-1 to -1')")
-
-
-def test_three_weights_are_a_sphere_that_turns(traveller):
-    traveller.click("#open")
-    traveller.fill("#open-name", "random-grid")
-    traveller.fill("#open-parameters", "size=4 n_features=3 seed=3")
-    traveller.click("#open-go")
-    traveller.wait_for_selector("#open-dialog:not([open])", state="attached")
-    settled(traveller)
-    traveller.click("#tab-cone")
-    ball = traveller.locator("#panel-cone canvas.sphere")
-    traveller.wait_for_selector("#panel-cone canvas.sphere[aria-label*='directions fit']")
-    before = ball.evaluate("(canvas) => canvas.toDataURL()")
-    ball.focus()
-    traveller.keyboard.press("ArrowRight")
-    assert ball.evaluate("(canvas) => canvas.toDataURL()") != before
 
 
 def test_a_person_teaches_until_nothing_is_open(meadow):
