@@ -59,31 +59,49 @@ def written(folder, name: str, **options):
     return path
 
 
-@pytest.fixture
-def opened(browser):
-    """Open a file; at the end nothing was wrong and nothing was asked of the network."""
-    contexts, troubles = [], []
+@pytest.fixture(scope="module")
+def window(browser):
+    """One page for each kind of window: opening another takes longer than a test."""
+    pages = {}
 
-    def run(path, viewport=DESK, *, clock=True, **options):
-        context = browser.new_context(viewport=viewport, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("dialog", lambda dialog: troubles.append("a dialog opened"))
-        page.on(
-            "request",
-            lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None,
-        )
-        if clock:
-            page.clock.install()
+    def find(*, clock=True, **options):
+        kind = (clock, *options.items())
+        if kind not in pages:
+            pages[kind] = page = browser.new_context(**options).new_page()
+            troubles = page.troubles = []
+            page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
+            page.on("pageerror", lambda error: troubles.append(str(error)))
+            page.on("dialog", lambda dialog: troubles.append("a dialog opened"))
+            page.on("request", lambda request: troubles.extend(loaded_from_elsewhere(request)))
+            if clock:
+                page.clock.install()
+        return pages[kind]
+
+    yield find
+    for page in pages.values():
+        page.context.close()
+
+
+def loaded_from_elsewhere(request) -> list[str]:
+    return [] if request.url.startswith(("file:", "data:")) else [request.url]
+
+
+@pytest.fixture
+def opened(window):
+    """Open a file; at the end nothing was wrong and nothing was asked of the network."""
+    pages = []
+
+    def run(path, viewport=DESK, *, color_scheme="light", reduced_motion="no-preference", **kind):
+        page = window(**kind)
+        page.troubles.clear()
+        pages.append(page)
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.goto(path.as_uri())
         return page
 
     yield run
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    assert [page.troubles for page in pages] == [[]] * len(pages)
 
 
 def say(page, demo: str = "#demo1") -> str:
@@ -133,19 +151,16 @@ def test_pages_are_held_against_the_rules_of_axe():
     ("name", "viewport"),
     [*QUICK, *(pytest.param(*c, marks=pytest.mark.slow) for c in EVERY if c not in QUICK)],
 )
-def test_nothing_is_cut_off_and_all_can_use_it(browser, folder, name, viewport):
+def test_nothing_is_cut_off_and_all_can_use_it(opened, folder, name, viewport):
     """On a small phone and on a desk; the rules for all are those of axe, where that is there."""
     world, _, people = name.partition(" for ")
     options = {"audience": people} if people else {}
     path = STUDIES if name == "studies" else written(folder, world, **options)
-    context = browser.new_context(viewport=viewport, bypass_csp=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
+    page = opened(path, viewport, clock=False, bypass_csp=True)
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert page.evaluate(CUT_OFF) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert broken_rules(page) == []
-    context.close()
 
 
 def test_buttons_slider_and_keys_step_through_it(opened, folder):
@@ -239,32 +254,38 @@ def test_dots_of_the_charts_say_their_numbers(opened, folder):
         assert titles[-1] == f"after {len(rows) - 1}: 13 covered, loss 0"
 
 
-@pytest.fixture
-def served(browser):
-    """Open markup on a server that has the package's modules as they are, as a studio would."""
-    contexts, troubles = [], []
+@pytest.fixture(scope="module")
+def studio(browser):
+    """A page whose server has the package's modules as they are, as a studio would."""
+    page = browser.new_context(viewport=DESK).new_page()
+    troubles = page.troubles = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
 
     def answer(route):
         name = route.request.url.removeprefix("http://studio.test/")
         if name.endswith(".js"):
             route.fulfill(content_type="text/javascript", body=static_text(name))
         else:
-            route.fulfill(content_type="text/html", body=answer.body)
+            route.fulfill(content_type="text/html", body=page.markup)
+
+    page.route("**/*", answer)
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def served(studio):
+    """Open markup on that server; at the end nothing was wrong."""
+    studio.troubles.clear()
 
     def run(markup: str):
-        contexts.append(browser.new_context(viewport=DESK))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        answer.body = markup
-        page.route("**/*", answer)
-        page.goto("http://studio.test/")
-        return page
+        studio.markup = markup
+        studio.goto("http://studio.test/")
+        return studio
 
     yield run
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    assert studio.troubles == []
 
 
 def without_script(page: str) -> str:
