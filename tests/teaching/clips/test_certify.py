@@ -77,7 +77,9 @@ def test_the_certified_share_is_that_of_planted_mistakes():
 @pytest.fixture(scope="module")
 def robot():
     """What a robot was seen to do, and its lesson."""
-    seen = watch(*planned(4, seed=1), discount=0.95, n_rollouts=15, length=30)
+    seen = watch(
+        *planned(4, seed=1), discount=0.95, n_rollouts=number(8, 15), length=number(20, 30)
+    )
     return seen, didact.teach(seen)
 
 

@@ -12,6 +12,7 @@ from didact.teaching.clips.cover import as_said, chosen_clips
 from didact.teaching.clips.cutting import Clip
 from didact.worlds.simulators.point_robot import PointRobot
 from tests.bec.test_observe import watch
+from tests.effort import number
 from tests.teaching.clips.robots import planned
 
 
@@ -64,7 +65,7 @@ def test_a_constant_for_every_step_changes_no_lesson():
     """The features of a place add up to 1: a constant is a reward that no row sees."""
     robot, policy = planned(4, seed=1)
     richer = PointRobot(4, seed=1, weights=robot.weights + 3.0)
-    one, other = (watch(env, policy, discount=0.95, n_rollouts=8, length=20)
+    one, other = (watch(env, policy, discount=0.95, n_rollouts=number(5, 8), length=number(12, 20))
                   for env in (robot, richer))  # fmt: skip
     assert one.setting.blind.shape == (1, 4)
     np.testing.assert_allclose(np.abs(one.setting.blind[0] / one.setting.scale).std(), 0, atol=1e-9)

@@ -11,6 +11,7 @@ from didact.teaching.clips.lesson import ClipLesson
 from didact.worlds.simulators.classics import MountainCar
 from didact.worlds.simulators.lqr import LQR
 from tests.bec.test_observe import Coin, watch
+from tests.effort import number
 from tests.teaching.clips.robots import mean_return, planned
 
 
@@ -20,7 +21,7 @@ from tests.teaching.clips.robots import mean_return, planned
 )
 def test_planning_for_what_clips_teach_is_as_good_as_the_policy(k, seed):
     robot, policy = planned(k, seed)
-    seen = watch(robot, policy, discount=0.95, n_rollouts=20, length=30)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=number(8, 20), length=number(20, 30))
     lesson = didact.teach(seen)
     assert lesson.open_seen == 0
     _, learned = planned(k, seed, weights=tuple(lesson.weights))
@@ -31,7 +32,7 @@ def test_planning_for_what_clips_teach_is_as_good_as_the_policy(k, seed):
 
 def test_the_true_reward_fits_every_row_that_is_shown():
     robot, policy = planned(4, 2)
-    seen = watch(robot, policy, discount=0.95, n_rollouts=10, length=30)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=number(5, 10), length=number(20, 30))
     lesson = didact.teach(seen)
     assert (lesson.cone @ seen.setting.truth >= -1e-12).all()
     assert seen.mistaken.any(), "otherwise this says nothing"
@@ -52,7 +53,7 @@ def test_clips_are_runs_without_a_mistake():
 
 def test_all_rows_of_all_clips_are_near_the_cone_of_the_chosen_ones():
     robot, policy = planned(6, 1)
-    seen = watch(robot, policy, discount=0.95, n_rollouts=20, length=30)
+    seen = watch(robot, policy, discount=0.95, n_rollouts=number(8, 20), length=number(20, 30))
     lesson = didact.teach(seen)
     assert len(lesson.clips) < len(clips_of(seen))
     rows = seen.scaled_rows[~seen.mistaken].reshape(-1, 6)
@@ -74,7 +75,7 @@ def test_options_that_a_lesson_of_clips_does_not_look_at_are_refused(change):
 def test_clips_that_contradict_each_other_within_the_tolerance_still_teach_the_truth():
     """All clips of a car: near ties lie on both sides, and no weights have a margin from all."""
     car = MountainCar()
-    seen = didact.observe(car, discount=0.99, n_rollouts=8, length=60, seed=2)
+    seen = didact.observe(car, discount=0.99, n_rollouts=number(4, 8), length=60, seed=2)
     clips = tuple(clips_of(seen))
     weights = ClipLesson(seen, clips, clips).weights
     assert weights @ (car.weights / np.linalg.norm(car.weights)) > 0.9
