@@ -9,8 +9,6 @@ slopes that meet there.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +23,7 @@ from didact.planning.graphs import (
     new_graph_plan,
     walk_functional_graph,
 )
-from didact.planning.linear import discounted_sums
+from didact.planning.linear import DENSE_STATES, discounted_sums
 
 MOST_ROUNDS = 1_000
 """Rounds of policy iteration before rounding is suspected of making it cycle."""
@@ -54,7 +52,9 @@ class ShownFeatures:
             self.states[:, None] * mdp.n_actions + np.arange(mdp.n_actions)[None, :]
         ).ravel()
         self._payments = _payments(mdp, self.states)
-        self._deterministic = _Walker(mdp, self.policy) if mdp.is_deterministic() else None
+        is_deterministic = mdp.is_deterministic()
+        self._deterministic = _Walker(mdp, self.policy) if is_deterministic else None
+        self._stochastic = None if is_deterministic else _Solver(mdp)
 
     def __call__(self, weights: Floats) -> Floats:
         """mu(s, a) of all actions of the shown states, shape (m, A, k); not to be changed."""
@@ -81,9 +81,9 @@ class ShownFeatures:
 
     def _improve(self, rewards: Floats, values: Floats, tolerance: float) -> bool:
         """Switch every state to its best action if that is better; whether any was."""
-        q = (rewards + self.mdp.discount * (self.mdp.transitions.matrix() @ values)).reshape(
-            self.mdp.n_states, -1
-        )
+        assert self._stochastic is not None
+        after = self._stochastic.moves @ values
+        q = (rewards + self.mdp.discount * after).reshape(self.mdp.n_states, -1)
         best = q.argmax(axis=1)
         everywhere = np.arange(self.mdp.n_states)
         better = q[everywhere, best] > q[everywhere, self.policy] + tolerance
@@ -98,8 +98,9 @@ class ShownFeatures:
             self._deterministic.count(self._by_state)
             after = self._by_state[single_successors(self.mdp)[self._rows]]
         else:
-            self._by_state = _policy_counts(self.mdp, self.policy)
-            after = (self.mdp.transitions.matrix() @ self._by_state)[self._rows]
+            assert self._stochastic is not None
+            self._by_state = self._stochastic.count(self.policy)
+            after = (self._stochastic.moves @ self._by_state)[self._rows]
         self._shown = self._payments + self.mdp.discount * after.reshape(self._shown.shape)
         self._known = self.policy.copy()
 
@@ -134,21 +135,36 @@ class _Walker:
         )
 
 
+class _Solver:
+    """Successor features of a stochastic model, with its moves as matrices.
+
+    moves: (S*A, S), sparse.
+    """
+
+    def __init__(self, mdp: MDP):
+        self.mdp = mdp
+        self.moves = mdp.transitions.matrix()
+        self._dense = self.moves.toarray() if mdp.n_states <= DENSE_STATES else None
+
+    def count(self, policy: NDArray[np.uint32]) -> Floats:
+        """Successor features (S, k) of actions (S,)."""
+        mdp, everywhere = self.mdp, np.arange(self.mdp.n_states)
+        features = mdp.features.floats
+        payments = features if features.ndim == 2 else features[everywhere, policy]
+        if self._dense is not None:
+            followed = self._dense[everywhere * mdp.n_actions + policy]
+            followed[mdp.terminal] = 0.0
+            return np.linalg.solve(np.eye(mdp.n_states) - mdp.discount * followed, payments)
+        chosen = np.zeros((mdp.n_states, mdp.n_actions))
+        chosen[everywhere, policy] = 1.0
+        chosen[mdp.terminal] = 0.0
+        return discounted_sums(mdp, chosen, np.ascontiguousarray(payments))
+
+
 def _payments(mdp: MDP, states: NDArray[np.int64]) -> Floats:
     """phi(s, a) of the states; (m, A, k), or (m, 1, k) when actions do not matter."""
     features = mdp.features.floats[states]
     return features if features.ndim == 3 else features[:, None, :]
-
-
-def _policy_counts(mdp: Any, policy: NDArray[np.uint32]) -> Floats:
-    """Successor features (S, k) of actions (S,)."""
-    everywhere = np.arange(mdp.n_states)
-    chosen = np.zeros((mdp.n_states, mdp.n_actions))
-    chosen[everywhere, policy] = 1.0
-    chosen[mdp.terminal] = 0.0
-    features = mdp.features.floats
-    payments = features if features.ndim == 2 else features[everywhere, policy]
-    return discounted_sums(mdp, chosen, np.ascontiguousarray(payments))
 
 
 def softmax(action_values: Floats, confidence: float) -> tuple[Floats, Floats]:
