@@ -1,14 +1,16 @@
 """What the pages show is true: Python examples run, commands print what stands below them."""
 
 import doctest
+import io
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 import warnings
-from contextlib import redirect_stderr
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import didact
+from tests import effort
 from tests.studies.here import Here
 
 ROOT = Path(__file__).parents[1]
@@ -85,6 +88,8 @@ def printed(command: str, folder: Path, didact, demo) -> str:
         with redirect_stderr(sys.stdout), warnings.catch_warnings():
             warnings.simplefilter("default")
             return didact(*arguments).out
+    if arguments[0].startswith("examples/"):
+        return by_example(command, folder)
     return in_own_process(command, folder)
 
 
@@ -95,9 +100,23 @@ def demo(tmp_path_factory):
     @cache
     def run(command: str) -> tuple[Path, str]:
         made = tmp_path_factory.mktemp("demo")
-        return made, in_own_process(command, made)
+        return made, by_example(command, made)
 
     return run
+
+
+def by_example(command: str, folder: Path) -> str:
+    """What an example prints; to import didact, and in workers too, takes most of its time."""
+    if effort.takes_all():
+        return in_own_process(command, folder)
+    program, file, *arguments = shlex.split(command)
+    assert program == "python", f"no test knows how to run {command!r}"
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, chdir(folder), redirect_stdout(printed):
+        patch.setenv("COLUMNS", "80")
+        patch.setattr(sys, "argv", [file, *arguments])
+        runpy.run_path(str(ROOT / file), run_name="__main__")
+    return printed.getvalue()
 
 
 def in_own_process(command: str, folder: Path) -> str:
@@ -157,6 +176,7 @@ def compare(place: str, output: str, found: str) -> None:
 def test_commands_print_what_stands_below_them(page, folder, didact, demo, monkeypatch):
     """The commands of a page run one after the other in one folder, as a reader runs them."""
     monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)  # to start some takes seconds
+    monkeypatch.setattr("didact.plots.studies.KINDS", ("svg",))  # no page opens another kind
     if page.name == "files.md":
         (folder / "two-cells.json").write_text(blocks(page, "json")[0][1])
     if page == GOES_ON:
