@@ -14,8 +14,9 @@ below a margin; the largest margin at which that works is taken. What is found i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +83,11 @@ def near_ties(
     if ties is None:
         return None
     span, across = _space(known)
-    ways = {start: _ways(part.task.mdp, start - part.first) for part, start in _starts(known, rng)}
+    steps = {part.first: cache(partial(_steps, part.task.mdp)) for part in known.parts}
+    ways = {
+        start: _ways(part.task.mdp, steps[part.first], start - part.first)
+        for part, start in _starts(known, rng)
+    }
     pairs = _pairs(known, ways, float(least))
     wanted = known.rows.normals[known.cone.facet_rows()] @ span.T
     for chosen in _simplices(pairs, span, across, wanted, rng):
@@ -147,34 +152,51 @@ class _Way(NamedTuple):
     weight: float
 
 
-def _ways(mdp: MDP, start: int) -> list[_Way]:
+class _Step(NamedTuple):
+    """What an action is paid, where it may go on, and what is counted where it surely ends."""
+
+    paid: Floats
+    onward: list[int]
+    last: Floats | None
+
+
+def _ways(mdp: MDP, steps: Callable[[int], list[_Step]], start: int) -> list[_Way]:
     """All trajectories of as many steps as there is room for; those that end are shorter."""
     growing = [_Way((), start, np.zeros(mdp.n_features), 1.0)]
     ended: list[_Way] = []
     for _ in range(MOST_STEPS):
-        grown = [longer for way in growing for longer in _longer(mdp, way)]
-        if not growing or len(ended) + len(grown) > MOST_WAYS:
+        n_grown = sum(len(step.onward) or 1 for way in growing for step in steps(way.at))
+        if not growing or len(ended) + n_grown > MOST_WAYS:
             break
+        grown = [longer for way in growing for longer in _longer(mdp, steps(way.at), way)]
         ended += [way for way in grown if way.at < 0]
         growing = [way for way in grown if way.at >= 0]
     return [way for way in (*ended, *growing) if way.pairs]
 
 
-def _longer(mdp: MDP, way: _Way) -> Iterator[_Way]:
-    features, moves, terminal = mdp.features.floats, mdp.transitions, mdp.terminal
-    for action in range(mdp.n_actions):
-        paid = features[way.at, action] if features.ndim == 3 else features[way.at]
-        counts, weight = way.counts + way.weight * paid, way.weight * mdp.discount
-        row = way.at * mdp.n_actions + action
-        targets = moves.successors[moves.offsets[row] : moves.offsets[row + 1]]
+def _longer(mdp: MDP, steps: list[_Step], way: _Way) -> Iterator[_Way]:
+    for action, step in enumerate(steps):
+        counts, weight = way.counts + way.weight * step.paid, way.weight * mdp.discount
         pairs = (*way.pairs, (way.at, action))
-        if terminal[targets].all():
-            shares = moves.probabilities.floats[moves.offsets[row] : moves.offsets[row + 1]]
-            last = features[targets, 0] if features.ndim == 3 else features[targets]
-            yield _Way(pairs, -1, counts + weight * (shares @ last), 0.0)
-        else:
-            for target in targets[~terminal[targets]].tolist():
-                yield _Way(pairs, target, counts, weight)
+        if step.last is not None:
+            yield _Way(pairs, -1, counts + weight * step.last, 0.0)
+        for target in step.onward:
+            yield _Way(pairs, target, counts, weight)
+
+
+def _steps(mdp: MDP, state: int) -> list[_Step]:
+    """What every action of a state does."""
+    features, moves, terminal = mdp.features.floats, mdp.transitions, mdp.terminal
+    found = []
+    for action in range(mdp.n_actions):
+        row = state * mdp.n_actions + action
+        targets = moves.successors[moves.offsets[row] : moves.offsets[row + 1]]
+        onward = targets[~terminal[targets]].tolist()
+        shares = moves.probabilities.floats[moves.offsets[row] : moves.offsets[row + 1]]
+        last = features[targets, 0] if features.ndim == 3 else features[targets]
+        paid = features[state, action] if features.ndim == 3 else features[state]
+        found.append(_Step(paid, onward, None if onward else shares @ last))
+    return found
 
 
 def _pairs(known: Known, ways: dict[int, list[_Way]], least: float) -> Pairs:
