@@ -169,8 +169,9 @@ def _truncated_normal(low: Floats, high: Floats, uniform: Floats) -> Floats:
         mirrored = low + high > 0.0
     left, right = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
     uniform = np.clip(uniform, 2.0**-53, 1.0 - 2.0**-53)
-    mass = -np.expm1(log_ndtr(left) - log_ndtr(right))
-    draws = ndtri_exp(log_ndtr(right) + np.log1p(-(1.0 - uniform) * mass))
+    below = log_ndtr(right)
+    mass = -np.expm1(log_ndtr(left) - below)
+    draws = ndtri_exp(below + np.log1p(-(1.0 - uniform) * mass))
     narrow = right - left < _NARROW
     draws[narrow] = left[narrow] + uniform[narrow] * (right - left)[narrow]
     kept: Floats = np.where(mirrored, -draws, draws)
