@@ -15,7 +15,7 @@ from didact.bec.inside import sample_inside
 from didact.bec.volume import binomial_interval, cone_volume, count_inside
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.random import stream
-from tests.effort import examples
+from tests.effort import examples, number
 
 
 def chamber(k, *, positive):
@@ -234,8 +234,8 @@ def test_the_result_does_not_depend_on_the_chunks(monkeypatch, region, chunk_num
 
 @pytest.mark.parametrize(("k", "n_samples"), [(4, 50), (4, 700), (6, 700)])
 def test_intervals_cover_at_the_stated_rate(k, n_samples):
-    """400 repetitions: coverage is what the binomial says it is, and never below the promise."""
-    share, confidence, repetitions = 2.0**-k, 0.9, 400
+    """Many repetitions: coverage is what the binomial says it is, and never below the promise."""
+    share, confidence, repetitions = 2.0**-k, 0.9, number(200, 400)
     table = [binomial_interval(h, n_samples, confidence) for h in range(n_samples + 1)]
     holding = [h for h, (low, high) in enumerate(table) if low <= share <= high]
     rate = float(binom.pmf(holding, n_samples, share).sum())
@@ -330,8 +330,14 @@ THIN = {
 }
 
 
-@pytest.mark.parametrize("name", THIN)
-@pytest.mark.parametrize("forced", [False, True])
+ALWAYS_WALKED = [
+    pytest.param(name, True, marks=pytest.mark.slow) for name in THIN if name != "orthant"
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "forced"), [*((name, False) for name in THIN), ("orthant", True), *ALWAYS_WALKED]
+)
 def test_mean_direction_in_space(monkeypatch, name, forced):
     """`forced` walks also where rejection would do."""
     if forced:
@@ -371,7 +377,7 @@ def test_a_long_slit_is_filled_from_one_end(width):
 
 
 def test_orthants_have_their_mean():
-    k = 10
+    k = number(8, 10)
     points = sample_inside(np.eye(k), n_samples=3000, rng=stream(8), inside=np.arange(1.0, k + 1))
     mean = math.gamma(k / 2) / (math.sqrt(math.pi) * math.gamma((k + 1) / 2))
     spread = points.std(axis=0) / math.sqrt(3000)
@@ -406,7 +412,8 @@ def test_one_dimension_and_no_rows():
     assert line == pytest.approx(math.sqrt(0.5))
 
 
-def test_draws_are_reproducible_and_as_many_as_asked():
+def test_draws_are_reproducible_and_as_many_as_asked(monkeypatch):
+    monkeypatch.setattr(sampling, "BURN_IN_STAGES", number(3, 12))
     rows, inside = chamber(6, positive=True), np.arange(6.0, 0.0, -1.0)
     for n_samples in (1, 255, 700):
         one, other = (
