@@ -20,7 +20,7 @@ from tests.effort import number
 
 SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), situations=60,
                           n_rollouts=number(5, 6), length=number(10, 12), target=0.2,
-                          episodes=number(20, 40))  # fmt: skip
+                          episodes=number(10, 40))  # fmt: skip
 
 
 @pytest.fixture(scope="module")

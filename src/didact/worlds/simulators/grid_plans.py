@@ -45,7 +45,7 @@ class GridPlan:
         """The action in each observation."""
         states = self._state_of(observations)
         worth = [
-            reward + self._discount * np.where(ended, 0.0, self._at(after) @ self._values)
+            reward + self._discount * np.where(ended, 0.0, self._worth(after))
             for reward, after, ended in (self._ahead(states, action) for action in self._actions())
         ]
         return np.asarray(np.argmax(worth, axis=0))
@@ -65,7 +65,7 @@ class GridPlan:
         lines = [np.linspace(low, high, side) for low, high, side in ends]
         places = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, 2)
         steps = [self._ahead(places, action) for action in self._actions()]
-        moves = [self._at(after) * ~ended[:, None] for _, after, ended in steps]
+        moves = [self._between(after) * ~ended[:, None] for _, after, ended in steps]
         rewards = [reward for reward, _, _ in steps]
         most = max(float(np.abs(reward).max()) for reward in rewards) / (1 - self._discount)
         values = np.zeros(len(places))
@@ -77,17 +77,27 @@ class GridPlan:
             if change <= SETTLED * max(most, 1e-300):
                 return np.asarray(values)
 
-    def _at(self, states: Floats) -> Any:
+    def _worth(self, states: Floats) -> Floats:
+        """The value of each state."""
+        corners, shares = self._corners(states)
+        first, second, third, fourth = shares * self._values[corners]
+        return np.asarray(first + second + third + fourth)
+
+    def _between(self, states: Floats) -> Any:
         """A matrix whose product with values is the value of each state."""
         from scipy.sparse import csr_array
 
+        corners, shares = self._corners(states)
+        rows = np.tile(np.arange(len(states)), 4)
+        shape = (len(states), self._sides[0] * self._sides[1])
+        return csr_array((shares.ravel(), (rows, corners.ravel())), shape=shape)
+
+    def _corners(self, states: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """The four places of the grid around each state, and how much each counts, (4, n)."""
         top = np.array(self._sides) - 1
         at = np.clip((states - self._low) / (self._high - self._low), 0.0, 1.0) * top
         low = np.minimum(at.astype(np.int64), top - 1)
         (x, y), corner = (at - low).T, low[:, 0] * self._sides[1] + low[:, 1]
         next_row = self._sides[1]
-        columns = np.stack([corner, corner + 1, corner + next_row, corner + next_row + 1], axis=1)
-        shares = np.stack([(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y], axis=1)
-        rows = np.repeat(np.arange(len(states)), 4)
-        shape = (len(states), self._sides[0] * self._sides[1])
-        return csr_array((shares.ravel(), (rows, columns.ravel())), shape=shape)
+        corners = np.stack([corner, corner + 1, corner + next_row, corner + next_row + 1])
+        return corners, np.stack([(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y])
