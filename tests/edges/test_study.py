@@ -55,9 +55,8 @@ def take(page, reload_at: int | None = None) -> dict[str, list[str]]:
 
 
 @in_browser
-def test_a_person_takes_part_on_a_phone_and_comes_back(study, didact):
-    with running("study", "serve", study) as (_, link), playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+def test_a_person_takes_part_on_a_phone_and_comes_back(browser, study, didact):
+    with running("study", "serve", study) as (_, link):
         troubles = []
         context = browser.new_context(viewport=PHONE, color_scheme="dark", bypass_csp=True)
         page = context.new_page()
@@ -70,7 +69,7 @@ def test_a_person_takes_part_on_a_phone_and_comes_back(study, didact):
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert broken_rules(page) == []
         assert troubles == []
-        browser.close()
+        context.close()
     records = Records(study)
     kept = records.answers()
     records.close()

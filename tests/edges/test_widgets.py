@@ -33,29 +33,37 @@ MODEL = """async (state) => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def notebook(browser):
+    """A page whose server has an empty page and the module of a widget."""
+    page = browser.new_context().new_page()
+    troubles = page.troubles = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.route(
+        "**/widget.js",
+        lambda route: route.fulfill(content_type="text/javascript", body=page.module),
+    )
+    plain = {"content_type": "text/html", "body": "<!doctype html><title>notebook</title>"}
+    page.route("http://notebook.test/", lambda route: route.fulfill(**plain))
+    yield page
+    page.context.close()
+
+
 @pytest.fixture
-def shown(browser):
+def shown(notebook):
     """Show a widget; at the end nothing was wrong."""
-    contexts, troubles = [], []
+    notebook.troubles.clear()
 
     def run(widget, names):
-        contexts.append(browser.new_context())
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        script = {"content_type": "text/javascript", "body": widget._esm}
-        page.route("**/widget.js", lambda route: route.fulfill(**script))
-        plain = {"content_type": "text/html", "body": "<!doctype html><title>notebook</title>"}
-        page.route("http://notebook.test/", lambda route: route.fulfill(**plain))
-        page.goto("http://notebook.test/")
+        notebook.module = widget._esm
+        notebook.goto("http://notebook.test/")
         state = {name: getattr(widget, name) for name in ("style", *names)}
-        page.evaluate(MODEL, json.loads(json.dumps(state)))
-        return page
+        notebook.evaluate(MODEL, json.loads(json.dumps(state)))
+        return notebook
 
     yield run
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    assert notebook.troubles == []
 
 
 def test_a_world_is_painted(shown):
