@@ -20,11 +20,41 @@ def load():
 gallery = load()
 
 
+def docs_in(folder):
+    """Docs that are built into a folder, and what `docs/conf.py` wants called when."""
+    connected = []
+    app = type("App", (), {"outdir": folder, "builder": type("Builder", (), {"format": "html"})})
+    app.connect = staticmethod(lambda event, function: connected.append((event, function)))
+    spec = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    conf.setup(app)
+    return app, connected
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The pages that the gallery links to, as the docs write them where all worlds are there."""
+    app, ((_, write),) = docs_in(tmp_path_factory.mktemp("docs"))
+    if importlib.util.find_spec("minigrid") is not None:
+        write(app, None)
+    else:
+        gallery.write_pages(app.outdir / "gallery", set(gallery.TASKS) - set(MINIGRID))
+    return app.outdir / "gallery"
+
+
+def test_the_docs_write_no_pages_when_their_build_failed(tmp_path):
+    app, ((event, write),) = docs_in(tmp_path)
+    assert event == "build-finished"
+    write(app, ValueError("the build failed"))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", gallery.TASKS)
-def test_a_picture_is_that_of_the_page(name):
+def test_a_picture_is_that_of_the_page(pages, name):
     if name in MINIGRID:
         pytest.importorskip("minigrid")
-    drawn = gallery.picture(gallery.page_of(name))
+    drawn = gallery.picture((pages / f"{name}.html").read_text(encoding="utf-8"))
     kept = (DOCS / "pictures" / "gallery" / f"{name}.svg").read_text(encoding="utf-8")
     assert drawn == kept, f"python docs/make_gallery.py {name}"
     assert len(drawn) < 8_000
@@ -38,20 +68,6 @@ def test_the_page_shows_every_picture():
     assert re.findall(r'<a href="gallery/(\w+)\.html">', page) == list(gallery.TASKS)
 
 
-def test_the_docs_write_the_pages_that_the_gallery_links_to(tmp_path):
-    """As `docs/conf.py` has it called when the docs are built."""
-    app = type("App", (), {"outdir": tmp_path, "builder": type("Builder", (), {"format": "html"})})
-    spec = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
-    conf = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(conf)
-    connected = []
-    app.connect = staticmethod(lambda event, function: connected.append((event, function)))
-    conf.setup(app)
-    ((event, write),) = connected
-    assert event == "build-finished"
-    write(app, ValueError("the build failed"))
-    assert list(tmp_path.iterdir()) == []
-    if importlib.util.find_spec("minigrid") is not None:
-        write(app, None)
-        written = {path.stem for path in (tmp_path / "gallery").iterdir()}
-        assert written == set(gallery.TASKS)
+def test_the_docs_write_the_pages_that_the_gallery_links_to(pages):
+    pytest.importorskip("minigrid")
+    assert {path.stem for path in pages.iterdir()} == set(gallery.TASKS)
