@@ -10,14 +10,14 @@ need not know the prior: any start is right, and each plan of a climb counts as 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from didact.errors import InvalidParameter, NotConverged
-from didact.learners.chains.compiled_bfgs import VALUE, climb_from, climbing_room
+from didact.learners.chains.compiled_bfgs import VALUE, Climb, climb_from, climbing_room
 from didact.learners.chains.metropolis import Chain
 from didact.learners.chains.models import shown_in
 from didact.learners.chains.modes import NEAR, Modes, Summit
@@ -66,7 +66,9 @@ class StartSearch:
         self.function = Likelihood(target.evidence, target.confidence, self.features)
         self.has_slopes = target.confidence > 0.0 and not target.evidence.is_empty
         self.cost = COSTLY if target.scorer.climb is None else 1
-        self.room = climbing_room(target.evidence.mdp.n_states, target.evidence.scored()[1].size)
+        self._kernels = {
+            function: _kernel_of(chain, function) for function in (self.softer, self.function)
+        }
         self.n_plans = 0
         self.number = number
         self.summits: list[Summit] = []
@@ -146,15 +148,24 @@ class StartSearch:
 
         Both ways of running it give the same bits; `climbed` adds up in another order.
         """
-        target = self.chain.target
-        if target.scorer.climb is None:
+        kernel = self._kernels[function]
+        if kernel is None:
             return climbed(function, start, n_plans)
-        shown = shown_in(target.evidence, function.confidence)
-        problem = self.chain.problem._replace(shown=shown)
         climb = climb_from(start)
-        kernel = target.function(target.scorer.climb)
-        self.n_plans += kernel(n_plans, problem, self.room, climb)
+        self.n_plans += kernel(n_plans, climb)
         return _Climb(climb.here, float(climb.numbers[VALUE]))
+
+
+def _kernel_of(chain: Chain, function: Likelihood) -> Callable[[int, Climb], int] | None:
+    """What climbs the function in so many plans, on the chain's model; None without a kernel."""
+    target = chain.target
+    if target.scorer.climb is None:
+        return None
+    shown = shown_in(target.evidence, function.confidence)
+    problem = chain.problem._replace(shown=shown)
+    room = climbing_room(target.evidence.mdp.n_states, shown.counts.size)
+    kernel = target.function(target.scorer.climb)
+    return lambda n_plans, climb: int(kernel(n_plans, problem, room, climb))
 
 
 def climbed(function: Likelihood, start: Floats, n_plans: int) -> _Climb:
