@@ -9,6 +9,7 @@ from didact.bec.chance import WRONG, repeated_rows, slack_of
 from didact.errors import InvalidParameter
 from didact.worlds.simulators.arrays import ArraySimulator
 from tests.bec.test_observe import watch
+from tests.effort import number
 
 
 class Dice:
@@ -71,11 +72,16 @@ def test_certain_signs_are_wrong_no_more_often_than_told():
 
 @pytest.fixture(scope="module")
 def seen():
-    return watch(Dice(noise=0.1), None, tolerance=0.2, repeats=150, n_rollouts=10, length=5)
+    size = {"n_rollouts": number(5, 10), "length": number(4, 5)}
+    return watch(Dice(noise=0.1), None, tolerance=0.2, repeats=150, **size)
 
 
-def test_what_is_shown_is_certain_and_the_truth_fits_it(seen):
-    lesson = didact.teach(seen)
+@pytest.fixture(scope="module")
+def lesson(seen):
+    return didact.teach(seen)
+
+
+def test_what_is_shown_is_certain_and_the_truth_fits_it(seen, lesson):
     assert lesson.clips
     assert not seen.mistaken.any()
     for clip in lesson.clips:
@@ -86,8 +92,8 @@ def test_what_is_shown_is_certain_and_the_truth_fits_it(seen):
                                    [1, -1, 0], atol=0.5)  # fmt: skip
 
 
-def test_the_weights_that_are_taught_are_certified(seen):
-    certified = didact.certify(seen, didact.teach(seen), n_situations=200, target=0.05)
+def test_the_weights_that_are_taught_are_certified(seen, lesson):
+    certified = didact.certify(seen, lesson, n_situations=number(100, 200), target=0.05)
     told = certified.certificate
     assert told.holds
     assert "let the weights that are taught prefer" in certified.statement()
@@ -95,17 +101,16 @@ def test_the_weights_that_are_taught_are_certified(seen):
     assert values[0] > max(values[1], values[2])
 
 
-def test_weights_that_are_wrong_are_not_certified(seen):
-    lesson = didact.teach(seen)
+def test_weights_that_are_wrong_are_not_certified(seen, lesson):
+    n = number(40, 100)
     backwards = type(lesson)(seen, lesson.clips, 1)
     backwards.__dict__["weights"] = -lesson.weights
-    told = didact.certify(seen, backwards, n_situations=100, extend=False).certificate
-    assert told.n_open == 100
+    told = didact.certify(seen, backwards, n_situations=n, extend=False).certificate
+    assert told.n_open == n
     assert told.open_share == 1.0
 
 
-def test_learning_and_files_work_the_same(seen, tmp_path):
-    lesson = didact.teach(seen)
+def test_learning_and_files_work_the_same(seen, lesson, tmp_path):
     weights = didact.learn(seen, lesson).weights
     assert weights[0] > max(weights[1], weights[2])
     seen.save(tmp_path / "seen.npz")

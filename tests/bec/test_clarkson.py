@@ -13,7 +13,7 @@ from didact.bec.directions import TOLERANCE, label_directions
 from didact.bec.facet_scan import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, Rows, first_met
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics import compiled as kernels
-from tests.effort import examples
+from tests.effort import examples, number
 
 
 def grid_world_rows(size, k, seed, discount=0.95):
@@ -91,8 +91,8 @@ def check_consistent(rows, cone):
     """What must hold of every answer, whatever the rows."""
     n, k = rows.shape
     assert cone.facet_of.shape == (n,)
-    for number, facet in enumerate(cone.facets):
-        assert np.flatnonzero(cone.facet_of == number)[0] == facet
+    for place, facet in enumerate(cone.facets):
+        assert np.flatnonzero(cone.facet_of == place)[0] == facet
     assert cone.facet_of.max(initial=-1) == len(cone.facets) - 1
     assert (np.diff(cone.facets) > 0).all()
     assert cone.equalities.tolist() == np.flatnonzero(cone.facet_of == IS_EQUALITY).tolist()
@@ -352,7 +352,7 @@ def test_two_rows_that_hardly_differ_are_two_facets(apart, plain, monkeypatch):
     """In the plane any two directions are facets; one's distance squared is below all rounding."""
     monkeypatch.setattr(kernels, "WORTH_COMPILING", 10**15 if plain else 0)
     monkeypatch.setattr(kernels.Kernel, "is_at_hand", lambda _: not plain)
-    for turn in np.linspace(0.0, 2 * np.pi, 97):
+    for turn in np.linspace(0.0, 2 * np.pi, number(31, 97)):
         angles = turn + np.array([0.0, apart])
         rows = np.column_stack([np.cos(angles), np.sin(angles)])
         for inside in (rows[0], np.array([np.cos(turn + 1.5), np.sin(turn + 1.5)])):

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.decisions import decisions, unit
 from tests.effort import chunks
 
 
+@cache
 def small_family(seed, n_members=3):
     """2x2 grids with one of two or three features a cell, their own discounts; often ties."""
     rng = random.Random(seed)
@@ -29,11 +31,21 @@ def small_family(seed, n_members=3):
     return didact.Family(members)
 
 
-@pytest.mark.parametrize("seed", chunks(20, 40))
+@cache
+def small_class(seed):
+    return didact.equivalence_class(small_family(seed))
+
+
+@cache
+def small_cones(seed):
+    """Those of the members alone."""
+    return [didact.equivalence_class(task).cone for task in small_family(seed)]
+
+
+@pytest.mark.parametrize("seed", chunks(12, 40))
 def test_weights_are_in_the_class_when_they_are_in_every_members_class(seed):
     family = small_family(seed)
-    known = didact.equivalence_class(family)
-    alone = [didact.equivalence_class(task).cone for task in family]
+    known, alone = small_class(seed), small_cones(seed)
     assert known.cone.contains(family.true_weights) == "inside"
     for weights in itertools.product([-2, -1, 0, 1, 3], repeat=family.n_features):
         places = {cone.contains(weights) for cone in alone}
@@ -41,14 +53,12 @@ def test_weights_are_in_the_class_when_they_are_in_every_members_class(seed):
         assert known.cone.contains(weights) == worst
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", chunks(12, 20))
 def test_facets_come_from_members_facets_and_certificates_hold(seed):
-    family = small_family(seed)
-    known = didact.equivalence_class(family)
+    known = small_class(seed)
     exact = known.rows.exact
     own = set()
-    for task in family:
-        cone = didact.equivalence_class(task).cone
+    for cone in small_cones(seed):
         rows = [*cone.equalities, *(row for facet in cone.facets for row in facet)]
         own |= {cone.rows.exact[row] for row in rows}
     assert all(any(exact[row] in own for row in facet) for facet in known.cone.facets)
@@ -63,10 +73,9 @@ def test_facets_come_from_members_facets_and_certificates_hold(seed):
         assert list(sum(terms)) == [found.denominator * x for x in exact[row]]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", chunks(12, 20))
 def test_order_and_repeats_of_members_change_nothing(seed):
-    family = small_family(seed)
-    known = didact.equivalence_class(family)
+    family, known = small_family(seed), small_class(seed)
     for members in (family.members[::-1], family.members * 2):
         other = didact.equivalence_class(didact.Family(members))
         assert set(other.rows.exact) == set(known.rows.exact)
@@ -92,8 +101,7 @@ def test_a_family_of_one_has_the_tasks_class(seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_floats_find_the_same_facets(seed):
-    family = small_family(seed)
-    known = didact.equivalence_class(family)
+    family, known = small_family(seed), small_class(seed)
     floats = didact.equivalence_class(family, arithmetic="float")
     assert floats.arithmetic == "float"
     assert (floats.n_close_calls > 0) == bool(known.cone.equalities), "floats prove no tie"

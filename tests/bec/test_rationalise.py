@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -157,7 +157,7 @@ def test_a_policy_that_is_optimal_is_explained(data):
 
 
 @given(st.data())
-@settings(max_examples=40)
+@examples(16, 40)
 def test_only_which_actions_are_taken_counts(data):
     task = data.draw(tasks(max_states=4))
     policy = data.draw(policies(task))
@@ -264,9 +264,7 @@ def test_no_other_reward_lets_the_policy_keep_more(seed):
     policy[mdp.terminal] = 0
     inside = scope_states(mdp, "reachable")
     best = _kept(mdp, policy, inside, _least_loss(mdp, policy, inside).tolist())
-    shares = [
-        _kept(mdp, policy, inside, w) for w in rng.normal(size=(number(100, 300), 3)).tolist()
-    ]
+    shares = [_kept(mdp, policy, inside, w) for w in rng.normal(size=(number(40, 300), 3)).tolist()]
     assert max(shares) <= best + 1e-9
     near = nearest_reward(mdp, policy)
     assert near.kept <= best + 1e-9

@@ -8,6 +8,7 @@ from didact.bec.returns import Estimate
 from didact.errors import InvalidParameter
 from didact.worlds.simulators.lqr import LQR
 from tests.bec.test_observe import Coin, watch
+from tests.effort import number
 
 
 def _policy(gain):
@@ -28,7 +29,7 @@ def test_loss_by_rows_is_that_of_the_closed_form():
             total = stage + discount * step.T @ total @ step
         return np.trace(total)
 
-    told = didact.evaluate(seen, _policy(worse), n_situations=4000)
+    told = didact.evaluate(seen, _policy(worse), n_situations=number(1500, 4000))
     expected = cost(worse) - cost(best)
     slack = seen.setting.tolerance + seen.tail
     assert expected > 10 * told.loss.error
