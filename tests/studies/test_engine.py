@@ -158,14 +158,14 @@ def test_a_worker_that_somebody_kills_is_forgiven_for_a_while(
     run, tmp_path, monkeypatch, most_failures
 ):
     """Only every KILLS-th SIGKILL counts; a death of its own counts each time."""
-    monkeypatch.setattr(engine, "KILLS", 2)
+    monkeypatch.setattr(engine, "KILLS", 3)
     marks = tmp_path / "marks"
     marks.mkdir()
     settings = Counting(trials=3, killed=(0,), deadly=(2,), marks=str(marks), pause=0.3)
     records, quarantined = run(tmp_path / "s.sqlite", settings)
     assert (list(records), sorted(quarantined)) == ([1], [0, 2])
     tried = [int(mark.name.split("-")[0]) for mark in marks.iterdir()]
-    killed, dead = tried.count(0) - 2 * most_failures, tried.count(2) - most_failures
+    killed, dead = tried.count(0) - 3 * most_failures, tried.count(2) - most_failures
     assert (0 <= killed <= 1, 0 <= dead <= 1) == (True, True), tried
 
 
