@@ -4,19 +4,51 @@ from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
-
-from didact.planning import evaluate, solve, successor_features
+from scipy.spatial import ConvexHull
 
 
 def counts_and_losses(task):
-    """Feature counts from the start, and losses, of all deterministic policies, each point once."""
-    mdp, plan, start = task.mdp, solve(task), task.mdp.start.floats
-    found = {}
-    for policy in product(range(mdp.n_actions), repeat=mdp.n_states):
-        counts = start @ successor_features(mdp, np.array(policy)).states
-        loss = evaluate(task, np.array(policy), plan=plan).policy_loss
-        found.setdefault(tuple(np.round(counts, 9)), (counts, loss))
-    return [np.array(part) for part in zip(*found.values(), strict=True)]
+    """Feature counts from the start, and losses, of all policies: the corners, each once.
+
+    Whatever is best for some weights is so at a corner, and what it loses least is lost there.
+    """
+    mdp = task.mdp
+    policies = np.array(list(product(range(mdp.n_actions), repeat=mdp.n_states)))
+    states, discount = np.arange(mdp.n_states), float(mdp.discount)
+    moves, paid = _moves(mdp)[states, policies], _paid(mdp)[states, policies]
+    after = np.linalg.solve(np.eye(mdp.n_states) - discount * moves, paid)
+    counts = mdp.start.floats @ after
+    _, kept = np.unique(np.round(counts, 9), axis=0, return_index=True)
+    points = _corners(counts[np.sort(kept)])
+    worths = points @ task.weights
+    return points, worths.max() - worths
+
+
+def _corners(points):
+    """Those points that are no mean of others."""
+    aside = points - points[0]
+    _, sizes, basis = np.linalg.svd(aside, full_matrices=False)
+    flat = aside @ basis[sizes > 1e-9].T
+    if flat.shape[1] < 2:
+        ends = {int(flat.sum(axis=1).argmin()), int(flat.sum(axis=1).argmax())}
+        return points[sorted(ends)]
+    return points[np.sort(ConvexHull(flat).vertices)]
+
+
+def _moves(mdp):
+    """Where actions lead (S, A, S), from terminal states nowhere."""
+    rows = mdp.transitions
+    table = np.zeros((mdp.n_states * mdp.n_actions, mdp.n_states))
+    numbers = np.repeat(np.arange(len(table)), np.diff(rows.offsets))
+    table[numbers, rows.successors] = rows.probabilities.floats
+    table = table.reshape(mdp.n_states, mdp.n_actions, -1)
+    table[mdp.terminal] = 0.0
+    return table
+
+
+def _paid(mdp):
+    features = mdp.features.floats
+    return features if features.ndim == 3 else np.repeat(features[:, None], mdp.n_actions, axis=1)
 
 
 def largest_loss(counts, losses, rows):
