@@ -2,12 +2,14 @@
 
 import re
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from didact import Task, equivalence_class, evaluate, from_gymnasium, make, teach
+from didact.bec.classes import EquivalenceClass
 from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidModel, InvalidParameter
 from didact.report.page.facts import gather
@@ -18,14 +20,21 @@ from didact.report.page.svg import amount, number
 from didact.report.page.templates import static_text
 from didact.report.page.words import verdict_words
 from didact.teaching import load_lesson
+from tests.effort import examples
 from tests.models import tasks
 from tests.report.drawn import HOSTILE, WORLDS, hostile
 from tests.report.reading import read, read_fragment
 
 
+@cache
+def known_of(name: str) -> EquivalenceClass:
+    """The class of a world, which several tests teach."""
+    return equivalence_class(WORLDS[name]())
+
+
 def world(name: str) -> Task:
     try:
-        return WORLDS[name]()
+        return known_of(name).task
     except InvalidParameter:
         pytest.skip("the world has no such parameter")
 
@@ -34,7 +43,7 @@ def world(name: str) -> Task:
 @pytest.mark.parametrize("budget", [None, 1])
 def test_pages_hold_together_and_tell_every_step(name, budget):
     task = world(name)
-    lesson = teach(task, budget=budget)
+    lesson = teach(task, budget=budget, known=known_of(name))
     page = lesson_page(task, lesson, command=f"didact explain '{HOSTILE}'")
     reader = read(page)
     assert len(page) < 400_000
@@ -52,7 +61,7 @@ def test_pages_hold_together_and_tell_every_step(name, budget):
 
 
 @given(tasks())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(15, 40), suppress_health_check=[HealthCheck.too_slow])
 def test_any_task_has_a_page(task):
     """Ties, terminals, restricted starts, degenerate features: all of it can be drawn."""
     known = equivalence_class(task)
@@ -62,7 +71,7 @@ def test_any_task_has_a_page(task):
 
 
 @given(tasks())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(15, 40), suppress_health_check=[HealthCheck.too_slow])
 def test_the_facts_are_true(task):
     known = equivalence_class(task, arithmetic="exact")
     lesson = teach(task, known=known)
@@ -95,8 +104,8 @@ def test_the_facts_are_true(task):
 @pytest.mark.parametrize("name", ["grid", "garnet", "balls"])
 def test_the_largest_loss_found_never_rises(name):
     """What fits more demonstrations fits fewer of them too."""
-    task = WORLDS[name]()
-    facts = gather(task, teach(task))
+    task = world(name)
+    facts = gather(task, teach(task, known=known_of(name)))
     losses = [point.loss for point in facts.curve]
     found = [0.0 if belief is None else belief.loss for belief in facts.ruled_out]
     opposite = evaluate(task, (-task.weights).tolist()).worst_policy_loss
@@ -129,14 +138,15 @@ def dot(left, right) -> Fraction:
 )
 def test_the_verdict_stands_in_one_line(name, verdict):
     task = world(name)
-    lesson = teach(task, horizon=1 if name == "two-choices" else None, trim=False)
+    horizon = 1 if name == "two-choices" else None
+    lesson = teach(task, horizon=horizon, trim=False, known=known_of(name))
     assert verdict_words(gather(task, lesson)) == verdict
     assert f'<p class="verdict">{verdict}</p>' in lesson_page(task, lesson)
 
 
 def test_taxi_says_why_one_is_enough():
-    task = from_gymnasium("Taxi-v4")
-    page = lesson_page(task, teach(task))
+    task = world("taxi")
+    page = lesson_page(task, teach(task, known=known_of("taxi")))
     assert (
         "The policy chooses in 400 situations. Each choice against each other action says "
         "something about the reward: 2,800 comparisons, 19 different statements. All of them "

@@ -1,5 +1,7 @@
 """MiniGrid's rooms as pictures, against the grid of the environment itself."""
 
+from functools import cache
+
 import gymnasium
 import pytest
 
@@ -13,11 +15,21 @@ ROOMS = ("MiniGrid-DoorKey-5x5-v0", "MiniGrid-LavaGapS5-v0", "MiniGrid-Empty-5x5
 
 
 def opened(name: str):
-    from didact import from_minigrid
-
     env = gymnasium.make(name).unwrapped
     env.reset(seed=0)
-    return from_minigrid(name), env
+    return task_of(name), env
+
+
+@cache
+def task_of(name: str):
+    from didact import from_minigrid
+
+    return from_minigrid(name)
+
+
+@cache
+def lesson_of(name: str):
+    return teach(task_of(name))
 
 
 @pytest.mark.parametrize("name", ROOMS)
@@ -34,8 +46,7 @@ def test_the_agent_stands_and_looks_where_the_environment_has_it(name):
 @pytest.mark.parametrize("name", ROOMS)
 def test_goal_lava_and_things_are_where_the_environment_has_them(name):
     task, env = opened(name)
-    lesson = teach(task)
-    scene = room_scene(task, lesson.known.plan)
+    scene = room_scene(task, lesson_of(name).known.plan)
     ground = scene.ground([(0, 0, scene.rows, scene.columns)])
     signs = {(int(y // 20), int(x // 20)): kind for x, y, kind in ground.signs}
     inside = range(1, env.grid.width - 1)
@@ -66,7 +77,7 @@ def test_goal_lava_and_things_are_where_the_environment_has_them(name):
 def test_a_carried_key_goes_with_the_agent_and_the_door_opens():
     task, _ = opened("MiniGrid-DoorKey-5x5-v0")
     scene = room_scene(task)
-    (demonstration,) = teach(task).demonstrations
+    (demonstration,) = lesson_of("MiniGrid-DoorKey-5x5-v0").demonstrations
     key = next(token for token in scene.tokens if token.drawing == "key yellow")
     picked = next(
         i for i, (_, a) in enumerate(demonstration) if task.mdp.action_name(a) == "pickup"

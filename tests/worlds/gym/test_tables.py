@@ -2,6 +2,7 @@
 
 import inspect
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import gymnasium
@@ -43,27 +44,26 @@ def options_exist(id, options):
     return set(options) <= set(known)
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
 def known_case(request):
+    """An environment, its task, and how others like it are made."""
     id, options = request.param
     if not options_exist(id, options):
         pytest.skip("this Gymnasium does not have the option")
-    return id, options
+    env = gymnasium.make(id, **options).unwrapped
+    return env, from_gymnasium(id, **options), partial(from_gymnasium, id, **options)
 
 
 def values_of_table(table, discount):
     """Optimal values by value iteration on the raw table; an outcome that ends is worth no more."""
+    rows = [row for state in range(len(table)) for row in table[state].values()]
+    outcomes = [outcome for row in rows for outcome in row]
+    chances, successors, rewards, ends = map(np.array, zip(*outcomes, strict=True))
+    first = np.cumsum([0, *map(len, rows[:-1])])
     values = np.zeros(len(table))
     while True:
-        backed_up = np.array(
-            [
-                max(
-                    sum(p * (r + discount * (0 if ends else values[t])) for p, t, r, ends in row)
-                    for row in table[s].values()
-                )
-                for s in range(len(table))
-            ]
-        )
+        worth = chances * (rewards + discount * np.where(ends, 0, values[successors]))
+        backed_up = np.add.reduceat(worth, first).reshape(len(table), -1).max(axis=1)
         if np.abs(backed_up - values).max() < 1e-12:
             return backed_up
         values = backed_up
@@ -99,9 +99,8 @@ def reached(mdp):
 
 
 def test_values_agree_with_the_raw_table(known_case):
-    id, options = known_case
-    env = gymnasium.make(id, **options).unwrapped
-    task = from_gymnasium(id, discount=0.9, **options)
+    env, _, made = known_case
+    task = made(discount=0.9)
     raw, converted = values_of_table(env.P, 0.9), values_of_task(task)
     for state in reached(task.mdp):
         assert converted[state] == pytest.approx(raw[state], abs=1e-9)
@@ -110,10 +109,8 @@ def test_values_agree_with_the_raw_table(known_case):
 
 def test_sampled_steps_agree_with_the_model(known_case):
     """Setting the environment's state and stepping: support, frequencies and rewards."""
-    id, options = known_case
-    env = gymnasium.make(id, **options).unwrapped
+    env, task, _ = known_case
     env.reset(seed=1)
-    task = from_gymnasium(id, **options)
     mdp, rng = task.mdp, np.random.default_rng(2)
     assert mdp.n_states == env.observation_space.n
     matrix = mdp.transitions.matrix().tocsr()
@@ -146,10 +143,8 @@ def test_sampled_steps_agree_with_the_model(known_case):
 
 
 def test_starts_are_the_environments(known_case):
-    id, options = known_case
-    env = gymnasium.make(id, **options).unwrapped
-    mdp = from_gymnasium(id, **options).mdp
-    assert mdp.start.floats == pytest.approx(env.initial_state_distrib)
+    env, task, _ = known_case
+    assert task.mdp.start.floats == pytest.approx(env.initial_state_distrib)
 
 
 def test_taxi_has_its_reachable_states_its_starts_and_names():
