@@ -243,11 +243,8 @@ def test_recordings_get_the_verdict_of_their_states(name, tmp_path, monkeypatch)
     episodes = [played(env, task, best, rng, seed) for seed in seeds]
     direct = [didact.Demonstration(states) for _, states, _ in episodes]
     classes = [(held, didact.equivalence_class(held)) for held in (task, again)]
-    of_states = {"known": classes[0][1]}
-    wanted, chosen = (
-        didact.check(task, direct, **of_states),
-        didact.select(task, direct, **of_states),
-    )
+    known = classes[0][1]
+    wanted, chosen = (asked(task, direct, known=known) for asked in (didact.check, didact.select))
     n_saved = 0
     for save in SAVED:
         try:
