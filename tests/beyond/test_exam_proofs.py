@@ -125,10 +125,11 @@ def test_random_exams_are_proved_and_a_question_less_is_refused(seed):
     task = world(seed)
     file, exam = files(task)
     assert message_of(file, exam) is None
+    solved = Solved(file)
     for left in range(len(exam["questions"])):
         fewer = {**exam, "questions": exam["questions"][:left] + exam["questions"][left + 1 :]}
         assert message_of(file, fewer) is not None
-        assert not decides(Solved(file), fewer["questions"])
+        assert not decides(solved, fewer["questions"])
 
 
 @pytest.mark.parametrize("ask", ["actions", "preferences"])
@@ -141,12 +142,13 @@ def test_exams_of_other_kinds_are_proved_and_a_question_less_is_refused(ask):
         if exam["proof"] is None:
             continue
         assert message_of(file, exam) is None
-        assert oracle(Solved(file), exam["questions"])
+        solved = Solved(file)
+        assert oracle(solved, exam["questions"])
         n_proved += len(exam["questions"]) > 0
         for left in range(len(exam["questions"])):
             kept = exam["questions"][:left] + exam["questions"][left + 1 :]
             assert message_of(file, {**exam, "questions": kept}) is not None
-            assert not oracle(Solved(file), kept)
+            assert not oracle(solved, kept)
     assert n_proved >= 4
     family = small_family(0)
     assert "questions decide" in verify(family, didact.exam(family, ask=ask).document())

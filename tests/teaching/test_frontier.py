@@ -1,29 +1,37 @@
 """Frontiers: each point is what `teach` gives for its bound, and bounds that grow need no more."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 import didact
 from didact.errors import InvalidInput
 from didact.teaching.frontier import _cheapest
+from tests.effort import number
 
 SETTINGS = {"horizon": 1, "learner": "half-spaces"}
 
 
+TASK = didact.make("random-grid", size=5, n_features=4, seed=2)
+
+
 @pytest.fixture(scope="module")
 def found():
-    task = didact.make("random-grid", size=5, n_features=4, seed=2)
-    return didact.frontier(task, losses=["50%", "5%", "0.1%"], **SETTINGS)
+    return didact.frontier(TASK, losses=["50%", "5%", "0.1%"], **SETTINGS)
+
+
+@cache
+def lesson_within(loss):
+    return didact.teach(TASK, teacher="exact", loss=loss, **SETTINGS)
 
 
 def test_points_are_the_lessons_of_their_bounds(found):
-    task = didact.make("random-grid", size=5, n_features=4, seed=2)
     for point in found.points[:-1]:
-        alone = didact.teach(task, teacher="exact", loss=point.loss, **SETTINGS)
+        alone = lesson_within(point.loss)
         assert len(alone.demonstrations) == len(point.lesson.demonstrations)
         assert point.status == "enumerated"
-    exact = didact.teach(task, teacher="exact", horizon=1)
+    exact = didact.teach(TASK, teacher="exact", horizon=1)
     assert found.points[-1].lesson.demonstrations == exact.demonstrations
     assert found.points[-1].status == "exact"
 
@@ -42,7 +50,7 @@ def test_a_frontier_without_bounds_is_refused():
 
 
 def test_lower_bounds_never_fall_as_bounds_get_tighter_even_without_time():
-    task = didact.make("random-grid", size=6, n_features=6, seed=3)
+    task = didact.make("random-grid", size=number(5, 6), n_features=number(5, 6), seed=3)
     found = didact.frontier(task, horizon=1, learner="half-spaces", time_limit=1e-3)
     bounds = [row["lower_bound"] for row in found.to_records()]
     assert bounds == sorted(bounds)
@@ -51,19 +59,16 @@ def test_lower_bounds_never_fall_as_bounds_get_tighter_even_without_time():
 
 
 def test_rewards_of_tighter_bounds_are_no_witnesses_of_looser_ones():
-    task = didact.make("random-grid", size=5, n_features=4, seed=2)
-    back = didact.frontier(task, losses=["0.1%", "50%"], **SETTINGS)
-    alone = didact.teach(task, teacher="exact", loss="50%", **SETTINGS)
+    back = didact.frontier(TASK, losses=["0.1%", "50%"], **SETTINGS)
+    alone = lesson_within("50%")
     assert back.points[1].lesson.lower_bound == alone.lower_bound
     assert len(back.points[1].lesson.demonstrations) == len(alone.demonstrations)
     assert back.points[1].lesson.settings["loss"] == "50%"
 
 
 def test_a_cheaper_lesson_of_a_tighter_bound_stands_in_where_it_is_as_sure():
-    task = didact.make("random-grid", size=5, n_features=4, seed=2)
-    settings = {"teacher": "exact", **SETTINGS}
-    tight = didact.teach(task, loss="5%", **settings)
-    dear = didact.teach(task, loss="50%", budget=None, teacher="scot", starts="all", **SETTINGS)
+    tight = lesson_within("5%")
+    dear = didact.teach(TASK, loss="50%", budget=None, teacher="scot", starts="all", **SETTINGS)
     dear = replace(dear, cost=tight.cost + 3)
     found = _cheapest(dear, [dear, tight])
     assert found.demonstrations == tight.demonstrations

@@ -9,7 +9,7 @@ from didact.planning import evaluate, solve
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 from tests.all_policies import counts_and_losses, largest_loss
-from tests.effort import chunks
+from tests.effort import chunks, number
 
 
 def rows_of(known, pairs):
@@ -44,7 +44,7 @@ def test_no_draw_loses_more_and_the_worst_fits(seed):
     rows = rows_of(known, [tuple(optimal[i]) for i in rng.permutation(len(optimal))[:3]])
     found = worst_cell(region_of(fan, rows))
     assert found.is_proved
-    drawn = rng.standard_normal((20000, 4))
+    drawn = rng.standard_normal((number(4000, 20000), 4))
     fitting = drawn[(drawn @ rows.T >= 0).all(axis=1)] if len(rows) else drawn
     assert fan.losses.of(fitting).losses.max(initial=0.0) <= found.worst.loss + 1e-9
     weights = found.worst.weights

@@ -11,7 +11,7 @@ from didact.errors import InvalidInput
 from didact.planning import evaluate, solve
 from didact.planning.many_losses import Losses
 from tests.all_policies import counts_and_losses, largest_loss
-from tests.effort import chunks
+from tests.effort import chunks, takes_all
 
 
 def fewest(task, known, bound):
@@ -64,7 +64,7 @@ def test_larger_bounds_need_no_more_and_a_bound_of_zero_at_most_the_exact_lesson
     settings = {"teacher": "exact", "horizon": 1}
     sizes = [
         len(didact.teach(task, loss=loss, **settings).demonstrations)
-        for loss in ("0%", "0.1%", "1%", "10%", "100%")
+        for loss in ("0%", "0.1%", "1%", "10%", "100%")[:: 1 if takes_all() else 2]
     ]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] <= len(didact.teach(task, **settings).demonstrations)
