@@ -3,8 +3,6 @@
 import inspect
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from gymnasium.envs.toy_text.taxi import TaxiEnv
@@ -293,11 +291,11 @@ def test_python_m_didact_is_the_same_command(didact):
 
 @pytest.mark.parametrize("arguments", [["worlds"], ["show", "chain"], ["show", "chain", "--json"]])
 def test_a_reader_that_stops_reading_is_no_error(arguments):
-    command = [sys.executable, "-m", "didact", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as unread:
+        answer = in_own_process(*arguments, out=unread)
+    assert (answer.code, answer.err) == (0, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
