@@ -25,9 +25,9 @@ pytestmark = pytest.mark.usefixtures("in_own_folder")
 @pytest.fixture(autouse=True)
 def pictures_where_they_are_looked_at(request, monkeypatch):
     """Drawing, and starting processes, take most of the time of a small study."""
+    monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)
     if "draws" not in request.keywords:
         monkeypatch.setattr("didact.app.reproduce.drawn_figures", lambda *given: ({}, []))
-        monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)
 
 
 FILES = ("md", "csv", "jsonl", "svg", "pdf", "png", "sqlite")
@@ -52,7 +52,6 @@ def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
 
 @pytest.mark.draws
 def test_without_matplotlib_tables_still_come(didact, tmp_path, monkeypatch):
-    monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)
     for name in {"matplotlib", *(n for n in sys.modules if n.startswith("matplotlib."))}:
         monkeypatch.setitem(sys.modules, name, None)
     answer = didact("reproduce", "example", "--out", "there")
@@ -225,7 +224,7 @@ def test_a_file_in_the_way_of_the_folder(didact, tmp_path):
 
 # Interrupted
 
-WORK = ("-s", "features=12,14", "-s", "trials=400")
+WORK = ("-s", "features=12,14", "-s", "trials=400", "-s", "samples=1000")
 LONG = ("reproduce", "features", *WORK, "--out", "there", "--jobs", "1")
 """So long that it is interrupted before its end on any machine."""
 
