@@ -28,13 +28,13 @@ from tests.studies.counting import Counting, count
 SMALL = {
     "example": {},
     "table1": {
-        "trials": 2, "size": 4, "features": 3, "samples": (100, 1000), "steps": 300, "chains": 2,
+        "trials": 2, "size": 4, "features": 3, "samples": (100, 1000), "steps": 100, "chains": 2,
         "starts": 1,
     },
     "features": {"trials": 2, "size": 3, "features": (2, 4), "samples": 1000, "horizon": 3},
     "uvm-failure": {"samples": 2000},
     "active": {
-        "trials": 2, "size": 4, "features": 3, "horizon": 4, "queries": 3, "steps": 300,
+        "trials": 2, "size": 4, "features": 3, "horizon": 3, "queries": 2, "steps": 100,
     },
     "chain": {"draws": 400},
     "balls": {"trials": 2, "size": 4, "starts": 16, "steps": 100, "shown": 3},
