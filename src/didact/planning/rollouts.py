@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,13 +46,13 @@ def rollouts(
     where, mdp = mdp, as_mdp(mdp)
     whole_number(horizon, "horizon", 1)
     instance(rng, np.random.Generator, "rng", "such as numpy.random.default_rng(0)")
-    probabilities = as_policy(mdp, policy)
+    choices = np.cumsum(as_policy(mdp, policy), axis=1)
     begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
     cumulative = np.cumsum(begin / begin.sum())
     paths = []
     for given in starts:
         state = draw(cumulative, rng) if given is None else _require_start(where, given)
-        paths.append(_follow(mdp, lambda s: probabilities[s], state, horizon, rng))
+        paths.append(_follow(mdp, choices, state, horizon, rng))
     return paths
 
 
@@ -67,19 +66,19 @@ def _require_start(where: MDP | Task, start: int) -> int:
 
 def _follow(
     mdp: MDP,
-    choices: Callable[[int], Floats],
+    choices: Floats,
     state: int,
     horizon: int,
     rng: np.random.Generator,
 ) -> Demonstration:
-    moves = mdp.transitions
+    moves, chances = mdp.transitions, mdp.transitions.probabilities.floats
     pairs = []
     for _ in range(horizon):
-        action = draw(np.cumsum(choices(state)), rng)
+        action = draw(choices[state], rng)
         pairs.append((state, action))
         row = state * mdp.n_actions + action
         low, high = int(moves.offsets[row]), int(moves.offsets[row + 1])
-        outcome = draw(np.cumsum(moves.probabilities.floats[low:high]), rng)
+        outcome = draw(chances[low:high].cumsum(), rng)
         state = int(moves.successors[low + outcome])
         if mdp.terminal[state]:
             break
@@ -89,4 +88,4 @@ def _follow(
 def draw(cumulative: Floats, rng: np.random.Generator) -> int:
     """An index with the probabilities whose running sums are given; never one of probability 0."""
     point = rng.random() * cumulative[-1]
-    return int(np.searchsorted(cumulative, point, side="right"))
+    return int(cumulative.searchsorted(point, side="right"))
