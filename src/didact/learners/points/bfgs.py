@@ -191,6 +191,8 @@ def _line_search(surface: Function, here: _Place, direction: Floats) -> _Place |
         there = _place(surface, here.point + step * direction)
         if not there.value > here.value + ENOUGH_RISE * step * rise:
             high = step
+            if found is None and (there.point == here.point).all():
+                break  # shorter steps do not move it either
         elif float(there.slope @ direction) > ENOUGH_BEND * rise:
             low, found = step, there
         else:
