@@ -19,13 +19,13 @@ def robot():
     return world, policy, seen, didact.teach(seen)
 
 
-def _log_likelihood(weights, lesson, confidence):
-    """Softmaxes of what each shown situation offers, one after the other."""
-    truth, total = lesson.seen.setting.truth, 0.0
+def _log_likelihoods(points, lesson, confidence):
+    """Of weights (n, k): softmaxes of what each shown situation offers, one after the other."""
+    truth, total = lesson.seen.setting.truth, np.zeros(len(points))
     for clip in lesson.clips:
         for rows in clip.rows:
             moved = [row - min(row @ truth, 0.0) * truth for row in rows]
-            total -= np.log1p(sum(np.exp(-confidence * (row @ weights)) for row in moved))
+            total -= np.log1p(sum(np.exp(-confidence * (points @ row)) for row in moved))
     return total
 
 
@@ -35,7 +35,7 @@ def test_draws_have_the_mean_of_the_posterior_by_integration(robot):
     n = number(3000, 6000)
     points = np.random.default_rng(0).normal(size=(40_000, 3))
     points /= np.linalg.norm(points, axis=1)[:, None]
-    logs = np.array([_log_likelihood(w, lesson, confidence) for w in points[:n]])
+    logs = _log_likelihoods(points[:n], lesson, confidence)
     shares = np.exp(logs - logs.max())
     expected = shares @ points[:n] / shares.sum()
     told = didact.learn(seen, lesson, confidence=confidence, seed=3)
