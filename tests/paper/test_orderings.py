@@ -28,7 +28,7 @@ NOT_REPRODUCED = {("active", "entropy")}
 """Claims that our runs do not bear out: maximum entropy does better than random."""
 
 
-FEWER = {"trials": 4, "steps": 2000}
+FEWER = {"trials": 4, "steps": 1000, "size": 7}
 """What `make test` changes of the quick settings; with the slow tests they stay as they are."""
 STUDIES = [name for name in BUILT_IN if effort.takes_all() or name not in ("active", "balls")]
 """What is run; these decide nothing on few trials, and `tests/contracts` runs them too."""
