@@ -29,7 +29,7 @@ MAX_DIGITS = 1000
 
 _MAX_BITS = 3322
 _SMALLEST = float(np.finfo(np.float64).smallest_normal)
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"[+-]?[0-9]+/[0-9]+")
 MOST_AXES = 3
 """How many axes numbers of a model have."""
