@@ -33,14 +33,13 @@ _one_at_a_time = threading.RLock()
 WORTH_COMPILING = 400_000
 """Inner-loop steps from which loading the compiler pays."""
 
-WORTH_LOADING, WORTH_A_TWIN = 0.2, 5.0
+WORTH_LOADING, WORTH_A_TWIN = 0.1, 5.0
 """Seconds of plain kernels that would have paid for the compiler, of one for compiling it."""
 
 _seconds_run_plain = 0.0
 """Of all kernels, in this process."""
 
 OPTIONS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "_nrt": False,
@@ -48,6 +47,11 @@ OPTIONS: dict[str, Any] = {
 }
 """Kernels allocate nothing, so the references to arrays that they are given need not be counted;
 and nobody calls them from C."""
+
+
+_TO_LOAD = ("_load_overload", "_guard_against_spurious_io_errors")
+"""Of Numba's disk cache, what loads a function alone; a version without it loads as it always does.
+"""
 
 
 class Kernel:
@@ -183,7 +187,9 @@ class Kernel:
         role = "part" if is_part else "whole"
         twin.__qualname__ = f"{self.plain.__qualname__}-{role}-{self.fingerprint()}"
         own = {"inline": "always"} if self.inline else {"no_cpython_wrapper": is_part}
-        return njit(**OPTIONS, **own)(twin)
+        made = njit(**OPTIONS, **own)(twin)
+        made._cache = _disk_cache()(twin)
+        return made
 
     def _copied(self, names: dict[str, Any]) -> FunctionType:
         """The plain function over other global names."""
@@ -211,7 +217,7 @@ def inlined(function: Callable[..., Any]) -> Kernel:
 
 @cache
 def _compiler() -> Any:
-    """Numba with what its first kernel needs, which makes many objects that all stay.
+    """Numba, whose import makes many objects that all stay.
 
     Nobody looks for garbage among them meanwhile: that would take a tenth of the time, and more
     where a process holds much already.
@@ -220,14 +226,31 @@ def _compiler() -> Any:
     gc.disable()
     try:
         import numba
-        from numba.core.registry import cpu_target
-
-        cpu_target.typing_context.refresh()
-        cpu_target.target_context.refresh()
     finally:
         if collects:
             gc.enable()
     return numba
+
+
+@cache
+def _disk_cache() -> Any:
+    """Numba's cache of compiled functions, which loads one without what only compiling needs.
+
+    Before it looks into its cache, Numba makes ready all that it knows of compiling, which takes
+    longer than to import it and to load what a lesson needs. A kernel in the cache is machine
+    code that asks for none of that; where it is not in the cache, the compiler makes itself ready.
+    """
+    from numba.core.caching import FunctionCache
+
+    if not all(hasattr(FunctionCache, name) for name in _TO_LOAD):
+        return FunctionCache
+
+    class Loaded(FunctionCache):
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+    return Loaded
 
 
 def _as_lists(given: Any) -> Any:
