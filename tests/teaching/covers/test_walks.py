@@ -9,13 +9,17 @@ from didact.teaching.covers import walks
 from didact.teaching.covers.walks import Choices, distinct_walks, walk_choices
 
 
-def drawn(seed, n=60, horizon=5):
-    """Five states of one to three choices, and draws for some walks."""
+def drawn(seed, n=60, horizon=5, is_sure=0.0):
+    """Five states of one to three choices, and draws for some walks.
+
+    is_sure: the chance that a state has one choice alone; then walks from one start come together.
+    """
     rng = np.random.default_rng(seed)
-    counts = rng.integers(1, 4, size=5)
+    counts = np.where(rng.random(5) < is_sure, 1, rng.integers(1, 4, size=5))
     firsts, after = np.cumsum(counts) - counts, rng.integers(0, 5, size=counts.sum())
     pair = np.sort(rng.choice(30, counts.sum(), replace=False))
     starts = rng.integers(0, 5, size=n)
+    starts = np.sort(starts) if is_sure else starts
     choices = Choices(pair, firsts[after], counts[after].astype(float))
     return choices, firsts[starts], counts[starts].astype(float), rng.random((horizon, n))
 
@@ -38,6 +42,17 @@ def test_walks_are_kept_once_in_the_order_of_their_first_appearance(seed, is_com
     monkeypatch.setattr(walk_choices, "pays", lambda work=0: is_compiled)
     lines = expected(*drawn(seed))
     assert distinct_walks(*drawn(seed)).tolist() == lines
+
+
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["plain", "compiled"])
+def test_walks_without_a_choice_are_walked_once(is_compiled, monkeypatch):
+    monkeypatch.setattr(walk_choices, "pays", lambda work=0: is_compiled)
+    n_sure = 0
+    for seed in range(60):
+        lines = expected(*drawn(seed, is_sure=0.8))
+        assert distinct_walks(*drawn(seed, is_sure=0.8)).tolist() == lines
+        n_sure += len(lines) == 5
+    assert 10 < n_sure < 50
 
 
 @pytest.mark.parametrize("factor", [0, 1, 2**16])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.numerics.compiled import kernel
+from didact.numerics.compiled import inlined, kernel
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -33,60 +33,67 @@ class Choices(NamedTuple):
     count: Any
 
 
-class Walks(NamedTuple):
-    """Walks under way: the place of the first choice of the state that each is in, and how many.
+class Lines(NamedTuple):
+    """Distinct walks so far, one after the other: their choices, and a number made of each.
 
-    key: a number made of the choices so far. places: (H * n,) the choices, step by step.
+    table: a power of two of entries, more than there are walks: which line a number leads to, -1
+    for none.
     """
 
-    first: Any
-    count: Any
-    key: Any
     places: Any
+    key: Any
+    table: Any
 
 
 def distinct_walks(choices: Choices, first: Indices, count: Floats, draws: Floats) -> Indices:
     """The distinct walks (n, H) by their pairs, in order of first appearance; draws (H, n).
 
-    first, count: the place of the first choice of each start, and how many there are; they change.
+    first, count: the place of the first choice of each start, and how many there are.
     """
     horizon, n = draws.shape
-    places, lines = np.empty((2, n * horizon), dtype=np.int64)
     table = np.full(1 << (2 * n).bit_length(), -1, dtype=np.int64)
-    walks = Walks(first, count, np.zeros(n, dtype=np.int64), places)
-    found = walk_choices.run(n * horizon, choices, walks, draws.ravel(), table, lines)
-    return np.array(lines[: found * horizon].reshape(found, horizon))
+    lines = Lines(np.empty(n * horizon, np.int64), np.empty(n, dtype=np.int64), table)
+    found = walk_choices.run(n * horizon, choices, first, count, draws.ravel(), lines)
+    return np.asarray(choices.pair.take(lines.places[: found * horizon].reshape(found, horizon)))
 
 
 @kernel
-def walk_choices(choices: Choices, walks: Walks, draws: Any, table: Any, lines: Any) -> int:
-    """Fill in the lines of distinct walks, one after the other; their number.
+def walk_choices(choices: Choices, first: Any, count: Any, draws: Any, lines: Lines) -> int:
+    """Fill in the lines of distinct walks; their number.
 
-    All walks take a step before any takes the next, so that none waits for another. table: a power
-    of two of entries, more than there are walks, all -1; then the first walk with each line.
+    Where a walk from a start meets no choice, those that follow it from there are like it.
     """
-    first, count, key, places = walks.first, walks.count, walks.key, walks.places
-    n, mask, found = len(first), len(table) - 1, 0
-    for step in range(0, len(draws), n):
-        for walk in range(n):
-            place = first[walk] + int(draws[step + walk] * count[walk])
-            places[step + walk] = place
-            first[walk] = choices.first[place]
-            count[walk] = choices.count[place]
-            key[walk] = (key[walk] * _FACTOR + place) & _MOST
+    places, n, mask = lines.places, len(first), len(lines.table) - 1
+    horizon = len(draws) // n
+    found = 0
+    meets_choice = True
     for walk in range(n):
-        slot = (key[walk] ^ (key[walk] >> 15)) & mask
-        is_new = True
-        while is_new and table[slot] >= 0:
-            other = table[slot]
-            at = 0 if key[other] == key[walk] else len(draws) + 1
-            while at < len(draws) and places[at + other] == places[at + walk]:
-                at += n
-            is_new = at != len(draws)
+        if walk > 0 and not meets_choice and first[walk] == first[walk - 1]:
+            continue
+        here, ways, key, at = first[walk], count[walk], 0, found * horizon
+        meets_choice = False
+        for step in range(walk, len(draws), n):
+            meets_choice = meets_choice or ways > 1.0
+            place = here + int(draws[step] * ways)
+            places[at] = place
+            key = (key * _FACTOR + place) & _MOST
+            here, ways, at = choices.first[place], choices.count[place], at + 1
+        slot = (key ^ (key >> 15)) & mask
+        while lines.table[slot] >= 0 and not is_line(lines, lines.table[slot], found, key, horizon):
             slot = (slot + 1) & mask
-        if is_new:
-            table[slot] = walk
-            for step in range(0, len(draws), n):
-                lines[found] = choices.pair[places[step + walk]]
-                found += 1
-    return found * n // len(draws)
+        if lines.table[slot] < 0:
+            lines.table[slot] = found
+            lines.key[found] = key
+            found += 1
+    return found
+
+
+@inlined
+def is_line(lines: Lines, other: int, own: int, key: int, horizon: int) -> bool:
+    """Whether the line that was just walked, of that key, is another one."""
+    same: bool = lines.key[other] == key
+    at = 0
+    while same and at < horizon:
+        same = lines.places[other * horizon + at] == lines.places[own * horizon + at]
+        at += 1
+    return same
