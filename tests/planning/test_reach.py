@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from didact.planning import reachable_pairs, reachable_states, solve
+from didact.planning.reach import spread
 from didact.worlds import make
 
 
@@ -18,16 +19,18 @@ def brute_force_pairs(mdp, allowed, horizon):
     return pairs
 
 
-@pytest.mark.parametrize("horizon", [1, 2, 3, 7])
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("horizon", [1, 2, 3, 7, 10**12])
 @pytest.mark.parametrize("seed", range(10))
-def test_pairs_within_a_horizon(horizon, seed):
+def test_pairs_within_a_horizon(horizon, seed, is_compiled, monkeypatch):
+    monkeypatch.setattr(spread, "pays", lambda work=0: is_compiled)
     task = make("garnet", n_states=8, n_actions=3, branching=2, terminals=1, starts=2, seed=seed)
     allowed = solve(task.mdp, task.true_weights).optimal
     found = {
         (int(s), int(a))
         for s, a in np.argwhere(reachable_pairs(task.mdp, allowed, horizon=horizon))
     }
-    assert found == brute_force_pairs(task.mdp, allowed, horizon)
+    assert found == brute_force_pairs(task.mdp, allowed, min(horizon, 20))
 
 
 def test_optimal_reach_is_inside_any_reach():

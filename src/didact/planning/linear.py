@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.errors import NotConverged
 from didact.mdp import MDP
@@ -12,6 +13,8 @@ from didact.numerics.exact import Floats
 from didact.planning.derived import UNIT, single_successors
 from didact.planning.graphs import new_paths, walk_functional_graph
 from didact.planning.sweeps import System, new_krylov, residual_of, solve_policy
+
+Indices = NDArray[np.int64]
 
 DENSE_STATES = 300
 """Up to so many states a dense solve is quickest to start."""
@@ -23,7 +26,8 @@ def discounted_sums(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
     """Expected discounted payments (S, c) of a policy (S, A), from each state on."""
     if mdp.is_deterministic():
         sums = _walk(mdp, policy, payments)
-        if ((policy == 0.0) | (policy == 1.0)).all() or _solves(mdp, policy, payments, sums):
+        tied = np.flatnonzero(((policy > 0.0) & (policy < 1.0)).any(axis=1))
+        if not tied.size or _solves(mdp, policy[tied], payments[tied], sums, tied):
             return sums
     matrix = policy_matrix(mdp, policy)
     if mdp.n_states <= DENSE_STATES:
@@ -34,11 +38,13 @@ def discounted_sums(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
     return _iterate(mdp, matrix, payments)
 
 
-def _solves(mdp: MDP, policy: Floats, payments: Floats, sums: Floats) -> bool:
-    """Whether sums of one choice are the sums of the whole policy: its ties lead to equal sums."""
-    tied = np.flatnonzero(((policy > 0.0) & (policy < 1.0)).any(axis=1) & ~mdp.terminal)
+def _solves(mdp: MDP, policy: Floats, payments: Floats, sums: Floats, tied: Indices) -> bool:
+    """Whether sums of one choice are those of all: where choices tie they lead to equal sums.
+
+    policy, payments: of the tied states alone.
+    """
     after = sums[single_successors(mdp).reshape(mdp.n_states, -1)[tied]]
-    expected = payments[tied] + mdp.discount * np.einsum("sa,sac->sc", policy[tied], after)
+    expected = payments + mdp.discount * np.einsum("sa,sac->sc", policy, after)
     limit = 16 * UNIT * float(np.abs(sums).max(initial=0.0))
     return bool(np.abs(expected - sums[tied]).max(initial=0.0) <= limit)
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.inputs import plain_array, shown, whole_number
 from didact.mdp import MDP, as_mdp
+from didact.numerics.compiled import kernel
+from didact.planning.sweeps import Model, model_of
 
 Mask = NDArray[np.bool_]
 
@@ -58,20 +60,42 @@ def _as_mask(mdp: MDP, given: Any, place: str = "allowed") -> Mask:
 
 
 def _closure(mdp: MDP, starts: Mask, allowed: Mask | None, n_steps: int | None) -> Mask:
-    """States reached from `starts` in at most n_steps steps, breadth first."""
-    offsets = mdp.transitions.offsets
+    """States reached from `starts` in at most n_steps steps."""
     reached = starts.copy()
-    frontier = np.flatnonzero(reached & ~mdp.terminal)
-    while frontier.size and n_steps != 0 and not reached.all():
-        rows = (frontier[:, None] * mdp.n_actions + np.arange(mdp.n_actions)).ravel()
-        if allowed is not None:
-            rows = rows[allowed[frontier].ravel()]
-        targets = mdp.transitions.successors[all_ranges(offsets[rows], offsets[rows + 1])]
-        fresh = np.unique(targets[~reached[targets]])
-        reached[fresh] = True
-        frontier = fresh[~mdp.terminal[fresh]].astype(np.int64)
-        n_steps = None if n_steps is None else n_steps - 1
+    if not reached.all():
+        model = model_of(mdp, None if allowed is None else allowed.ravel().view(np.uint8))
+        most = mdp.n_states if n_steps is None else min(n_steps, mdp.n_states)
+        queue = np.zeros(mdp.n_states, dtype=np.uint32)
+        spread.run(mdp.transitions.n_entries, model, most, queue, reached.view(np.uint8))
     return reached
+
+
+@kernel
+def spread(model: Model, n_steps: int, queue: Any, reached: Any) -> None:
+    """Mark what can be reached from the marked states in so many steps, breadth first.
+
+    queue: room for every state.
+    """
+    offsets, successors, _ = model.moves
+    n_known = 0
+    for state in range(model.n_states):
+        if reached[state] != 0:
+            queue[n_known] = state
+            n_known += 1
+    first = 0
+    for _step in range(n_steps):
+        last = n_known
+        for place in range(first, last):
+            state = queue[place]
+            for row in range(state * model.n_actions, (state + 1) * model.n_actions):
+                if model.ends[state] == 0 and model.allowed[row] != 0:
+                    for entry in range(offsets[row], offsets[row + 1]):
+                        target = successors[entry]
+                        if reached[target] == 0:
+                            reached[target] = 1
+                            queue[n_known] = target
+                            n_known += 1
+        first = last
 
 
 def all_ranges(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
