@@ -40,7 +40,7 @@ def test_the_soonest_is_that_of_brute_force(few, monkeypatch):
         known = didact.equivalence_class(task, arithmetic="float")
         elements = cover_elements(known)
         offers = offers_of(known, starts_of(task, None), None)
-        candidates = offered_candidates(elements, offers, rollouts=None, seed=0)
+        candidates, _ = offered_candidates(elements, offers, rollouts=None, seed=0)
         problem = Problem(elements, candidates, [1] * len(candidates))
         says = needs_of(elements).says
         before, taken = 0, set()

@@ -255,9 +255,10 @@ def _float_rows(
     worse = ~shown[states, others]
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
+    none = np.flatnonzero(number < 0)
     sizes = np.abs(pairs).max(axis=0, initial=0.0) / (1.0 if scales is None else scales)
-    differs = _differs(raw, sizes, doubts, is_long=length > SHORTEST * longest)
-    lost = (number < 0) & (worse | differs)
+    is_long = length[none] > SHORTEST * longest
+    lost = worse[none] | _differs(raw[none], sizes, doubts, is_long=is_long)
     return Rows(
         distinct if scales is None else _unit(distinct * scales),
         None,

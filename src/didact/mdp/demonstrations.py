@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,6 +50,13 @@ class Demonstration:
         object.__setattr__(self, "pairs", tuple(plain))
         number = None if member is None else require_index(member, 2**62, "member")
         object.__setattr__(self, "member", number)
+
+    @classmethod
+    def of_plain(cls, pairs: tuple[tuple[int, int], ...], member: int | None = None) -> Self:
+        """Of one or more pairs of Python's own whole numbers, as our own code makes them."""
+        made = object.__new__(cls)
+        made.__dict__.update(pairs=pairs, member=member)
+        return made
 
     def __repr__(self) -> str:
         first = ", ".join(map(str, self.pairs[:MOST_SHOWN]))

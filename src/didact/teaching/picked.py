@@ -132,7 +132,7 @@ def _of_facets(problem: Problem) -> Problem:
     elements = cover_elements(problem.known)
     if np.array_equal(elements.element_of_row, problem.element_of_row):
         return problem
-    return replace(problem, elements=elements)
+    return replace(problem, elements=elements, given_masks=None)
 
 
 def _shown(

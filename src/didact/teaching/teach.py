@@ -206,14 +206,15 @@ def _problem(
 ) -> Problem:
     """The covering problem of a class, with what can be shown and what that costs."""
     elements = cover_elements(known, redundant=wish.teacher == "scot-redundant")
-    candidates = offered_candidates(elements, offers, rollouts=wish.rollouts, seed=wish.seed)
+    candidates, masks = offered_candidates(elements, offers, rollouts=wish.rollouts, seed=wish.seed)
     if wish.takes_beginnings:
         told = cover_elements(known, redundant=True) if wish.showing.learners else elements
-        candidates = with_beginnings(told, candidates, all_pairs="planner" in wish.showing.learners)
+        every_pair = "planner" in wish.showing.learners
+        candidates, masks = with_beginnings(told, candidates, all_pairs=every_pair), None
     charges = Charges(members_of(candidates), visits) if visits else None
     costs = candidate_costs(candidates, cost)
     most = None if wish.budget is None else whole_number(wish.budget, "budget", 1)
-    return Problem(elements, candidates, costs, most, wish.options, charges)
+    return Problem(elements, candidates, costs, most, wish.options, charges, masks)
 
 
 def _require_mixable(teacher: str, asked: Mapping[str, bool]) -> str:

@@ -212,6 +212,8 @@ def _shown(candidates: Candidates, lines: Sequence[Line]) -> tuple[Demonstration
 def _are_closed(parts: Sequence[Part], lines: Sequence[Line], width: int) -> bool:
     """Whether what lines show of each part is closed."""
     shown = set().union(*lines)
+    if len(parts) == 1:
+        return is_closed_by(parts[0].task.mdp, parts[0].plan, shown)
     while shown:
         part = part_with(parts, min(shown) // width)
         mdp, first = part.task.mdp, part.first * width

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from didact.bec.families import equivalence_class
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.problem import _masks_of_candidates
+from didact.teaching.covers.elements import cover_elements, stated_by_lines
 from didact.worlds import make
 
 
@@ -25,18 +24,20 @@ def test_masks_are_the_elements_that_shown_pairs_state(n_elements):
             }
             if stated:
                 expected[number] = sum(1 << e for e in stated)
-        found = _masks_of_candidates(pairs, stating, elements)
+        found = stated_by_lines(pairs, stating, elements)
         assert found == expected
         assert list(found) == list(expected)
 
 
-def test_what_pairs_state_is_what_each_of_them_states():
+def test_what_lines_state_is_what_each_of_their_pairs_states():
     elements = cover_elements(equivalence_class(make("random-grid", size=4, seed=3)))
     rng = np.random.default_rng(0)
     for _ in range(50):
         pairs = rng.integers(-1, 64, size=(3, 4))
-        expected = 0
+        expected = [0, 0, 0]
         for pair, element in zip(*elements.stating_pairs, strict=True):
-            expected |= int(pair in pairs) << int(element)
-        assert elements.stated_in(pairs) == expected
-    assert elements.stated_in(np.zeros((0, 1), dtype=np.int64)) == 0
+            for number, line in enumerate(pairs.tolist()):
+                expected[number] |= int(pair in line) << int(element)
+        masks = elements.masks_of(pairs)
+        assert [masks.get(number, 0) for number in range(3)] == expected
+    assert elements.masks_of(np.zeros((0, 1), dtype=np.int64)) == {}

@@ -78,8 +78,8 @@ def _problem(known: EquivalenceClass, horizon: int | None) -> Problem:
     starts = starts_of(known.task, None)
     assert starts is not None
     offers = offers_of(known, starts, horizon)
-    candidates = offered_candidates(elements, offers, rollouts=None, seed=0)
-    return Problem(elements, candidates, [1] * len(candidates))
+    candidates, masks = offered_candidates(elements, offers, rollouts=None, seed=0)
+    return Problem(elements, candidates, [1] * len(candidates), given_masks=masks)
 
 
 def _sizes(

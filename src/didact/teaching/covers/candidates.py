@@ -60,12 +60,13 @@ class Candidates:
         return self.demonstration(row[row >= 0].tolist())
 
     def demonstration(self, line: Sequence[int]) -> Demonstration:
-        """What shows these pairs s*A + a."""
-        pairs = [divmod(pair, self.n_actions) for pair in line]
+        """What shows these pairs s*A + a, at least one."""
+        width = self.n_actions
         if self.firsts is None:
-            return Demonstration(pairs)
-        member = bisect_right(self.firsts, pairs[0][0]) - 1
-        return Demonstration([(s - self.firsts[member], a) for s, a in pairs], member)
+            return Demonstration.of_plain(tuple([divmod(pair, width) for pair in line]))
+        member = bisect_right(self.firsts, line[0] // width) - 1
+        first = self.firsts[member] * width
+        return Demonstration.of_plain(tuple([divmod(pair - first, width) for pair in line]), member)
 
     def lengths(self) -> Indices:
         """How many pairs each candidate shows."""

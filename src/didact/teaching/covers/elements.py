@@ -66,14 +66,12 @@ class Elements:
             said[pair] = said.get(pair, 0) | 1 << bit
         return said
 
-    def stated_in(self, pairs: Indices) -> int:
-        """The elements that pairs s*A + a state, in an array of any shape where -1 is none."""
-        stating, element = self.stating_pairs
-        if not (pairs.size and stating.size):
-            return 0
-        shown = np.zeros(2 + max(int(pairs.max()), int(stating.max())), dtype=np.bool_)
-        shown[pairs] = True
-        return sum(1 << number for number in set(element[shown[stating]].tolist()))
+    def masks_of(self, pairs: Indices) -> dict[int, int]:
+        """What each line of pairs s*A + a states, by its number; lines end with -1 where short.
+
+        Lines that state nothing are left out.
+        """
+        return stated_by_lines(pairs, *self.stating_pairs)
 
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
@@ -154,3 +152,29 @@ def cover_elements(known: Known, *, redundant: bool = False) -> Elements:
     for number, row in enumerate(cone.equalities):
         element[row] = cone.n_facets + number
     return Elements(known, element, cone.n_facets + len(cone.equalities))
+
+
+def stated_by_lines(pairs: Indices, stating: Indices, elements: Indices) -> dict[int, int]:
+    """What each line states, by its number: 64 elements at a time, one word for each pair.
+
+    stating, elements: pairs that state an element, and which, as in `stating_pairs`.
+    """
+    if not (stating.size and pairs.size):
+        return {}
+    n_pairs = 1 + max(int(pairs.max()), int(stating.max()))
+    by_step, most = pairs.T, int(elements.max())
+    masks: dict[int, int] = {}
+    for first in range(0, most + 1, 64):
+        here = slice(None) if most < 64 else (elements >= first) & (elements < first + 64)
+        words = np.zeros(n_pairs + 1, dtype=np.uint64)  # the last is of -1, where nothing is shown
+        bits = np.uint64(1) << (elements[here] - first).astype(np.uint64)
+        np.bitwise_or.at(words, stating[here], bits)
+        shown = np.bitwise_or.reduce(words[by_step])
+        numbers = np.flatnonzero(shown)
+        stated = zip(numbers.tolist(), shown[numbers].tolist(), strict=True)
+        if not first:
+            masks = dict(stated)
+            continue
+        for number, word in stated:
+            masks[number] = masks.get(number, 0) | word << first
+    return masks if most < 64 else dict(sorted(masks.items()))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,9 +115,16 @@ def require_in_scope(known: Known, offers: Sequence[Offer]) -> Sequence[Offer]:
     return offers
 
 
+class Offered(NamedTuple):
+    """Candidates, and what each covers where that had to be found out."""
+
+    candidates: Candidates
+    masks: Mapping[int, int] | None
+
+
 def offered_candidates(
     elements: Elements, offers: Sequence[Offer], *, rollouts: int | None, seed: Seed
-) -> Candidates:
+) -> Offered:
     """All candidates of all offers, and those aimed at what could be shown and no sample shows."""
     found = [
         candidate_demonstrations(
@@ -130,19 +139,24 @@ def offered_candidates(
     ]
     candidates = gathered(elements.known, list(zip(offers, found, strict=True)))
     sampled = [o for o, own in zip(offers, found, strict=True) if own.sampled]
-    return candidates if rollouts or not sampled else _with_aimed(elements, candidates, sampled)
+    if rollouts or not sampled:
+        return Offered(candidates, None)
+    return _with_aimed(elements, candidates, sampled)
 
 
-def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer]) -> Candidates:
+def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer]) -> Offered:
     """The candidates and trajectories aimed at what could be shown and no sample shows."""
-    missing = elements.everything & ~elements.stated_in(candidates.pairs)
+    masks = elements.masks_of(candidates.pairs)
+    missing = elements.everything & ~reduce(or_, set(masks.values()), 0)
     if not missing:
-        return candidates
+        return Offered(candidates, masks)
     targets = elements.pairs_for(missing)
     width = candidates.n_actions
     aimed = [(offer, offer.aimed_at(offer.home_pairs(targets, width))[0]) for offer in offers]
     more = [(offer, own) for offer, own in aimed if len(own)]
-    return candidates.joined(gathered(elements.known, more)) if more else candidates
+    if not more:
+        return Offered(candidates, masks)
+    return Offered(candidates.joined(gathered(elements.known, more)), None)
 
 
 def gathered(known: Known, found: Sequence[tuple[Offer, Candidates]]) -> Candidates:

@@ -23,7 +23,7 @@ class Problem:
 
     costs: one for each candidate. budget: the most that may be picked. options: the teacher's own.
     charges: what the members of a family cost besides, once each.
-    given_masks: what each candidate covers, where candidates are not all demonstrations.
+    given_masks: what each candidate covers, where that is known, or they are not demonstrations.
     What is said of elements is there under the same names: `known`, `element_of_row`, `n_elements`,
     `everything`, `stating_pairs`, `closure`, `follows`, `open_row`, `stated_elements`.
     """
@@ -37,11 +37,11 @@ class Problem:
     given_masks: Mapping[int, int] | None = None
 
     @cached_property
-    def masks(self) -> dict[int, int]:
+    def masks(self) -> Mapping[int, int]:
         """For each candidate that covers anything, its elements as the bits of an integer."""
         if self.given_masks is not None:
-            return dict(self.given_masks)
-        return _masks_of_candidates(self.candidates.pairs, *self.stating_pairs)
+            return self.given_masks
+        return self.elements.masks_of(self.candidates.pairs)
 
     @cached_property
     def stated(self) -> tuple[Indices, Indices]:
@@ -133,25 +133,3 @@ class Picks:
     gains: tuple[int, ...] = ()
     lower_bound: int | Fraction | None = None
     volumes: tuple[float, ...] | None = None
-
-
-def _masks_of_candidates(pairs: Indices, stating: Indices, elements: Indices) -> dict[int, int]:
-    """What each candidate states, by its number: 64 elements at a time, one word for each pair."""
-    if not (stating.size and pairs.size):
-        return {}
-    n_pairs = 1 + max(int(pairs.max()), int(stating.max()))
-    masks: dict[int, int] = {}
-    for first in range(0, int(elements.max()) + 1, 64):
-        here = (elements >= first) & (elements < first + 64)
-        words = np.zeros(n_pairs + 1, dtype=np.uint64)  # the last is of -1, where nothing is shown
-        bits = np.uint64(1) << (elements[here] - first).astype(np.uint64)
-        np.bitwise_or.at(words, stating[here], bits)
-        shown = np.bitwise_or.reduce(words[pairs], axis=1)
-        numbers = np.flatnonzero(shown)
-        stated = zip(numbers.tolist(), shown[numbers].tolist(), strict=True)
-        if not first:
-            masks = dict(stated)
-            continue
-        for number, word in stated:
-            masks[number] = masks.get(number, 0) | word << first
-    return masks if int(elements.max()) < 64 else dict(sorted(masks.items()))
