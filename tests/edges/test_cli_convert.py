@@ -1,6 +1,7 @@
 """`didact convert` as a person or a script meets it."""
 
 import json
+import shutil
 from itertools import pairwise
 
 import gymnasium
@@ -11,7 +12,7 @@ from didact.mdp import load_task
 from didact.mdp.exchange.formats import load_recording
 from didact.mdp.files import task_document
 from didact.worlds import make
-from tests.command_line import refused
+from tests.command_line import in_own_process, refused
 
 pytest.importorskip("minari")
 pytest.importorskip("pyarrow")
@@ -20,11 +21,17 @@ pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    path = tmp_path_factory.mktemp("taught") / "lesson.json"
+    assert in_own_process("teach", "random-grid", "--out", path).code == 0
+    return path
+
+
 @pytest.fixture
-def lesson(didact, tmp_path):
+def lesson(taught, tmp_path):
     """A lesson of several demonstrations, and where it is."""
-    assert didact("teach", "random-grid", "--out", "lesson.json").code == 0
-    return tmp_path / "lesson.json"
+    return shutil.copy(taught, tmp_path / "lesson.json")
 
 
 def test_a_lesson_goes_round_all_formats_and_comes_back_byte_for_byte(didact, lesson, tmp_path):
