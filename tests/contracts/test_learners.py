@@ -133,7 +133,7 @@ def test_the_worlds_are_of_every_kind():
     assert any((plan.optimal.sum(axis=1) > 1).any() for plan in plans)
 
 
-@pytest.mark.parametrize(("learner", "name", "shown"), crossed(BUILT_IN, WORLDS, SHOWN, one_in=3))
+@pytest.mark.parametrize(("learner", "name", "shown"), crossed(BUILT_IN, WORLDS, SHOWN, one_in=5))
 def test_contract(learner, name, shown, tmp_path):
     belief = asked(learner, name, shown)
     assert_valid(world(name), belief, learner, SHOWN[shown](world(name)))

@@ -154,8 +154,9 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("kind", OWN)
-@pytest.mark.parametrize("name", ["random", "slippery", "one-start"])
+@pytest.mark.parametrize(
+    ("kind", "name"), crossed(OWN, ["random", "slippery", "one-start"], one_in=3)
+)
 def test_a_strategy_of_ones_own_registers_in_one_line(kind, name):
     register_strategy("mine")(OWN[kind])
     assert strategies()["mine"] is OWN[kind]

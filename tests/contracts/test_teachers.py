@@ -94,7 +94,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize(
-    ("teacher", "name", "options"), crossed(BUILT_IN, WORLDS, OPTIONS, one_in=3)
+    ("teacher", "name", "options"), crossed(BUILT_IN, WORLDS, OPTIONS, one_in=5)
 )
 def test_contract(teacher, name, options, tmp_path):
     assert_contract(world(name), teacher, OPTIONS[options](world(name)), tmp_path)
@@ -233,9 +233,15 @@ def shuffled(problem: Problem, rng: np.random.Generator, most: int = 5) -> Picks
     return Picks(tuple(chosen[: problem.budget]), ())
 
 
-@pytest.mark.parametrize("function", [in_order, shuffled])
-@pytest.mark.parametrize("options", ["single pairs", "budget", "cost table", "closed"])
-@pytest.mark.parametrize("name", ["random", "tied", "slippery"])
+@pytest.mark.parametrize(
+    ("name", "options", "function"),
+    crossed(
+        ["random", "tied", "slippery"],
+        ["single pairs", "budget", "cost table", "closed"],
+        [in_order, shuffled],
+        one_in=2,
+    ),
+)
 @pytest.mark.usefixtures("own_registries")
 def test_a_teacher_of_ones_own_registers_in_one_line(function, options, name, tmp_path):
     register_teacher("mine")(function)
