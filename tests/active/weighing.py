@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from didact.learners import Belief, Evidence
-from didact.learners.evidence import softmax_log_likelihood
 from didact.planning.many_rewards import action_values_of
 
 NAME = "weighing"
@@ -23,7 +22,10 @@ def weighing(
     points = np.random.default_rng(0).normal(size=(n_points, evidence.mdp.n_features))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     values = action_values_of(evidence.mdp, points)
-    fit = np.array([softmax_log_likelihood(evidence, q, confidence) for q in values])
+    shown = values[:, evidence.states]
+    scaled = confidence * (shown - shown.max(axis=2, keepdims=True))
+    logs = scaled - np.log(np.exp(scaled).sum(axis=2, keepdims=True))
+    fit = (evidence.counts * logs).sum(axis=(1, 2))
     chances = np.exp(fit - fit.max())
     chosen = rng.choice(n_points, size=(4, n_draws), p=chances / chances.sum())
     best = int(fit.argmax())
