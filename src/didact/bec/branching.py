@@ -64,7 +64,8 @@ def _is_pool(simulator: Simulator) -> bool:
 class _Branches:
     """Copies of a chunk of situations: copy i * B + b took branch b of situation i.
 
-    alive: the copies that still step, ascending; leaders (b = 0) stay while a follower needs them.
+    alive: the copies that still step, ascending; leaders (b = 0) stay while a follower needs them,
+    as long as not all rows of their followers are settled.
     """
 
     def __init__(
@@ -74,6 +75,8 @@ class _Branches:
         self.alive: Indices = np.arange(len(batch.observations))
         each = np.ones(n_branches, dtype=np.int64) if held is None else np.asarray(held)
         self._until: Indices = np.tile(each, len(self.alive) // n_branches)
+        self._leads: Indices = self.alive // n_branches * n_branches
+        self._n_open: Indices = np.full(len(self.alive), n_branches - 1)
 
     def run(self, actions: Any, policy: Policy, features: Features, horizon: int) -> Floats:
         """Step until all rows are settled, and give them: (n, B - 1, k)."""
@@ -100,31 +103,27 @@ class _Branches:
                 actions[still] = firsts[self.alive[still]]
         assert counts is not None
         assert rows is not None
-        leaders = np.arange(len(settled)) // self._n_branches * self._n_branches
-        rows[~settled] = counts[leaders[~settled]] - counts[~settled]
+        rows[~settled] = counts[self._leads[~settled]] - counts[~settled]
         self._batch.keep(np.zeros(len(self.alive), dtype=np.bool_))
         return rows.reshape(-1, self._n_branches, rows.shape[1])[:, 1:]
 
     def _settle(self, counts: Floats, rows: Floats, settled: Any, ended: Any, done: int) -> None:
         """Settle rows whose two copies met, and drop copies that nothing waits for."""
-        size = self._n_branches
+        leads = self._leads[self.alive]
+        follows = self.alive != leads
         place = np.full(len(settled), -1)
         place[self.alive] = np.arange(len(self.alive))
-        followers = self.alive[(self.alive % size != 0) & ~ended]
-        leads = followers // size * size
-        both = (place[leads] >= 0) & (self._until[followers] <= done)
-        both[both] &= ~ended[place[leads[both]]]
+        going = follows & ~ended
+        followers, before = self.alive[going], leads[going]
+        both = (place[before] >= 0) & (self._until[followers] <= done)
+        both[both] &= ~ended[place[before[both]]]
         met = np.zeros(len(followers), dtype=np.bool_)
-        met[both] = self._batch.same_state(place[followers[both]], place[leads[both]])
+        met[both] = self._batch.same_state(place[followers[both]], place[before[both]])
         merged = followers[met]
-        rows[merged] = counts[leads[met]] - counts[merged]
+        rows[merged] = counts[before[met]] - counts[merged]
         settled[merged] = True
-        stays = ~ended & ~settled[self.alive]
-        needed = np.zeros(len(settled) // size, dtype=np.bool_)
-        needed[self.alive[stays & (self.alive % size != 0)] // size] = True
+        np.subtract.at(self._n_open, before[met], 1)
         # a leader goes on while a follower does, or while one that ended is measured against it
-        waits = ~settled.reshape(-1, size)[:, 1:].all(axis=1)
-        is_leader = self.alive % size == 0
-        stays &= ~is_leader | needed[self.alive // size] | waits[self.alive // size]
+        stays = ~ended & ~settled[self.alive] & (follows | (self._n_open[leads] > 0))
         self._batch.keep(stays)
         self.alive = self.alive[stays]
