@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from functools import cache
 
 import pytest
 
@@ -19,19 +20,24 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_python_makes_the_same_world(question):
-    subject = read_subject(question)
+@cache
+def files_of(number: int) -> dict[str, str]:
+    """What is exported for a question, which several tests look at."""
+    return exported(read_subject(QUESTIONS[number]), QUESTIONS[number])
+
+
+@pytest.mark.parametrize("number", range(len(QUESTIONS)))
+def test_python_makes_the_same_world(number):
     made: dict = {}
-    exec(exported(subject, question)["python"], made)
-    assert task_document(made["task"]) == task_document(subject)
-    wanted = json.loads(exported(subject, question)["lesson"])["demonstrations"]
+    exec(files_of(number)["python"], made)
+    assert task_document(made["task"]) == task_document(read_subject(QUESTIONS[number]))
+    wanted = json.loads(files_of(number)["lesson"])["demonstrations"]
     assert [[list(pair) for pair in each] for each in made["lesson"].demonstrations] == wanted
 
 
 def test_the_command_does_the_same(didact, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    files = exported(read_subject(QUESTIONS[0]), QUESTIONS[0])
+    files = files_of(0)
     (tmp_path / "task.json").write_text(files["task"])
     answer = didact(*shlex.split(files["command"])[1:])
     assert answer.code == 3  # two starts leave something open
@@ -40,7 +46,7 @@ def test_the_command_does_the_same(didact, tmp_path, monkeypatch):
 
 
 def test_files_are_read_back(tmp_path):
-    files = exported(read_subject(QUESTIONS[1]), QUESTIONS[1])
+    files = files_of(1)
     for name in ("task", "lesson"):
         (tmp_path / f"{name}.json").write_text(files[name])
     task = load_task(tmp_path / "task.json")
