@@ -57,7 +57,7 @@ def test_the_chain_visits_policies_as_often_as_their_density_says():
     task, shown = WORLDS["chain"]
     evidence = as_evidence(task.mdp, shown)
     gap = InformationGap(evidence)
-    n = number(40, 60)
+    n = number(28, 60)
     cosines = (np.arange(n) + 0.5) * 2 / n - 1
     turns = (np.arange(2 * n) + 0.5) * np.pi / n
     mass: dict[bytes, float] = {}
@@ -87,7 +87,7 @@ def test_the_chain_visits_policies_as_often_as_their_density_says():
 def test_a_lesson_teaches_more_to_a_learner_that_knows_it_is_one():
     """Ball sorting, the paper's chain length, the first demonstration alone: half the loss."""
     losses = {"birl": [], "bio-irl": []}
-    for seed in range(number(8, 16)):
+    for seed in range(number(5, 16)):
         task = make("ball-sorting", seed=seed)
         lesson = teach(task, horizon=10, budget=1)
         for learner, found in losses.items():

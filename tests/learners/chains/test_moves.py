@@ -20,6 +20,7 @@ from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.numerics.compiled import kernel
 from didact.worlds import make
+from tests.effort import number
 
 CONCENTRATION = 3.0
 
@@ -98,11 +99,13 @@ def ratio_upside_down(p, i, mixture, moves, points):
     return change
 
 
-@pytest.mark.parametrize("broken", [ratio_without_jumps, ratio_upside_down])
-def test_a_broken_jump_ratio_is_seen(monkeypatch, broken):
+@pytest.mark.parametrize(
+    ("broken", "n_steps"), [(ratio_without_jumps, 6000), (ratio_upside_down, 2000)]
+)
+def test_a_broken_jump_ratio_is_seen(monkeypatch, broken, n_steps):
     accept = kernels.accept_move.filled(log_ratio=broken)
     monkeypatch.setattr(kernels, "end_move", kernels.end_move.filled(accept_move=accept))
-    assert z_of(chain_of(target_of(extra=planted, compiled=False), seed=2)) > 6
+    assert z_of(chain_of(target_of(extra=planted, compiled=False), n_steps, seed=2)) > 6
 
 
 @kernel
@@ -118,13 +121,13 @@ def test_a_forgotten_radius_is_seen():
     target = target_of(extra=planted, compiled=False)
     trial = target.scorer.mover.trial.filled(begin_move=begin_and_forget_the_radius)
     scorer = replace(target.scorer, mover=Mover(trial, target.scorer.mover.run))
-    assert z_of(chain_of(replace(target, scorer=scorer), seed=2)) > 6
+    assert z_of(chain_of(replace(target, scorer=scorer), 3000, seed=2)) > 6
 
 
 def test_the_twin_with_nothing_broken_is_right_too():
     accept = kernels.accept_move.filled(log_ratio=kernels.log_ratio)
     assert accept.fingerprint() == kernels.accept_move.fingerprint()
-    assert z_of(chain_of(target_of(extra=planted, compiled=False))) < 4
+    assert z_of(chain_of(target_of(extra=planted, compiled=False), number(3000, 6000))) < 4
 
 
 @pytest.mark.parametrize(("kind", "law"), [(L2, stats.chi(5)), (L1, stats.gamma(5))])

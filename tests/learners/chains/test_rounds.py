@@ -57,7 +57,7 @@ def test_the_longest_round_within_a_number_of_steps_is_found():
 
 def test_an_adaptation_that_never_freezes_is_seen():
     rng = np.random.default_rng(0)
-    fit, n, n_kept = poor_fit(rng), 4, number(2000, 4000)
+    fit, n, n_kept = poor_fit(rng), 4, number(1000, 4000)
     particles = Particles(normal_target(), rng.standard_normal((1, 2)), n_kept=n_kept)
     samples = particles.points.samples.reshape(-1, 2)
     for done in range(0, n_kept, n):
