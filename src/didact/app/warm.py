@@ -17,33 +17,60 @@ def warm() -> float:
 
 
 def _use_every_kernel() -> None:
+    from didact.numerics import compiled as kernels
+
+    usual, kernels.WORTH_COMPILING = kernels.WORTH_COMPILING, 0
+    try:
+        _plan_teach_and_learn()
+        _ask_and_bound_losses()
+        _watch_a_robot()
+    finally:
+        kernels.WORTH_COMPILING = usual
+
+
+def _plan_teach_and_learn() -> None:
     from didact.bec.classes import equivalence_class
     from didact.learners import learn
-    from didact.numerics import compiled as kernels
-    from didact.planning import evaluate, solve, successor_features
+    from didact.planning import evaluate, reachable_states, solve, successor_features
     from didact.teaching import teach
     from didact.worlds import make
 
     shown = [[(0, 0)]]
-    usual, kernels.WORTH_COMPILING = kernels.WORTH_COMPILING, 0
-    try:
-        for slip in (0, "0.1"):
-            task = make("random-grid", size=3, n_features=2, slip=slip)
-            plan = solve(task.mdp, task.true_weights, arithmetic="float")
-            successor_features(task.mdp, plan.optimal.argmax(axis=1))
-            evaluate(task, [1.0, -1.0])
-            teach(task, rollouts=2, arithmetic="float")
-            learn(task.mdp, shown, n_steps=50, n_chains=1).risk()
-            learn(task.mdp, shown, n_chains=1, budget=1000)
-            learn(task.mdp, shown, learner="ml-irl", n_starts=1)
-        wide = make("random-grid", size=14, n_features=2, slip="0.1")
-        learn(wide.mdp, shown, n_steps=20, n_chains=1)
-        learn(wide.mdp, shown, n_chains=1, budget=1000)
-        known = equivalence_class(task, arithmetic="float")
-        known.cone.center()
-        teach(task, teacher="uvm", horizon=1, n_samples=1000, known=known)
-    finally:
-        kernels.WORTH_COMPILING = usual
+    for slip in (0, "0.1"):
+        task = make("random-grid", size=3, n_features=2, slip=slip)
+        plan = solve(task.mdp, task.true_weights, arithmetic="float")
+        successor_features(task.mdp, plan.optimal.argmax(axis=1))
+        evaluate(task, [1.0, -1.0])
+        teach(task, rollouts=2, arithmetic="float")
+        learn(task.mdp, shown, n_steps=50, n_chains=1).risk()
+        learn(task.mdp, shown, n_chains=1, budget=1000)
+        learn(task.mdp, shown, learner="ml-irl", n_starts=1)
+    wide = make("random-grid", size=14, n_features=2, slip="0.1")
+    learn(wide.mdp, shown, n_steps=20, n_chains=1)
+    learn(wide.mdp, shown, n_chains=1, budget=1000)
+    known = equivalence_class(task, arithmetic="float")
+    known.cone.center()
+    teach(task, teacher="uvm", horizon=1, n_samples=1000, known=known)
+    reachable_states(make("garnet", n_states=6, starts=1).mdp)
+
+
+def _ask_and_bound_losses() -> None:
+    from didact.active import ask
+    from didact.teaching import teach
+    from didact.worlds import make
+
+    for slip in (0, "0.1"):
+        task = make("random-grid", size=3, n_features=3, slip=slip)
+        ask(task, strategy="max-infogain", n_queries=1, horizon=2, n_steps=50, n_chains=1)
+        teach(task, loss="5%", horizon=1)
+
+
+def _watch_a_robot() -> None:
+    from didact.bec import observe
+    from didact.teaching import certify, teach
+
+    seen = observe("point-robot", discount=0.5, n_rollouts=2, length=2)
+    certify(seen, teach(seen), n_situations=10)
 
 
 def _load_every_template() -> None:
