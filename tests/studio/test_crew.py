@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -123,9 +124,11 @@ def test_who_asks_when_it_has_ended_is_told_at_once():
 
 def test_what_takes_too_long_is_stopped():
     async def work(crew):
-        return await crew.ask("page", "teach", LONG), await crew.ask("page", "look", LOOK)
+        slow = await crew.ask("page", "teach", LONG)
+        crew.limits = replace(crew.limits, seconds=60.0)
+        return slow, await crew.ask("page", "look", LOOK)
 
-    slow, next_one = with_crew(work, n_workers=1, seconds=2.0)
+    slow, next_one = with_crew(work, n_workers=1, seconds=0.2)
     assert slow.outcome == "too late"
     assert next_one.outcome == "answered"
 
@@ -155,9 +158,13 @@ def test_a_page_asks_only_so_much_at_once():
         kinds = ("teach", "open")
         asked = [asyncio.create_task(crew.ask("page", kind, LONG)) for kind in kinds]
         await asyncio.sleep(0)
-        return await crew.ask("page", "look", LOOK), await crew.ask("other", "look", LOOK), asked
+        mine = await crew.ask("page", "look", LOOK)
+        other = asyncio.create_task(crew.ask("other", "look", LOOK))
+        await asked[0]
+        crew.limits = replace(crew.limits, seconds=60.0)
+        return mine, await other, asked
 
-    mine, other, asked = with_crew(work, n_workers=1, of_a_page=2, seconds=2.0)
+    mine, other, asked = with_crew(work, n_workers=1, of_a_page=2, seconds=0.2)
     assert mine.outcome == "too many"
     assert other.outcome == "answered"
     assert all(each.done() for each in asked)
