@@ -300,19 +300,19 @@ def test_three_weights_are_a_sphere_that_turns(traveller):
     assert ball.evaluate("(canvas) => canvas.toDataURL()") != before
 
 
-def test_files_and_nonsense(page, tmp_path):
-    page.click("#open")
-    page.fill("#open-name", "/etc/passwd")
-    page.click("#open-go")
-    page.wait_for_selector("#open-problem:not(:empty)")
-    assert "must be the name" in page.locator("#open-problem").inner_text()
+def test_files_and_nonsense(traveller, tmp_path):
+    traveller.click("#open")
+    traveller.fill("#open-name", "/etc/passwd")
+    traveller.click("#open-go")
+    traveller.wait_for_selector("#open-problem:not(:empty)")
+    assert "must be the name" in traveller.locator("#open-problem").inner_text()
     path = tmp_path / "task.json"
     save_task(make("random-grid", size=3, n_features=2), path)
-    page.set_input_files("#open-file", path)
-    page.click("#open-go")
-    page.wait_for_selector("#open-dialog:not([open])", state="attached")
-    settled(page)
-    assert len(world(page)["painting"]["rows"]) == 3
+    traveller.set_input_files("#open-file", path)
+    traveller.click("#open-go")
+    traveller.wait_for_selector("#open-dialog:not([open])", state="attached")
+    settled(traveller)
+    assert len(world(traveller)["painting"]["rows"]) == 3
 
 
 def test_without_the_token_there_is_nothing(browser, link):
