@@ -24,6 +24,7 @@ trajectories leave F concave, those among actions need not.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -53,17 +54,19 @@ class SoftPlan:
         pays = rewards.reshape(mdp.n_states, mdp.n_actions)
         most = (scale + math.log(mdp.n_actions)) / (1.0 - mdp.discount)
         self.values = np.zeros(mdp.n_states) if guess is None else guess
+        moves = mdp.transitions.matrix()
         for _ in range(MOST_ROUNDS):
-            self._take_softmax(mdp, pays)
+            self._take_softmax(mdp, moves, pays)
             before, self.values = self.values, self._valued(mdp, pays)
             change = float(np.abs(self.values - before).max())
             if change <= 64.0 * UNIT * most:
-                self._take_softmax(mdp, pays)
+                self._take_softmax(mdp, moves, pays)
                 return
         raise NotConverged(f"soft policy iteration still changes values by {change:.3g}")
 
-    def _take_softmax(self, mdp: MDP, pays: Floats) -> None:
-        after = mdp.transitions.matrix() @ self.values
+    def _take_softmax(self, mdp: MDP, moves: Any, pays: Floats) -> None:
+        """moves (S*A, S): the model's, as a matrix."""
+        after = moves @ self.values
         self.action_values = pays + mdp.discount * after.reshape(pays.shape)
         best = self.action_values.max(axis=1, keepdims=True)
         raised = np.exp(self.action_values - best)
