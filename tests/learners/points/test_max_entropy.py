@@ -151,28 +151,28 @@ class FiniteHorizon:
 
     def __init__(self, mdp, horizon, starts, counts):
         self.mdp, self.horizon, self.starts, self.counts = mdp, horizon, starts, counts
-        self.moves = mdp.transitions.matrix().toarray().reshape(mdp.n_states, mdp.n_actions, -1)
+        self.moves = mdp.transitions.matrix().toarray()
         phi = mdp.features.floats
         shape = (mdp.n_states, mdp.n_actions, mdp.n_features)
-        self.phi = phi if phi.ndim == 3 else np.broadcast_to(phi[:, None], shape)
+        self.phi = np.array(phi if phi.ndim == 3 else np.broadcast_to(phi[:, None], shape))
+        self.phi_by_row = self.phi.reshape(len(self.moves), -1)
 
     def policies(self, weights):
         rewards, ends = self.phi @ weights, self.mdp.terminal
         values, policies = np.where(ends, rewards[:, 0], 0.0), []
         for _ in range(self.horizon):
-            q = rewards + self.mdp.discount * self.moves @ values
+            q = rewards + self.mdp.discount * (self.moves @ values).reshape(rewards.shape)
             values = np.where(ends, rewards[:, 0], np.logaddexp.reduce(q, axis=1))
             policies.append(np.where(ends[:, None], 0.0, np.exp(q - values[:, None])))
         return values, policies[::-1]
 
-    def slope(self, weights):
-        _, policies = self.policies(weights)
+    def slope(self, policies):
         at, expected = self.starts.copy(), np.zeros(self.mdp.n_features)
         for policy in policies:
             expected += at[self.mdp.terminal] @ self.phi[self.mdp.terminal, 0]
-            taken = at[:, None] * policy
-            expected += np.einsum("sa,sak->k", taken, self.phi)
-            at = self.mdp.discount * np.einsum("sa,sat->t", taken, self.moves)
+            taken = (at[:, None] * policy).ravel()
+            expected += taken @ self.phi_by_row
+            at = self.mdp.discount * (taken @ self.moves)
         expected += at[self.mdp.terminal] @ self.phi[self.mdp.terminal, 0]
         return self.counts - expected
 
@@ -180,8 +180,8 @@ class FiniteHorizon:
         from scipy.optimize import minimize
 
         def dual(w):
-            values, _ = self.policies(w)
-            return self.starts @ values - self.counts @ w, -self.slope(w)
+            values, policies = self.policies(w)
+            return self.starts @ values - self.counts @ w, -self.slope(policies)
 
         found = minimize(dual, np.zeros(self.counts.size), jac=True, options={"gtol": 1e-9})
         return found.x
