@@ -8,12 +8,13 @@ from scipy.special import ndtri
 
 from didact.learners.diagnostics import indicator_ess
 from didact.planning.many_rewards import action_values_of
+from tests.effort import number
 
 FINE = 2_000
 """So many equal nodes at least are what the posterior rests on."""
 MOST_SPLIT = 20_000
 """Cells that are split at once, the likeliest."""
-STRATA = (8, 200_000)
+STRATA = (8, number(60_000, 200_000))
 """Equal parts of the prior along equal weights, one node in each: so many, and nodes in all."""
 RADII = np.exp(np.linspace(-14.0, 2.2, 163))
 """Lengths of Gaussian weights, a tenth of a nat apart: likelihoods are smooth in the length."""

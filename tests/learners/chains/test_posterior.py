@@ -82,7 +82,9 @@ def sphere_humps(share: float, concentration: float):
     return log_density
 
 
-@pytest.mark.parametrize(("share", "k"), [(0.5, 8), (0.2, 3), (0.9, 8)])
+@pytest.mark.parametrize(
+    ("share", "k"), [(0.5, 8), (0.2, 3), pytest.param(0.9, 8, marks=pytest.mark.slow)]
+)
 def test_two_humps_are_found_with_their_shares(share, k):
     task = make("random-grid", size=3, n_features=k, seed=0)
     evidence = as_evidence(task.mdp, [])
