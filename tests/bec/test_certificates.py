@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from didact.bec.certificates import exact_cone
 from didact.bec.farkas import Inside, Outside, decide
 from didact.bec.linear import Multipliers, dot, primitive, row_reduced
-from tests.effort import examples
+from tests.effort import chunks, examples
 
 # The evidence
 
@@ -153,7 +153,7 @@ def everything(generators, target):
     return np.ones(len(generators))
 
 
-@examples(60, 300)
+@examples(30, 300)
 @given(half_spaces())
 def test_cones_agree_with_double_description(drawn):
     rows, point = drawn
@@ -474,7 +474,7 @@ def slippery_rows(size, n_features, seed):
     return list(rows), weights
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", chunks(2, 4))
 def test_grid_worlds_with_random_weights_are_proved(seed):
     rows, weights = grid_rows(9, 8, seed)
     cone = exact_cone(rows, weights)
@@ -496,7 +496,7 @@ def test_floats_propose_well_on_a_grid_world():
     assert not any(decision.exact_lp for decision in [*inside, *outside])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", chunks(3, 6))
 def test_grid_worlds_with_ties_agree_with_double_description(seed):
     rng = np.random.default_rng(seed)
     chosen = tuple(Fraction(entry) for entry in rng.integers(-1, 2, 4).tolist())

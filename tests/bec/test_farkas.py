@@ -77,7 +77,7 @@ def not_numbers(generators, target):
     return np.full(len(generators), np.nan)
 
 
-@examples(60, 300)
+@examples(30, 300)
 @given(questions())
 def test_decisions_agree_with_enumeration(question):
     generators, target = question

@@ -9,6 +9,7 @@ import pytest
 
 from didact.bec.linear import dot
 from didact.bec.slices import Slice
+from tests.effort import number
 
 
 def expected(vectors, heights, direction):
@@ -24,7 +25,7 @@ def expected(vectors, heights, direction):
 def test_the_least_ratios_are_those_of_fractions(digits):
     """Small numbers tie often; 400 digits have no float; and some ratios differ in the last one."""
     draw = random.Random(digits)
-    for _ in range(150):
+    for _ in range(number(60, 150)):
         k, n = draw.randint(1, 4), draw.randint(1, 12)
         most = 10 ** draw.randint(1, digits)
         vectors = [tuple(draw.randint(-most, most) for _ in range(k)) for _ in range(n)]

@@ -14,6 +14,7 @@ from didact.teaching.feedback.rows import direction, item_differences, margin
 from didact.teaching.shown_cone import ExactlyShown
 from tests.beyond.test_exams import ways
 from tests.decisions import decisions
+from tests.effort import chunks, number
 from tests.laws.test_exams import world
 from tests.oracles import Plain, optimal_sets, policy_sums
 from tests.test_proofcheck import cone_multipliers
@@ -81,7 +82,7 @@ def test_that_an_action_is_wrong_is_no_convex_set_and_is_refused():
 
 def test_a_comparison_can_be_any_facet():
     """One comparison for each facet, and two for each tie, teach exactly the class."""
-    for seed in range(20):
+    for seed in range(number(10, 20)):
         known = didact.equivalence_class(world(seed))
         rows = [*known.cone.facet_rows(), *known.cone.equalities]
         items = [didact.Comparison(*known.rows.statement_of(row)) for row in rows]
@@ -98,7 +99,7 @@ def test_a_comparison_can_be_any_facet():
 
 def test_items_whose_rows_lie_in_the_class_need_one_row_for_each_facet():
     """And half-spaces that imply the class number at least its rank, and one more with ties."""
-    for seed in range(25):
+    for seed in range(number(12, 25)):
         known = didact.equivalence_class(world(seed))
         rows, wanted = list(known.rows.exact), list(known.rows.exact)
         if not 0 < len(rows) <= 9:
@@ -247,7 +248,7 @@ def test_a_ranking_of_m_states_its_m_less_one_neighbours():
     assert len(rows) == len(ranked) - 1
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", chunks(6, 12))
 def test_a_stop_says_that_what_would_have_followed_is_worth_at_most_nothing(seed):
     """Minus the discounted counts from the step on that was not let pass; all of them at once."""
     task, rng = world(seed), random.Random(seed)

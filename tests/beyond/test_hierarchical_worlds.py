@@ -10,7 +10,7 @@ import pytest
 import didact
 from didact.mdp.family_files import family_document
 from didact.proofcheck import check_proof
-from tests.effort import chunks
+from tests.effort import chunks, number
 
 
 def program_family(seed, members=16):
@@ -33,11 +33,11 @@ def members_first(family, known):
     left = set(range(known.cone.n_facets))
     of_row = {row: i for i, members in enumerate(known.cone.facets) for row in members}
     stated = {}
-    for (state, action, _), number in zip(known.rows.statements, known.rows.number, strict=True):
-        if int(number) in of_row:
+    for (state, action, _), row in zip(known.rows.statements, known.rows.number, strict=True):
+        if int(row) in of_row:
             member = max(m for m in parts if known.parts[m].first <= state)
             pair = (member, int(state) - known.parts[member].first, int(action))
-            stated.setdefault(pair, set()).add(of_row[int(number)])
+            stated.setdefault(pair, set()).add(of_row[int(row)])
     while left:
         member = max(
             parts,
@@ -52,7 +52,7 @@ def members_first(family, known):
     return shown
 
 
-@pytest.mark.parametrize("seed", chunks(2, 4))
+@pytest.mark.parametrize("seed", chunks(1, 4))
 def test_lessons_are_proved_minimal_and_complete_by_the_checker(seed):
     family = program_family(seed)
     assert len(family) == 16
@@ -71,7 +71,7 @@ def test_lessons_are_proved_minimal_and_complete_by_the_checker(seed):
 
 
 def test_whole_episodes_of_these_worlds_are_proved_too():
-    family = program_family(7)
+    family = program_family(7, number(8, 16))
     lesson = didact.teach(family, teacher="exact")
     assert lesson.is_complete
     assert check_proof(family_document(family), lesson.document()).startswith("proved:")

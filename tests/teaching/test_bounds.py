@@ -35,7 +35,7 @@ def all_demonstrations(mdp, plan, starts, horizon):
     return sorted(set(found))
 
 
-@examples(24, 120)
+@examples(12, 120)
 @given(tasks(max_states=4, max_actions=2), st.integers(1, 3))
 def test_no_complete_lesson_has_fewer(task, horizon):
     known = equivalence_class(task)

@@ -7,6 +7,7 @@ import numpy as np
 
 import didact
 from tests.bec.test_families import small_family
+from tests.effort import number
 from tests.laws.test_exams import world
 from tests.oracles import Plain, optimal_sets
 
@@ -21,7 +22,7 @@ def least_gap(task, pairs):
 
 def test_the_hardest_step_of_a_lesson_is_that_of_brute_force():
     n_idle = 0
-    for seed in range(24):
+    for seed in range(number(12, 24)):
         task = world(seed)
         lesson = didact.teach(task, starts="all", horizon=1 + seed % 3)
         wanted = least_gap(task, [pair for shown in lesson.demonstrations for pair in shown])
@@ -31,11 +32,11 @@ def test_the_hardest_step_of_a_lesson_is_that_of_brute_force():
         if wanted is not None and floats.demonstrations == lesson.demonstrations:
             assert isinstance(lesson.hardest, Fraction)
             assert np.isclose(floats.hardest, float(wanted))
-    assert 0 < n_idle < 24
+    assert 0 < n_idle < number(12, 24)
 
 
 def test_in_a_family_the_hardest_step_of_any_member_counts():
-    for seed in range(6):
+    for seed in range(number(3, 6)):
         family = small_family(seed)
         lesson = didact.teach(family)
         own = [least_gap(family[shown.member], shown) for shown in lesson.demonstrations]

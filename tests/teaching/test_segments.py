@@ -36,7 +36,7 @@ def recorded(task, rng, n):
     }
 
 
-@examples(24, 120)
+@examples(12, 120)
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(0, 5))
 def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)

@@ -35,7 +35,7 @@ def recorded(task, seed, n, length=3, astray=0.3):
 recordings = st.tuples(tasks(), st.integers(0, 2**31), st.integers(0, 6))
 
 
-@examples(30, 150)
+@examples(16, 150)
 @given(recordings, st.sampled_from([None, 1, 2]), st.sampled_from(["greedy", "exact"]))
 def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, budget, method):
     task, seed, n = given_case
@@ -62,7 +62,7 @@ def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, 
     assert found.wrong == check(task, shown, known=known).wrong
 
 
-@examples(20, 100)
+@examples(12, 100)
 @given(recordings, st.sampled_from([None, 1]))
 def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget):
     task, seed, n = given_case

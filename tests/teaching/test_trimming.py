@@ -13,6 +13,7 @@ from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.loss.remaining import remaining_loss
 from didact.teaching.trimming import _are_closed, window, with_beginnings
+from tests.effort import chunks
 
 
 def grid(seed, **more):
@@ -44,7 +45,7 @@ def is_run(task, demonstration, optimal):
 
 
 @pytest.mark.parametrize("teacher", ["scot", "exact"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", chunks(3, 6))
 def test_a_trimmed_lesson_teaches_the_same_with_as_many_demonstrations(seed, teacher):
     task = grid(seed)
     lesson = didact.teach(task, teacher=teacher)
@@ -68,7 +69,7 @@ def test_no_end_can_be_cut_from_the_last_demonstration(seed):
         assert not didact.check(task, without(lesson, last, pairs)).teaches
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", chunks(4, 8))
 def test_beginnings_are_cut_only_at_allowed_starts(seed):
     task = grid(seed)
     starts = np.random.default_rng(seed).permutation(25)[:6].tolist()
@@ -78,7 +79,7 @@ def test_beginnings_are_cut_only_at_allowed_starts(seed):
     assert all(d.pairs[0][0] in starts for d in lesson.demonstrations)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", chunks(3, 6))
 def test_a_partial_lesson_leaves_the_same_half_spaces(seed):
     task = grid(seed)
     lesson = didact.teach(task, budget=2)
@@ -116,7 +117,7 @@ def test_a_lesson_that_is_closed_without_being_asked_stays_so():
     assert list(lesson.demonstrations[0]) == [(2, 1), (5, 2), (4, 2), (3, 0)]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", chunks(2, 4))
 def test_where_steps_cost_no_lesson_of_beginnings_costs_less(seed):
     task = grid(seed)
     single = didact.teach(task, teacher="exact", horizon=1)
@@ -145,7 +146,7 @@ def test_families_are_trimmed_member_by_member():
     assert lesson.n_pairs < whole.n_pairs
 
 
-@pytest.mark.parametrize("learner", ["half-spaces", "both"])
+@pytest.mark.parametrize("learner", [pytest.param("half-spaces", marks=pytest.mark.slow), "both"])
 def test_a_lesson_within_a_bound_may_still_cost_what_it_promised(learner):
     task = grid(2)
     settings = {"teacher": "exact", "loss": "5%", "learner": learner}
@@ -179,7 +180,7 @@ def shortest(line, says, wanted, begins):
     return min(parts)[0]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", chunks(30, 60))
 def test_windows_are_the_shortest(seed):
     rng = np.random.default_rng(seed)
     line = rng.integers(0, 6, size=rng.integers(1, 12)).tolist()
@@ -206,7 +207,7 @@ def test_what_is_no_yes_or_no_is_refused():
         didact.teach(grid(1), trim="yes")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", chunks(2, 4))
 def test_lines_of_a_family_are_closed_when_their_demonstrations_are(seed):
     tasks = [grid(seed), didact.make("random-grid", size=3, n_features=4, seed=seed)]
     tasks = [didact.Task(task.mdp, tasks[0].true_weights.floats) for task in tasks]

@@ -20,7 +20,7 @@ from didact.teaching.covers import reductions
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.reductions import Uncoverable
 from didact.teaching.covers.relaxation import lp_bound
-from tests.effort import number
+from tests.effort import number, takes_all
 from tests.teaching.covers.instances import (
     cheapest_by_force,
     cover_oracle,
@@ -104,13 +104,13 @@ def test_the_solver_alone_finds_the_same_minimum(monkeypatch):
 def test_instances_that_reductions_leave_go_to_the_solver():
     rng = stream(3, "cores")
     n_solves = 0
-    for _ in range(number(30, 100)):
+    for _ in range(number(20, 100)):
         elements = random_elements(rng, 10, 20, least=3, most=3)
         costs = random_costs(rng, 10)
         found = cheapest_cover(10, [()] * 10, costs, cover_oracle(elements), elements=elements)
         assert_is_proved_minimum(found, costs, hitting(elements))
         n_solves += found.n_solves
-    assert n_solves > number(9, 30)
+    assert n_solves > number(6, 30)
 
 
 def test_steiner_triple_systems():
@@ -225,7 +225,8 @@ def test_a_three_way_tie_has_one_minimum_whatever_the_order():
     tied = [(1, 0), (0, 1), (-1, -1)]
     pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
     rows = [tuple(a - b for a, b in zip(tied[i], tied[j], strict=True)) for i, j in pairs]
-    for order in list(itertools.permutations(range(6)))[::29]:
+    orders = list(itertools.permutations(range(6)))[::29]
+    for order in orders[:: 1 if takes_all() else 3]:
         shuffled = [rows[r] for r in order]
         stated = [{p for p, r in enumerate(order) if pairs[r][0] == i} for i in range(3)]
         for extra, cost, chosen in (([], 3, (0, 1, 2)), ([set(range(6))], 2.5, (3,))):
@@ -343,7 +344,7 @@ def test_ties_prefer_more_rows_then_lower_numbers():
 
 def test_same_input_same_answer_and_names_do_not_matter():
     rng = stream(8, "names")
-    for _ in range(number(12, 20)):
+    for _ in range(number(8, 20)):
         elements = random_elements(rng, 10, 18, least=3, most=3)
         costs = random_costs(rng, 10)
         answers = [

@@ -11,7 +11,7 @@ import didact
 from didact.errors import InvalidInput, Unsupported
 from didact.mdp.files import task_document
 from didact.teaching.feedback.rows import direction, item_differences
-from tests.effort import chunks
+from tests.effort import chunks, number
 from tests.laws.test_exams import world
 from tests.test_proofcheck import Solved, cone_multipliers
 
@@ -76,7 +76,7 @@ def test_no_mix_is_cheaper(seed):
     assert didact.check(task, lesson, known=known).teaches
 
 
-@pytest.mark.parametrize("seed", chunks(15, 30))
+@pytest.mark.parametrize("seed", chunks(8, 30))
 def test_more_kinds_never_make_a_lesson_dearer(seed):
     task = world(seed)
     known = didact.equivalence_class(task)
@@ -119,7 +119,7 @@ def test_corrections_are_preferences_of_their_own_price():
 
 
 def test_demonstrations_alone_are_as_many_as_the_exact_teacher_needs():
-    for seed in range(20):
+    for seed in range(number(10, 20)):
         task = world(seed)
         alone = didact.teach(task, feedback=["demonstrations"], horizon=1, starts="all")
         exact = didact.teach(task, teacher="exact", horizon=1, starts="all")
