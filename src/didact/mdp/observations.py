@@ -39,7 +39,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        listed = value.tolist()
+        is_plain = type(value) is np.ndarray and value.dtype.kind in "iu"
+        return listed if is_plain else _plain(listed)
     if isinstance(value, bool | int):
         return int(value)
     if isinstance(value, float | Decimal):
