@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from importlib import import_module
@@ -68,6 +69,11 @@ def commands(page: Path) -> list[tuple[str, str, str]]:
     return found
 
 
+EVERYWHERE = Counter(command for page in PAGES for _, command, _ in commands(page))
+WRITTEN: dict[str, tuple[str, bytes]] = {}
+"""Pages of worlds that several of our pages explain: what was printed, and what was written."""
+
+
 def printed(command: str, folder: Path, didact, demo) -> str:
     """What a command prints, errors too; `make demo` is what the Makefile says it is."""
     if command == "make demo":
@@ -85,9 +91,16 @@ def printed(command: str, folder: Path, didact, demo) -> str:
     if program == "cat":
         return "".join((folder / name).read_text() for name in arguments)
     if program == "didact":
+        if command in WRITTEN:
+            text, page = WRITTEN[command]
+            (folder / arguments[-1]).write_bytes(page)
+            return text
         with redirect_stderr(sys.stdout), warnings.catch_warnings():
             warnings.simplefilter("default")
-            return didact(*arguments).out
+            text = didact(*arguments).out
+        if arguments[0] == "explain" and EVERYWHERE[command] > 1:
+            WRITTEN[command] = text, (folder / arguments[-1]).read_bytes()
+        return text
     if arguments[0].startswith("examples/"):
         return by_example(command, folder)
     return in_own_process(command, folder)
