@@ -7,6 +7,7 @@ import signal
 import sys
 import warnings
 from importlib import import_module
+from itertools import takewhile
 
 import pytest
 from hypothesis import settings
@@ -61,9 +62,9 @@ def own_registries(monkeypatch):
 @pytest.fixture(autouse=True)
 def own_modules():
     """Modules that a test writes and imports are forgotten: another's may have the same name."""
-    before = set(sys.modules)
+    last = next(reversed(sys.modules))
     yield
-    for name in set(sys.modules) - before:
+    for name in [*takewhile(lambda name: name != last, reversed(sys.modules))]:
         if "pytest-of-" in str(getattr(sys.modules[name], "__file__", None)):
             del sys.modules[name]
 
