@@ -54,13 +54,16 @@ def in_own_process(
     python: tuple[str, str] = MODULE,
     out: IO[str] | int = subprocess.PIPE,
     environment: dict[str, str] | None = None,
+    anew: bool | None = None,
 ) -> Answer:
     """`python -m didact` with the arguments, 80 signs wide; or of ("-c", code).
 
-    Every day `python -m didact` is forked from a process that has loaded it.
+    anew: whether Python is started for it. Every day `python -m didact` is forked from a process
+    that has loaded it, and so is code for which `anew` is False.
     """
-    if python is MODULE and not effort.takes_all():
-        return _forked(arguments, out, {"COLUMNS": "80", **(environment or {})})
+    if _may_be_forked(python, anew):
+        settings = {"COLUMNS": "80", **(environment or {})}
+        return _forked(arguments, python, out, settings)
     done = subprocess.run(
         [sys.executable, *python, *map(str, arguments)],
         stdout=out,
@@ -71,19 +74,34 @@ def in_own_process(
     return Answer(done.returncode, done.stdout or "", done.stderr)
 
 
-def _forked(arguments: tuple, out: IO[str] | int, settings: dict[str, str]) -> Answer:
+def _may_be_forked(python: tuple[str, str], anew: bool | None) -> bool:
+    return not effort.takes_all() and not (python is not MODULE if anew is None else anew)
+
+
+def _code(python: tuple[str, str]) -> str | None:
+    return None if python is MODULE else python[1]
+
+
+def _forked(
+    arguments: tuple, python: tuple[str, str], out: IO[str] | int, settings: dict[str, str]
+) -> Answer:
     """The same, quicker."""
-    with tempfile.TemporaryFile() as kept, tempfile.TemporaryFile() as errors:
-        written = kept if out == subprocess.PIPE else out
-        with open(os.devnull) as nothing:
-            streams = (nothing.fileno(), written.fileno(), errors.fileno())
-            started = Forked(*arguments, streams=streams, environment=_environment(settings))
+    reader, writer = os.pipe() if isinstance(out, int) else (None, os.dup(out.fileno()))
+    with tempfile.TemporaryFile() as errors, open(os.devnull) as nothing:
+        started = Forked(
+            *arguments,
+            streams=(nothing.fileno(), writer, errors.fileno()),
+            environment=_environment(settings),
+            code=_code(python),
+        )
+        os.close(writer)
+        said = b""
+        if reader is not None:
+            with os.fdopen(reader, "rb") as file:
+                said = file.read()
         code = started.wait()
-        said = []
-        for file in (kept, errors):
-            file.seek(0)
-            said.append(file.read().decode("utf-8"))
-    return Answer(code, *said)
+        errors.seek(0)
+        return Answer(code, said.decode("utf-8"), errors.read().decode("utf-8"))
 
 
 def _environment(settings: dict[str, str]) -> dict[str, str]:
@@ -95,7 +113,8 @@ def _environment(settings: dict[str, str]) -> dict[str, str]:
 class Terminal:
     """A command in a terminal of its own, 100 signs wide, with what it showed so far.
 
-    piped: standard output is no terminal but a pipe, and stands in `out` after the end.
+    piped: standard output is no terminal but a pipe, and stands in `out` after the end. anew: as
+    of `in_own_process`.
     """
 
     def __init__(
@@ -104,13 +123,14 @@ class Terminal:
         python: tuple[str, str] = MODULE,
         folder: Path | None = None,
         piped: bool = False,
+        anew: bool | None = None,
     ):
         self._inner, outer = pty.openpty()
         self.shown = b""
         self._read_to = 0
         environment = _environment({"TERM": "xterm-256color", "COLUMNS": "100"})
         self.process: subprocess.Popen[bytes] | Forked
-        if python is MODULE and not effort.takes_all():
+        if _may_be_forked(python, anew):
             reader, writer = os.pipe() if piped else (None, outer)
             self.process = Forked(
                 *arguments,
@@ -118,6 +138,7 @@ class Terminal:
                 environment=environment,
                 folder=folder,
                 terminal=True,
+                code=_code(python),
             )
             if reader is not None:
                 os.close(writer)

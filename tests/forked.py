@@ -23,12 +23,14 @@ from pathlib import Path
 
 LARGEST = 2**16
 """Bytes of a request."""
+COMMAND = "from didact.cli import main; main()"
 
 
 class Forked:
     """A command under way, with what is used of a `subprocess.Popen`.
 
-    streams: file descriptors of its standard input, output and error.
+    streams: file descriptors of its standard input, output and error. code: what runs instead of
+    the command, as of `python -c`.
     """
 
     stdout: io.BufferedReader | None = None
@@ -40,8 +42,10 @@ class Forked:
         environment: dict[str, str],
         folder: Path | None = None,
         terminal: bool = False,
+        code: str | None = None,
     ):
         request = {
+            "code": code or COMMAND,
             "arguments": [*map(str, arguments)],
             "environment": environment,
             "folder": str(folder or Path.cwd()),
@@ -94,8 +98,8 @@ def _loaded() -> socket.socket:
     return ours
 
 
-def _next_command(requests: socket.socket) -> list[str] | None:
-    """The arguments of a command, in its own process; None in the first one, at the end."""
+def _next_command(requests: socket.socket) -> str | None:
+    """The code of a command, in its own process; None in the first one, at the end."""
     while True:
         message, streams, _, _ = socket.recv_fds(requests, LARGEST, 4)
         if not message:
@@ -107,7 +111,7 @@ def _next_command(requests: socket.socket) -> list[str] | None:
                 _tell_the_end(number, report)
             os.close(report)
             _become(request, streams)
-            return request["arguments"]
+            return request["code"]
         for each in streams:
             os.close(each)
 
@@ -140,7 +144,7 @@ def _become(request: dict, streams: list[int]) -> None:
     sys.stderr = sys.__stderr__ = _written(
         2, encoding, errors="backslashreplace", line_buffering=True
     )
-    sys.argv = ["didact", *request["arguments"]]
+    sys.argv = ["-c", *request["arguments"]]
 
 
 def _written(number: int, encoding: str, **options) -> io.TextIOWrapper:
@@ -163,7 +167,5 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     _load()
-    if _next_command(socket.socket(fileno=int(sys.argv[1]))) is not None:
-        from didact.cli import main
-
-        main()
+    if (code := _next_command(socket.socket(fileno=int(sys.argv[1])))) is not None:
+        exec(code, {"__name__": "__main__"})

@@ -297,9 +297,10 @@ def test_a_person_sees_progress_and_a_file_does_not(tmp_path, shown):
         "main()\n"
     )
     command = ("learn", "six-cell", shown, "--learner", "slow")
-    quiet = in_own_process(*command, python=("-c", code), environment={"COLUMNS": "100"})
+    wide = {"COLUMNS": "100"}
+    quiet = in_own_process(*command, python=("-c", code), environment=wide, anew=False)
     assert (quiet.code, quiet.err) == (0, "")
-    terminal = Terminal(*command, python=("-c", code), piped=True)
+    terminal = Terminal(*command, python=("-c", code), piped=True, anew=False)
     assert terminal.end() == 0
     assert "learning from" in terminal.text
     assert terminal.out == quiet.out

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.command_line import Answer, in_own_process
+
 COMMANDS = {
     "a task": ["show", "six-cell", "--save", "task.json"],
     "a lesson": ["teach", "six-cell", "--out", "lesson.json"],
@@ -73,6 +75,24 @@ print(json.dumps(found))
 """
 
 
+def limited(way: str) -> Answer:
+    return in_own_process(way, json.dumps(COMMANDS), python=("-c", SCRIPT), anew=False)
+
+
+def apart(way: str) -> Answer:
+    """In a process that sees its own disks."""
+    if not shutil.which("unshare"):
+        pytest.skip("needs a way to mount a disk for itself")
+    done = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", SCRIPT, way, json.dumps(COMMANDS)],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode == 77 or done.stderr.startswith("unshare:"):
+        pytest.skip("needs the right to mount a disk for itself")
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
 @pytest.mark.parametrize(
     "way",
     [
@@ -81,22 +101,13 @@ print(json.dumps(found))
         pytest.param("a read-only disk", marks=pytest.mark.slow),
     ],
 )
-def test_files_that_cannot_be_written(tmp_path, way):
+def test_files_that_cannot_be_written(tmp_path, monkeypatch, way):
     """A limit on sizes of files; disks only where we may mount one of our own."""
     pytest.importorskip("minari")
-    apart = [] if way == "a limit" else ["unshare", "-m"]
-    if apart and not shutil.which("unshare"):
-        pytest.skip("needs a way to mount a disk for itself")
-    done = subprocess.run(
-        [*apart, sys.executable, "-c", SCRIPT, way, json.dumps(COMMANDS)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-    if done.returncode == 77 or (apart and done.stderr.startswith("unshare:")):
-        pytest.skip("needs the right to mount a disk for itself")
-    assert done.returncode == 0, done.stderr
-    for name, (first, code, err, changed) in json.loads(done.stdout).items():
+    monkeypatch.chdir(tmp_path)
+    done = limited(way) if way == "a limit" else apart(way)
+    assert done.code == 0, done.err
+    for name, (first, code, err, changed) in json.loads(done.out).items():
         assert first in (0, 3), (name, first)
         assert code == 2, (name, code, err)
         *notes, last = err.splitlines()
