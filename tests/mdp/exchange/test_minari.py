@@ -1,13 +1,17 @@
 """Minari datasets: what we write the real package reads, and what it writes we read."""
 
 import json
+import os
+import resource
 import sys
+import warnings
 from importlib.metadata import version
 
 import gymnasium
 import numpy as np
 import pytest
 
+from didact.cli import main
 from didact.errors import InvalidFile, Unsupported
 from didact.mdp import Demonstration
 from didact.mdp.exchange.formats import load_recording, save_recording
@@ -19,7 +23,8 @@ from didact.mdp.observations import Watched
 from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
 from didact.worlds.opening import environment_task
-from tests.command_line import in_own_process, refused
+from tests import effort
+from tests.command_line import Answer, in_own_process, refused
 from tests.effort import crossed
 
 minari = pytest.importorskip("minari")
@@ -385,6 +390,34 @@ main(sys.argv[2:])
 """
 
 
+def on_full_disk(most, *arguments):
+    """The command where no file can be longer; every day in a fork, which has loaded it all."""
+    if effort.takes_all():
+        return in_own_process(most, *arguments, python=("-c", FULL))
+    pipes = [os.pipe() for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        left = 1
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            sys.stdout, sys.stderr = (os.fdopen(pipe[1], "w") for pipe in pipes)
+            main([*arguments])
+        except SystemExit as ended:
+            left = ended.code
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(left)
+    said = []
+    for reader, writer in pipes:
+        os.close(writer)
+        with open(reader, encoding="utf-8") as lines:
+            said.append(lines.read())
+    return Answer(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), *said)
+
+
 TARGETS = ("lesson-v0", "./here-v0", "imitation", "lesson.json", "l.jsonl")
 
 
@@ -400,7 +433,7 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_what_was_there(
     here = contents(tmp_path)
     arguments = ("convert", "from.json", target, "--task", "random-grid", "--force")
     size = ("-p", "size=4", "-p", "n_features=3", "-p", "slip=1/4", "-p", "terminals=2")
-    answer = in_own_process(most, *arguments, *size, "-p", "seed=3", python=("-c", FULL))
+    answer = on_full_disk(most, *arguments, *size, "-p", "seed=3")
     refused(answer, "cannot be written: File too large")
     assert contents(tmp_path) == here
 
