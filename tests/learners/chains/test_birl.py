@@ -122,7 +122,7 @@ def test_without_evidence_the_posterior_is_the_prior(prior, shown):
         step = 0.3 if proposal == "lattice" else None
         belief = run(
             evidence, prior=prior, proposal=proposal, confidence=confidence,
-            n_steps=number(20_000, 40_000), step_size=step, n_chains=2, thin=20,
+            n_steps=number(10_000, 40_000), step_size=step, n_chains=2, thin=20,
         )  # fmt: skip
         exact = PRIORS[prior].draw(np.random.default_rng(1), 4000, 3)
         for column in range(3):

@@ -134,7 +134,7 @@ def states_of(chain) -> bytes:
 @pytest.mark.parametrize("name", ["deterministic", "slippery", "terminal"])
 def test_plain_and_compiled_kernels_give_the_same_bits(name, prior):
     evidence = as_evidence(WORLDS[name].mdp, shown_by(WORLDS[name], 5))
-    n = number(16, 40)
+    n = number(8, 40)
     for proposal in PRIORS[prior].proposals:
         found = []
         for compiled in (False, True):

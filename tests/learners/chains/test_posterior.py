@@ -15,7 +15,7 @@ from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.planning import solve
 from didact.worlds import make
-from tests.effort import crossed
+from tests.effort import crossed, number
 from tests.quadrature import Quadrature, z_scores
 
 PRIORS = ("l2-sphere", "l1-sphere", "box", "gaussian")
@@ -51,7 +51,7 @@ def test_two_weights_have_the_moments_of_quadrature(prior, confidence):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_three_weights_have_the_moments_of_quadrature(prior):
-    n = {"box": 40, "gaussian": 2_000}.get(prior, 100)
+    n = {"box": 40, "gaussian": number(500, 2_000)}.get(prior, 100)
     assert np.abs(worst_z(3, prior, 10.0, 2, n)).max() < 4
 
 
