@@ -993,7 +993,8 @@ def test_numbers_are_read_as_decimal_reads_them():
                 "".join(rng.choices("0123456789", k=rng.randint(1, size))) for _ in range(3)
             )
             below = f"1{below}"
-            for text in (before, f"-{before}.{after}", f"+.{after}", f"{before}.", f"{before}e-7"):
+            texts = (before, f"-{before}.{after}", f"+.{after}", f"{before}.", f"{before}e-7")
+            for text in (*texts, f"{before}e7"):
                 exact = Fraction(Decimal(text))
                 assert proofcheck.read(text, Fraction, "x") == exact
                 assert proofcheck.read(f"{text}/{below}", Fraction, "x") == exact / int(
