@@ -1,44 +1,34 @@
 """Whatever stands for a file, a policy, a name or a count: one line, exit code 2, little memory."""
 
 import os
-import subprocess
-import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
 
-from tests.command_line import Answer, refused
+from tests.command_line import in_own_process, refused
 
 MOST_MEMORY = 2**30
 LONG = "x" * 300
 
 
+BOUNDED = f"""
+import resource
+from didact.cli import main
+
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+try:
+    main()
+finally:
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < {MOST_MEMORY}
+"""
+
+
 @pytest.fixture
-def bounded(tmp_path, monkeypatch):
+def bounded(in_own_folder):
     """Run a command in a process of its own that may take 1 GiB, and a minute of its processor."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments) -> Answer:
-        import resource
-
-        def limit():
-            resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-
-        command = [sys.executable, "-m", "didact", *map(str, arguments)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen(command, preexec_fn=limit, **pipes) as process:
-            reader = threading.Thread(target=lambda: said.append(process.stdout.read()))
-            said: list[str] = []
-            reader.start()
-            told = process.stderr.read()
-            reader.join()
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        assert usage.ru_maxrss * 1024 < MOST_MEMORY
-        return Answer(process.returncode, said[0], told)
-
-    return run
+    return partial(in_own_process, python=("-c", BOUNDED), anew=False)
 
 
 def sparse_array(path):
