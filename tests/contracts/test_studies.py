@@ -118,7 +118,7 @@ def test_tables_are_whole(name):
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_reports_are_written_and_read_back(name, tmp_path, monkeypatch):
     """Every figure as SVG; as PDF, whose type takes most of the time, and PNG one of them."""
-    drawn_as = KINDS if effort.takes_all() or name == "features" else KINDS[:1]
+    drawn_as = KINDS if effort.takes_all() or name == "uvm-failure" else KINDS[:1]
     monkeypatch.setattr("didact.plots.studies.KINDS", drawn_as)
     report = report_of(name)
     drawn, _ = write_report(report, tmp_path, {"command": "didact reproduce"})

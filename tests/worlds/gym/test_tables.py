@@ -2,7 +2,6 @@
 
 import inspect
 from fractions import Fraction
-from functools import partial
 from types import SimpleNamespace
 
 import gymnasium
@@ -46,12 +45,11 @@ def options_exist(id, options):
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
 def known_case(request):
-    """An environment, its task, and how others like it are made."""
+    """An environment and its task."""
     id, options = request.param
     if not options_exist(id, options):
         pytest.skip("this Gymnasium does not have the option")
-    env = gymnasium.make(id, **options).unwrapped
-    return env, from_gymnasium(id, **options), partial(from_gymnasium, id, **options)
+    return gymnasium.make(id, **options).unwrapped, from_gymnasium(id, discount=0.9, **options)
 
 
 def values_of_table(table, discount):
@@ -99,8 +97,7 @@ def reached(mdp):
 
 
 def test_values_agree_with_the_raw_table(known_case):
-    env, _, made = known_case
-    task = made(discount=0.9)
+    env, task = known_case
     raw, converted = values_of_table(env.P, 0.9), values_of_task(task)
     for state in reached(task.mdp):
         assert converted[state] == pytest.approx(raw[state], abs=1e-9)
@@ -109,7 +106,7 @@ def test_values_agree_with_the_raw_table(known_case):
 
 def test_sampled_steps_agree_with_the_model(known_case):
     """Setting the environment's state and stepping: support, frequencies and rewards."""
-    env, task, _ = known_case
+    env, task = known_case
     env.reset(seed=1)
     mdp, rng = task.mdp, np.random.default_rng(2)
     assert mdp.n_states == env.observation_space.n
@@ -143,7 +140,7 @@ def test_sampled_steps_agree_with_the_model(known_case):
 
 
 def test_starts_are_the_environments(known_case):
-    env, task, _ = known_case
+    env, task = known_case
     assert task.mdp.start.floats == pytest.approx(env.initial_state_distrib)
 
 
