@@ -523,7 +523,7 @@ LEAST_SHARES = {
 @pytest.mark.parametrize("chunk", chunks(N_QUICK_CHUNKS, N_CHUNKS))
 def test_classes(chunk):
     first = chunk * CHUNK
-    try_each(check_one, range(first, first + number(120, CHUNK)), LEAST_SHARES)
+    try_each(check_one, range(first, first + number(70, CHUNK)), LEAST_SHARES)
 
 
 @pytest.mark.parametrize("chunk", chunks(1, 4))

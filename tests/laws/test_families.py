@@ -9,7 +9,7 @@ import didact
 from didact.mdp.family_files import family_document
 from didact.proofcheck import check_proof
 from tests.bec.test_families import small_family
-from tests.effort import chunks
+from tests.effort import chunks, number
 from tests.test_proofcheck import SolvedFamily, cone_multipliers
 
 
@@ -47,7 +47,8 @@ def brute_force_agrees(seeds):
 
 
 def test_the_minimum_of_small_families_is_that_of_brute_force():
-    assert brute_force_agrees(range(30)) >= 10
+    n = number(15, 30)
+    assert brute_force_agrees(range(n)) >= n / 3
 
 
 @pytest.mark.slow
@@ -55,7 +56,7 @@ def test_the_minimum_of_many_small_families_is_that_of_brute_force():
     assert brute_force_agrees(range(30, 430)) >= 130
 
 
-@pytest.mark.parametrize("seed", chunks(6, 12))
+@pytest.mark.parametrize("seed", chunks(4, 12))
 @pytest.mark.parametrize("teacher", ["scot", "exact", "scot-redundant", "random", "uvm"])
 def test_a_family_of_one_has_the_tasks_lesson(seed, teacher):
     family = small_family(seed, n_members=1)

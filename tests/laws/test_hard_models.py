@@ -19,7 +19,7 @@ from didact.planning import evaluate, solve
 from didact.planning.many_rewards import optimal_values
 from didact.teaching import teach
 
-QUICK, SLOW, CHUNK = 2, 1000, 50
+QUICK, SLOW, CHUNK = 1, 1000, 50
 DISCOUNTS = ("0.5", "0.9", "0.99", "0.999", "0.9999", "0.99999", "0.999999")
 
 

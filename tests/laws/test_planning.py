@@ -12,8 +12,8 @@ from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, best_values, optimal_sets, policy_sums
 
-thorough = examples(75, 1000)
-brief = examples(30, 300)
+thorough = examples(40, 1000)
+brief = examples(20, 300)
 
 
 def as_mask(sets: list[list[int]], n_actions: int) -> np.ndarray:

@@ -304,7 +304,7 @@ LEAST_SHARES = {
 @pytest.mark.parametrize("chunk", chunks(N_QUICK_CHUNKS, N_CHUNKS))
 def test_lessons(chunk):
     first = chunk * CHUNK
-    try_each(check_one, range(first, first + number(60, CHUNK)), LEAST_SHARES)
+    try_each(check_one, range(first, first + number(40, CHUNK)), LEAST_SHARES)
 
 
 @pytest.mark.slow
