@@ -225,7 +225,7 @@ def test_a_page_is_written_whole(tmp_path):
 
 
 def test_a_large_world_is_drawn_where_it_matters():
-    task = make("random-grid", size=100, n_features=8, seed=0)
+    task = make("random-grid", size=70, n_features=8, seed=0)
     lesson = teach(task, arithmetic="float", budget=3)
     page = lesson_page(task, lesson)
     read(page)
@@ -234,7 +234,7 @@ def test_a_large_world_is_drawn_where_it_matters():
 
 
 def test_many_demonstrations_are_cut_and_counted():
-    task = make("random-grid", size=30, n_features=20, seed=0)
+    task = make("random-grid", size=12, n_features=20, seed=0)
     lesson = teach(task, horizon=1, arithmetic="float")
     page = lesson_page(task, lesson)
     n = len(lesson.demonstrations)
