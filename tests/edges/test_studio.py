@@ -83,13 +83,13 @@ def paint(page, brush: str, *cells: int) -> None:
     page.check(f"#brushes input[value='{brush}']", force=True)
     for cell in cells:
         page.locator(f".cell[data-cell='{cell}']").click()
-    settled(page)
 
 
 def test_strokes_change_the_world_its_arrows_and_its_lesson(page):
     paint(page, "wall", 40)
     paint(page, "2", 0)
     paint(page, "end", 80)
+    settled(page)
     painting = world(page)["painting"]
     assert painting["rows"][4] == "aaaa###aa"
     assert painting["rows"][0][0] == "c"
@@ -111,18 +111,15 @@ def test_a_stroke_is_one_step_to_undo(page):
     for box in boxes[1:]:
         page.mouse.move(box["x"] + 5, box["y"] + 5)
     page.mouse.up()
-    settled(page)
     assert world(page)["painting"]["rows"][1] == "###baaaca"
     page.click("#undo")
-    settled(page)
     assert world(page) == page.evaluate("(text) => JSON.parse(text)", before)
     assert page.locator("#undo").is_disabled()
     page.click("#redo")
-    settled(page)
     assert world(page)["painting"]["rows"][1] == "###baaaca"
     page.keyboard.press("Control+z")
-    settled(page)
     assert world(page)["painting"]["rows"][1] == MEADOW["rows"][1]
+    settled(page)
 
 
 def test_the_keyboard_alone_is_enough(page):
@@ -218,10 +215,8 @@ def test_weights_names_colours_and_numbers_are_kept_as_they_are_written(page):
 def test_a_slider_moves_a_weight_and_kinds_come_and_go(page):
     page.locator("[aria-label='Weight of mud, slider']").focus()
     page.keyboard.press("Home")
-    settled(page)
     assert world(page)["painting"]["features"][1] == ["mud", "-10", 9]
     page.click("#add-ground")
-    settled(page)
     assert len(world(page)["painting"]["features"]) == 6
     page.click("[aria-label='Remove mud']")
     settled(page)
@@ -244,6 +239,7 @@ def test_what_is_wrong_is_told_and_the_old_picture_stays(page):
 
 def test_a_link_is_the_world(page, link):
     paint(page, "3", 44)
+    settled(page)
     wanted, address = world(page), page.url
     token = re.search(r"token=[^#]*", link)[0]
     page.context.clear_cookies()  # as a browser that was never here
