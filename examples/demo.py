@@ -38,10 +38,9 @@ def main(folder: Path) -> None:
 def compare_with_random(console: Console, task: didact.Task, lesson: didact.Lesson) -> None:
     """How often as many random demonstrations teach it, and what they leave open otherwise."""
     n = len(lesson.demonstrations)
-    known = didact.equivalence_class(task)
     horizon = lesson.settings["horizon"]
     tries = [
-        didact.teach(task, teacher="random", n=n, horizon=horizon, seed=seed, known=known)
+        didact.teach(task, teacher="random", n=n, horizon=horizon, seed=seed, known=lesson.known)
         for seed in range(20)
     ]
     losses = [t.loss for t in tries if t.loss is not None]
