@@ -34,7 +34,7 @@ def pairs_of(shown: dict[int, list[int]]) -> list[list[tuple[int, int]]]:
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@examples(75, 2622)
+@examples(40, 2622)
 def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
     weights = task.weights
     _, optimal = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in weights.tolist()])
@@ -51,7 +51,7 @@ def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@examples(40, 400)
+@examples(25, 400)
 def test_the_likelihood_is_that_of_the_exact_action_values(task, data):
     q, _ = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in task.weights.tolist()])
     shown = shown_sets(task.mdp, data)

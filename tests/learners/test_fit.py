@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidParameter
@@ -15,11 +15,12 @@ from didact.learners.belief import point_belief
 from didact.learners.fit import fit_of
 from didact.planning import rollout
 from didact.worlds import make
+from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20, 40)
 @given(tasks(max_states=4, discounts=("0", "1/2", "0.9")), st.integers(0, 2**31))
 def test_fit_is_what_brute_force_says_of_the_weights(task, seed):
     mdp, rng = task.mdp, np.random.default_rng(seed)

@@ -30,7 +30,7 @@ def shown_tasks(draw: st.DrawFn):
 
 
 @given(shown_tasks(), st.integers(0, 2**32 - 1))
-@examples(25, 150)
+@examples(15, 150)
 def test_the_slope_is_that_of_finite_differences(shown, seed):
     """At random weights, which lie on no border but with probability 0."""
     task, evidence = shown
@@ -45,7 +45,7 @@ def test_the_slope_is_that_of_finite_differences(shown, seed):
 
 
 @given(shown_tasks())
-@examples(30, 150)
+@examples(15, 150)
 def test_the_value_is_that_of_brute_force(shown):
     """At weights with ties as well: any optimal policy gives the same value."""
     task, evidence = shown
@@ -57,7 +57,7 @@ def test_the_value_is_that_of_brute_force(shown):
 
 
 @given(shown_tasks(), st.integers(0, 2**32 - 1))
-@examples(20, 100)
+@examples(12, 100)
 def test_on_a_border_too_the_features_support_the_action_values(shown, seed):
     """mu.w = Q*_w, and mu.u <= Q*_u for all other weights u: mu is a slope of Q* at w."""
     task, evidence = shown

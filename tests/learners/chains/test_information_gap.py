@@ -112,7 +112,7 @@ def gap_by_definition(task: Task, demonstrations: list, horizon: int) -> float:
     return abs(told - could)
 
 
-@examples(25, 150)
+@examples(12, 150)
 @given(tasks(discounts=("1/2", "0.9")), st.data())
 def test_the_gap_is_that_of_a_second_implementation(task, data):
     mdp = task.mdp
