@@ -85,13 +85,13 @@ def in_fractions(task: didact.Task, known: didact.EquivalenceClass) -> dict:
 def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: bool) -> dict:
     """The same from values and counts that stop at 1e-6; lessons are judged in fractions."""
     noisy = published_way(task, in_place=in_place)
-    apart = published_way(task, ALIKE, in_place=in_place)
+    apart = noisy_rows(task, ALIKE, in_place=in_place)
     slack = noisy.normals @ (task.weights / np.linalg.norm(task.weights))
     found = {
         "facets": len(noisy.kept),
         "pairs, greedy": len(noisy.lesson),
         "pairs, redundant ones not removed": len(noisy.redundant_lesson()),
-        "the same, only equal rows merged": len(apart.redundant_lesson()),
+        "the same, only equal rows merged": len(redundant_lesson(*apart)),
         "worlds with a false tie": len(noisy.stated) > known.plan.optimal.sum(),
         "worlds that exclude true weights": bool((slack < -ITERATED.tie).any()),
         "greedy lessons that teach": teaches(task, known, noisy.lesson),

@@ -17,6 +17,7 @@ from didact.mdp import MDP, Task, Transitions
 from didact.planning import evaluate
 from didact.teaching import check, teach
 from didact.worlds import make
+from tests.effort import number
 from tests.oracles import Plain, optimal_sets
 
 
@@ -79,7 +80,7 @@ def size_by_matching(task: Task) -> int:
 
 def test_tie_order_changes_matching_but_not_the_minimum():
     sizes, rng = set(), random.Random(0)
-    for _ in range(60):
+    for _ in range(number(25, 60)):
         choices = rng.sample(TIED, len(TIED))
         task = bandit([rng.sample(c, len(c)) for c in choices], [0, 1, 1])
         sizes.add(size_by_matching(task))
