@@ -421,7 +421,7 @@ def test_six_cells_has_the_papers_constraints(grid):
     )
 
 
-@pytest.mark.parametrize("seed", chunks(40, 80))
+@pytest.mark.parametrize("seed", chunks(30, 80))
 def test_true_proofs_are_accepted(seed):
     solved, rng = solved_task(seed), random.Random(seed)
     task = solved.task
@@ -436,7 +436,7 @@ def test_true_proofs_are_accepted(seed):
 
 def test_both_claims_ties_and_scopes_occur_in_the_random_tasks():
     seen = set()
-    for seed in range(number(40, 80)):
+    for seed in range(number(30, 80)):
         solved, rng = solved_task(seed), random.Random(seed)
         for scope in ("all", "reachable"):
             proof = prove(solved, random_demonstrations(solved, scope, rng), scope)
@@ -454,7 +454,7 @@ def test_both_claims_ties_and_scopes_occur_in_the_random_tasks():
     assert {(word, True) for word in words} < seen
 
 
-@pytest.mark.parametrize("seed", range(0, 80, 80 // number(10, 20)))
+@pytest.mark.parametrize("seed", range(0, 80, 80 // number(6, 20)))
 def test_the_other_claim_is_rejected(seed):
     """Multipliers of all pairs do not prove a lesson that is open, nor weights one that teaches."""
     solved, rng = solved_task(seed), random.Random(seed)
@@ -601,7 +601,8 @@ def test_a_missing_or_extra_optimal_action_is_named():
     policy = [one if s == state else x for s, x in enumerate(solved.optimal)]
     counts = [[str(x) for x in mu] for mu in solved.counts_of(policy)]
     false = {**proof, "optimal": policy, "counts": counts}
-    assert_rejected(task, false, f"optimal[{state}] must be", f"not {one}")
+    worth = dot(solved.weights, solved.counts[state])
+    assert_rejected(task, false, f"optimal[{state}] must be", f"worth {worth}, not {one}")
     policy = [list(range(4)) if s == 1 else x for s, x in enumerate(solved.optimal)]
     counts = [[str(x) for x in mu] for mu in solved.counts_of(policy)]
     assert_rejected(task, {**proof, "optimal": policy, "counts": counts}, "optimal[1] must be")
@@ -1228,7 +1229,7 @@ def shown_of_family(solved, scope, rng=None):
     ]
 
 
-@pytest.mark.parametrize("seed", chunks(15, 30))
+@pytest.mark.parametrize("seed", chunks(10, 30))
 def test_true_proofs_of_families_are_accepted(seed):
     family, rng = random_family(seed), random.Random(seed)
     solved = SolvedFamily(family)
@@ -1401,7 +1402,7 @@ class Layered(Solved):
 
 def test_four_hundred_states():
     n = number(200, 400)
-    task = layered_task(n, 6, 8, 0)
+    task = layered_task(n, 6, number(5, 8), 0)
     solved = Layered(task)
     proof = prove(solved, all_pairs(solved, "all"), "all")
     line = check_proof(task, proof)

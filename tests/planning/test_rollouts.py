@@ -6,7 +6,6 @@ import pytest
 from didact.errors import InvalidInput
 from didact.planning import rollout, rollouts, solve
 from didact.worlds import make
-from tests.effort import number
 
 
 def test_rollouts_follow_the_model_and_stop_at_the_end():
@@ -21,7 +20,7 @@ def test_rollout_frequencies_are_the_policys():
     task = make("random-grid", size=3, n_features=2, slip="0.4", seed=0)
     policy = np.tile([0.1, 0.2, 0.3, 0.4], (9, 1))
     rng = np.random.default_rng(0)
-    paths = rollouts(task.mdp, policy, horizon=2, rng=rng, starts=[None] * number(10_000, 20_000))
+    paths = rollouts(task.mdp, policy, horizon=2, rng=rng, starts=[None] * 20_000)
     starts = np.bincount([p[0][0] for p in paths], minlength=9) / len(paths)
     actions = np.bincount([p[0][1] for p in paths], minlength=4) / len(paths)
     assert np.abs(starts - 1 / 9).max() < 0.01
