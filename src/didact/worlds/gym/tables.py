@@ -142,9 +142,10 @@ def _explore(table: Any, starts: Mapping[int, Fraction], notes: Notes) -> tuple[
     model: Model = {}
     found: set[Node] = {(state, False) for state in starts}
     waiting = deque(starts)
+    numbers = _Numbers()
     while waiting:
         state = waiting.popleft()
-        model[state] = _read_state(table, state, notes)
+        model[state] = _read_state(table, state, notes, numbers)
         for outcome in (o for outcomes in model[state] for o in outcomes):
             node = (outcome.successor, outcome.ends)
             if node not in found:
@@ -154,7 +155,25 @@ def _explore(table: Any, starts: Mapping[int, Fraction], notes: Notes) -> tuple[
     return model, found
 
 
-def _read_state(table: Any, state: int, notes: Notes) -> list[list[Outcome]]:
+class _Numbers:
+    """The probabilities and rewards of a table; equal ones are read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, type, Any], Fraction] = {}
+
+    def read(self, by: Callable[[Any, str], Fraction], value: Any, place: str) -> Fraction:
+        """What a function reads in a value; place: where it stands, for refusals."""
+        key = by, type(value), value
+        try:
+            found = self._known.get(key)
+        except TypeError:
+            return by(value, place)
+        if found is None:
+            found = self._known[key] = by(value, place)
+        return found
+
+
+def _read_state(table: Any, state: int, notes: Notes, known: _Numbers) -> list[list[Outcome]]:
     try:
         actions = table[state]
         given = set(actions) if isinstance(actions, Mapping) else set(range(len(actions)))
@@ -169,12 +188,12 @@ def _read_state(table: Any, state: int, notes: Notes) -> list[list[Outcome]]:
             f"{numbers[-1]} of a state that the start can reach; it is missing"
         )
     return [
-        _read_outcomes(actions[action], f"P[{state}][{action}]", notes.n_states)
+        _read_outcomes(actions[action], f"P[{state}][{action}]", notes.n_states, known)
         for action in numbers
     ]
 
 
-def _read_outcomes(given: Any, place: str, n_states: int) -> list[Outcome]:
+def _read_outcomes(given: Any, place: str, n_states: int, known: _Numbers) -> list[Outcome]:
     outcomes = []
     try:
         rows = [tuple(outcome) for outcome in given]
@@ -186,12 +205,14 @@ def _read_outcomes(given: Any, place: str, n_states: int) -> list[Outcome]:
                 f"{place}[{i}] must be (probability, next state, reward, terminated); it is "
                 f"{shown(row)}"
             )
-        probability = clean_probability(row[0], f"{place}[{i}]: probability")
+        probability = known.read(clean_probability, row[0], f"{place}[{i}]: probability")
         successor = require_index(row[1], n_states, f"{place}[{i}]: next state")
-        reward = _as_reward(row[2], f"{place}[{i}]: reward")
+        reward = known.read(_as_reward, row[2], f"{place}[{i}]: reward")
         if probability > 0:
             outcomes.append(Outcome(probability, successor, reward, bool(row[3])))
     total = sum((outcome.probability for outcome in outcomes), Fraction(0))
+    if total == 1:
+        return outcomes
     if abs(total - 1) > SUM_TOLERANCE:
         raise InvalidModel(
             f"{place} must be a distribution over outcomes; its probabilities sum to "
