@@ -112,7 +112,8 @@ def _expected(
                 vector = vector_of(state, action, outcome)
                 _require_width(vector, width, f"features of state {state}, action {action}")
                 for i, value in enumerate(vector):
-                    total[i] += outcome.probability * value
+                    if value:  # most are 0, and fractions are slow
+                        total[i] += outcome.probability * value
             values.extend(total)
     return Numbers.of_fractions(values, (len(nodes), n_actions, width))
 
