@@ -545,6 +545,22 @@ def test_every_corruption_is_rejected_at_its_step_or_still_true(seed):
     assert accepted > 0, "harmless changes exist and must not be rejected"
 
 
+def test_multipliers_must_give_every_entry_of_a_row():
+    """What is added is 0 in the first feature, so that only a later entry is wrong."""
+    tried = 0
+    for seed in range(number(30, 80)):
+        solved = solved_task(seed)
+        proof = prove(solved, all_pairs(solved, "all"), "all")
+        rays = list(solved.demonstrated_rows(proof["demonstrations"]))
+        added = next((j for j, ray in enumerate(rays) if ray[0] == 0), None)
+        if added is not None:
+            first, *others = proof["multipliers"]
+            false = {**proof, "multipliers": [[*first, [added, 1]], *others]}
+            assert_rejected(solved.task, false, "multipliers[0] do not give")
+            tried += 1
+    assert tried > 3
+
+
 @pytest.mark.parametrize(
     "seed", ["grid", 1, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 9))]
 )
