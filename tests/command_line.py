@@ -86,18 +86,17 @@ def _forked(
     arguments: tuple, python: tuple[str, str], out: IO[str] | int, settings: dict[str, str]
 ) -> Answer:
     """The same, quicker."""
-    reader, writer = os.pipe() if isinstance(out, int) else (None, os.dup(out.fileno()))
+    written = None if isinstance(out, int) else out.fileno()
     with tempfile.TemporaryFile() as errors, open(os.devnull) as nothing:
         started = Forked(
             *arguments,
-            streams=(nothing.fileno(), writer, errors.fileno()),
+            streams=(nothing.fileno(), written, errors.fileno()),
             environment=_environment(settings),
             code=_code(python),
         )
-        os.close(writer)
         said = b""
-        if reader is not None:
-            with os.fdopen(reader, "rb") as file:
+        if started.stdout is not None:
+            with started.stdout as file:
                 said = file.read()
         code = started.wait()
         errors.seek(0)
@@ -131,18 +130,14 @@ class Terminal:
         environment = _environment({"TERM": "xterm-256color", "COLUMNS": "100"})
         self.process: subprocess.Popen[bytes] | Forked
         if _may_be_forked(python, anew):
-            reader, writer = os.pipe() if piped else (None, outer)
             self.process = Forked(
                 *arguments,
-                streams=(outer, writer, outer),
+                streams=(outer, None if piped else outer, outer),
                 environment=environment,
                 folder=folder,
                 terminal=True,
                 code=_code(python),
             )
-            if reader is not None:
-                os.close(writer)
-                self.process.stdout = os.fdopen(reader, "rb")
         else:
             self.process = subprocess.Popen(
                 [sys.executable, *python, *map(str, arguments)],

@@ -29,16 +29,17 @@ COMMAND = "from didact.cli import main; main()"
 class Forked:
     """A command under way, with what is used of a `subprocess.Popen`.
 
-    streams: file descriptors of its standard input, output and error. code: what runs instead of
-    the command, as of `python -c`.
+    streams: file descriptors of its standard input, output and error; None is a pipe, whose end is
+    `stdout`. code: what runs instead of the command, as of `python -c`.
     """
 
     stdout: io.BufferedReader | None = None
+    stderr = None
 
     def __init__(
         self,
         *arguments: object,
-        streams: tuple[int, int, int],
+        streams: tuple[int, int | None, int],
         environment: dict[str, str],
         folder: Path | None = None,
         terminal: bool = False,
@@ -51,9 +52,16 @@ class Forked:
             "folder": str(folder or Path.cwd()),
             "terminal": terminal,
         }
+        into, out, errors = streams
+        if out is None:
+            reader, out = os.pipe()
+            self.stdout = os.fdopen(reader, "rb")
         self._reports, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
-        socket.send_fds(_loaded(), [json.dumps(request).encode()], [*streams, theirs.fileno()])
+        message = json.dumps(request).encode()
+        socket.send_fds(_loaded(), [message], [into, out, errors, theirs.fileno()])
         theirs.close()
+        if self.stdout is not None:
+            os.close(out)
         self.pid = int(self._reports.recv(LARGEST))
         self._code: int | None = None
 
@@ -76,6 +84,11 @@ class Forked:
     def send_signal(self, number: int) -> None:
         """Send it a signal."""
         os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end, if it has not ended."""
+        if self.poll() is None:
+            self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it at once."""

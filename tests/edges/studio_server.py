@@ -6,7 +6,9 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+from tests import effort
 from tests.browser import DESK
+from tests.forked import Forked
 
 
 @contextmanager
@@ -14,17 +16,41 @@ def running(*arguments, stderr=None):
     """`didact studio --no-open ...` in its own process: the process and its link."""
     command = [sys.executable, "-m", "didact", *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, env=environment)
+    with ended(process):
+        yield process, link_of(process)
+
+
+@contextmanager
+def serving(study):
+    """The same of `didact study serve`; every day it is forked."""
+    if effort.takes_all():
+        with running("study", "serve", study) as started:
+            yield started
+        return
+    with open(os.devnull) as nothing:
+        streams = (nothing.fileno(), None, sys.__stderr__.fileno())
+        process = Forked("study", "serve", study, streams=streams, environment={**os.environ})
+    with ended(process):
+        yield process, link_of(process)
+
+
+@contextmanager
+def ended(process):
+    """A process that is ended afterwards."""
     try:
-        yield process, process.stdout.readline().split()[-1]
+        yield
     finally:
         process.terminate()
         process.wait()
         process.stdout.close()
         if process.stderr is not None:
             process.stderr.close()
+
+
+def link_of(process) -> str:
+    """What a server says first."""
+    return process.stdout.readline().decode().split()[-1]
 
 
 @contextmanager

@@ -332,7 +332,7 @@ def test_an_interrupt_ends_it_without_a_word(browser):
         )
         page.evaluate("import('/static/ask.js').then(({ ask }) => ask('open', { world: 'chain' }))")
         process.send_signal(signal.SIGINT)
-        assert (process.wait(), process.stderr.read()) == (0, "")
+        assert (process.wait(), process.stderr.read()) == (0, b"")
         context.close()
 
 

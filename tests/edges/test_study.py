@@ -13,7 +13,7 @@ import pytest
 
 from didact.studies.people.records import Records
 from tests.browser import CHROMIUM, DESK, PHONE, broken_rules
-from tests.edges.studio_server import running
+from tests.edges.studio_server import serving
 
 playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("starlette", reason="the studio is an extra")
@@ -56,7 +56,7 @@ def take(page, reload_at: int | None = None) -> dict[str, list[str]]:
 
 @in_browser
 def test_a_person_takes_part_on_a_phone_and_comes_back(browser, study, didact):
-    with running("study", "serve", study) as (_, link):
+    with serving(study) as (_, link):
         troubles = []
         context = browser.new_context(viewport=PHONE, color_scheme="dark", bypass_csp=True)
         page = context.new_page()
@@ -90,7 +90,7 @@ def test_a_family_is_taken_world_by_world(browser, didact, in_own_folder):
         "--questions", "2", "--practice", "1", "--confidence",
     )  # fmt: skip
     assert made.code == 0, made
-    with running("study", "serve", "f.sqlite") as (_, link):
+    with serving("f.sqlite") as (_, link):
         troubles = []
         context = browser.new_context(viewport=DESK)
         page = context.new_page()
@@ -119,7 +119,7 @@ def killed_and_kept(study: str, n_kills: int) -> None:
     """What the server acknowledged before it was killed is there, every time."""
     acknowledged = []
     for kill in range(n_kills):
-        with running("study", "serve", study) as (process, link):
+        with serving(study) as (process, link):
             person = sent(link, "/join", {})["link"]
             acknowledged.append((kill, 0))
             for step in range(1, 1 + kill % 7):
@@ -165,7 +165,7 @@ def test_fifty_participants_in_ten_browsers_at_once(study):
             browser.close()
         return times
 
-    with running("study", "serve", study) as (_, link), ThreadPoolExecutor(10) as pool:
+    with serving(study) as (_, link), ThreadPoolExecutor(10) as pool:
         times = list(pool.map(five_people, [link] * 10))
     assert max(first[0][0] for first in times) < min(first[0][1] for first in times)
     records = Records(study)
