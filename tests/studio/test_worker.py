@@ -23,6 +23,14 @@ def exhaust_loading(question):
     raise ImportError("lib.so: failed to map segment from shared object")
 
 
+def exhaust_loading_of_the_compiler(question):
+    """As llvmlite says it."""
+    try:
+        raise OSError("lib.so: failed to map segment from shared object")
+    except OSError:
+        raise OSError("Could not find/load shared object file 'lib.so'")  # noqa: B904
+
+
 def crash(question):
     raise ZeroDivisionError("secret place /home/somebody")
 
@@ -34,7 +42,7 @@ def unsupported(question):
 QUESTIONS = {
     "echo": lambda question: {"given": str(question)}, "nan": lambda question: {"x": float("nan")},
     "refuse": refuse, "exhaust": exhaust, "loading": exhaust_loading, "crash": crash,
-    "unsupported": unsupported,
+    "unsupported": unsupported, "compiler": exhaust_loading_of_the_compiler,
 }  # fmt: skip
 
 
@@ -47,7 +55,7 @@ def test_answers_are_json():
     assert told("echo", b'{"a": 0.1}') == (DONE, {"given": "{'a': Decimal('0.1')}"})
 
 
-@pytest.mark.parametrize("name", ["refuse", "exhaust", "loading", "unsupported"])
+@pytest.mark.parametrize("name", ["refuse", "exhaust", "loading", "compiler", "unsupported"])
 def test_refusals_are_one_line(name):
     kind, reply = told(name, b"1")
     assert kind == REFUSED

@@ -91,9 +91,13 @@ def answer(questions: Questions, name: str, body: bytes) -> bytes:
 
 
 def _wants_memory(error: Exception) -> bool:
-    """Whether memory was wanting; a library that does not fit any more cannot be imported."""
+    """Whether memory was wanting; a library that does not fit any more cannot be loaded.
+
+    Who loads it may say so in other words: then the reason is the error before.
+    """
     return isinstance(error, MemoryError) or (
-        isinstance(error, ImportError) and "failed to map segment" in str(error)
+        isinstance(error, ImportError | OSError)
+        and any("failed to map segment" in str(each) for each in (error, error.__context__))
     )
 
 
