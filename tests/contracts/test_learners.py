@@ -199,8 +199,7 @@ def assert_same(one: Belief, two: Belief) -> None:
     assert one.confidence == two.confidence
 
 
-@pytest.mark.parametrize("name", ["random", "slippery"])
-@pytest.mark.parametrize("learner", BUILT_IN)
+@pytest.mark.parametrize(("learner", "name"), crossed(BUILT_IN, ["random", "slippery"], one_in=2))
 def test_the_same_seed_gives_the_same_belief(learner, name):
     asked_again = asked.__wrapped__
     assert_same(asked_again(learner, name, "pairs"), asked(learner, name, "pairs"))
