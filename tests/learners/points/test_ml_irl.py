@@ -35,7 +35,7 @@ def assert_recovered(task):
     assert belief.notes == ()
 
 
-@pytest.mark.parametrize("seed", chunks(3, 12))
+@pytest.mark.parametrize("seed", chunks(2, 12))
 def test_closed_lessons_are_learned_without_loss(seed):
     assert_recovered(world(seed))
 
@@ -151,7 +151,7 @@ def test_contradictions_are_said():
     assert "no confidence from 100 to 1e+12 explains all demonstrations" in belief.notes[0]
 
 
-@pytest.mark.parametrize("seed", [2, 3, 5, 9])
+@pytest.mark.parametrize("seed", crossed([2, 3, 5, 9], one_in=2))
 def test_raising_the_confidence_ends_with_a_certificate(seed):
     """Worlds where the most likely weights at a small confidence make a shown action worse."""
     task = didact.make("random-grid", size=4, n_features=4, seed=seed)
