@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -51,13 +51,6 @@ class Demonstration:
         number = None if member is None else require_index(member, 2**62, "member")
         object.__setattr__(self, "member", number)
 
-    @classmethod
-    def of_plain(cls, pairs: tuple[tuple[int, int], ...], member: int | None = None) -> Self:
-        """Of one or more pairs of Python's own whole numbers, as our own code makes them."""
-        made = object.__new__(cls)
-        made.__dict__.update(pairs=pairs, member=member)
-        return made
-
     def __repr__(self) -> str:
         first = ", ".join(map(str, self.pairs[:MOST_SHOWN]))
         more = f", ... {len(self)} pairs" if len(self) > MOST_SHOWN else ""
@@ -77,6 +70,15 @@ class Demonstration:
         """The pairs as plain lists; [member, pairs] where it is of a member of a family."""
         pairs = [list(pair) for pair in self.pairs]
         return pairs if self.member is None else [self.member, pairs]
+
+
+def demonstration_of(
+    pairs: tuple[tuple[int, int], ...], member: int | None = None
+) -> Demonstration:
+    """Of one or more pairs of Python's own whole numbers, as our own code makes them: unchecked."""
+    made = object.__new__(Demonstration)
+    made.__dict__.update(pairs=pairs, member=member)
+    return made
 
 
 def _is_plain(pair: Any) -> bool:

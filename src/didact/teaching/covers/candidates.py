@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.inputs import entries, shown, whole_number
 from didact.mdp import MDP, Demonstration, Task, as_mdp
+from didact.mdp.demonstrations import demonstration_of
 from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
@@ -63,10 +64,10 @@ class Candidates:
         """What shows these pairs s*A + a, at least one."""
         width = self.n_actions
         if self.firsts is None:
-            return Demonstration.of_plain(tuple([divmod(pair, width) for pair in line]))
+            return demonstration_of(tuple([divmod(pair, width) for pair in line]))
         member = bisect_right(self.firsts, line[0] // width) - 1
         first = self.firsts[member] * width
-        return Demonstration.of_plain(tuple([divmod(pair - first, width) for pair in line]), member)
+        return demonstration_of(tuple([divmod(pair - first, width) for pair in line]), member)
 
     def lengths(self) -> Indices:
         """How many pairs each candidate shows."""
