@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
 
-from tests import effort
-from tests.forked import Forked
+from tests.forked import Forked, is_quicker
 
 MODULE = ("-m", "didact")
 
@@ -75,7 +74,7 @@ def in_own_process(
 
 
 def _may_be_forked(python: tuple[str, str], anew: bool | None) -> bool:
-    return not effort.takes_all() and not (python is not MODULE if anew is None else anew)
+    return is_quicker() and not (python is not MODULE if anew is None else anew)
 
 
 def _code(python: tuple[str, str]) -> str | None:

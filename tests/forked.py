@@ -21,9 +21,16 @@ import termios
 from functools import cache
 from pathlib import Path
 
+from tests import effort
+
 LARGEST = 2**16
 """Bytes of a request."""
 COMMAND = "from didact.cli import main; main()"
+
+
+def is_quicker() -> bool:
+    """Whether commands are forked: every day, where packets can go between processes."""
+    return sys.platform == "linux" and not effort.takes_all()
 
 
 class Forked:

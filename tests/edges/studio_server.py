@@ -6,9 +6,8 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from tests import effort
 from tests.browser import DESK
-from tests.forked import Forked
+from tests.forked import Forked, is_quicker
 
 
 @contextmanager
@@ -24,7 +23,7 @@ def running(*arguments, stderr=None):
 @contextmanager
 def serving(study):
     """The same of `didact study serve`; every day it is forked."""
-    if effort.takes_all():
+    if not is_quicker():
         with running("study", "serve", study) as started:
             yield started
         return
