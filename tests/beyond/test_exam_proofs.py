@@ -4,6 +4,7 @@ import json
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import didact
@@ -130,6 +131,30 @@ def test_random_exams_are_proved_and_a_question_less_is_refused(seed):
         fewer = {**exam, "questions": exam["questions"][:left] + exam["questions"][left + 1 :]}
         assert message_of(file, fewer) is not None
         assert not decides(solved, fewer["questions"])
+
+
+def three_ends():
+    """State 0 earns e1 or nothing, state 1 e2 or nothing, state 2 e1 or e2; w = (2, 1)."""
+    transitions = np.zeros((6, 2, 6))
+    for state, ends in enumerate([(3, 5), (4, 5), (3, 4)]):
+        transitions[state, [0, 1], ends] = 1
+    features = [[0, 0], [0, 0], [0, 0], [1, 0], [0, 1], [0, 0]]
+    start = {state: "1/3" for state in range(3)}
+    mdp = didact.MDP(transitions, features, discount="1/2", start=start, terminal=[3, 4, 5])
+    return didact.Task(mdp, [2, 1])
+
+
+def test_a_worse_action_is_never_taken_away():
+    """e1 - e2 is the first row less the second: agents (1, 2) answer so, and are wrong in 2."""
+    file, exam = files(three_ends(), "actions")
+    assert [x["state"] for x in exam["questions"]] == [1, 2]
+    exam["questions"][1] |= {"state": 0, "costs": [0, 1]}
+    exam["proof"] |= {
+        "generators": [[0, 0, 1], [1, 0, 1]],
+        "multipliers": [[[0, "1"]], [[1, "1"]], [[0, "1"], [1, "-1"]]],
+    }
+    assert not decides_by_actions(Solved(file), exam["questions"])
+    assert message_of(file, exam) == "multipliers[2]: one is negative"
 
 
 @pytest.mark.parametrize("ask", ["actions", "preferences"])
