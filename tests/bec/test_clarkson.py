@@ -346,6 +346,22 @@ class TestInvariance:
         )
 
 
+@pytest.mark.parametrize("has_ties", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_that_are_distinct_need_no_labels(seed, has_ties):
+    rng = np.random.default_rng(seed)
+    rows, weights = grid_world_rows(4, 4, seed)
+    if has_ties:
+        across = np.cross(weights[:3], rng.standard_normal(3))
+        rows = np.vstack([rows, np.append(across, 0.0), np.append(-across, 0.0)])
+    rows = rows[np.linalg.norm(rows, axis=1) > 1e-9]
+    rows = rows[label_directions(rows)[1]]
+    usual, quick = (find_facets(rows, weights, are_distinct=told) for told in (False, True))
+    assert len(usual.equalities) == 2 * has_ties
+    for name, value in vars(usual).items():
+        assert np.array_equal(value, getattr(quick, name)), name
+
+
 @pytest.mark.parametrize("apart", [1.1e-9, 2.21057989e-9, 1e-8, 1e-7, 1e-6])
 @pytest.mark.parametrize("plain", [True, False])
 def test_two_rows_that_hardly_differ_are_two_facets(apart, plain, monkeypatch):

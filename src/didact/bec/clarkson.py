@@ -57,17 +57,22 @@ class FloatCone:
 
 
 def find_facets(
-    rows: ArrayLike, inside: ArrayLike, *, zero_below: float | None = None
+    rows: ArrayLike,
+    inside: ArrayLike,
+    *,
+    zero_below: float | None = None,
+    are_distinct: bool = False,
 ) -> FloatCone:
     """The facets and the lineality space of {w : rows w >= 0}, which has the point `inside`.
 
     `rows` is (n, k); rows that vanish at `inside` may be equalities. Zero rows are those of
     `unit_rows`. The answer is a set: permuting rows only renames it.
+    are_distinct: none is zero, and no two have one direction, as in a catalogue of rows.
     """
     matrix = np.asarray(rows, dtype=np.float64)
     units, kept = unit_rows(matrix, zero_below)
     point = _unit_point(inside, matrix.shape[1])
-    labels, first = label_units(units)
+    labels, first = (kept, kept) if are_distinct else label_units(units)
     distinct = units[first]
     slack = distinct @ point
     _require_inside(slack, kept[first])

@@ -212,7 +212,8 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
         return Cone(rows, true_weights, (), (), np.zeros((0, k)), 0, np.eye(k), margin=np.inf)
     slacks = _slacks(rows, true_weights.floats)
     sure = np.flatnonzero(slacks >= -TOLERANCE)
-    found = find_facets(rows.balanced[sure], rows.balanced_weights(true_weights.floats))
+    point = rows.balanced_weights(true_weights.floats)
+    found = find_facets(rows.balanced[sure], point, are_distinct=rows.number.size > 0)
     facet_of = np.full(rows.n_rows, IS_REDUNDANT)
     facet_of[sure] = found.facet_of
     members: list[list[int]] = [[] for _ in found.facets]
