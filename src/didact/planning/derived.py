@@ -37,20 +37,23 @@ def reward_reach(mdp: MDP, weights: Floats) -> Floats:
     The lesser of two: the longest row of features times the largest weight, and the largest entry
     of each feature times its weight, which no rescaling of features against weights changes.
     """
-    if "longest_features" not in mdp._derived:
-        mdp._derived["longest_features"] = np.abs(mdp.features.floats).sum(axis=-1).max()
     absolute = np.abs(weights)
     with np.errstate(over="ignore"):
-        by_row = mdp._derived["longest_features"] * absolute.max(axis=-1)
+        by_row = _feature_sizes(mdp)[0] * absolute.max(axis=-1)
         return np.asarray(np.minimum(by_row, absolute @ feature_sizes(mdp)))
 
 
 def feature_sizes(mdp: MDP) -> Floats:
     """The largest |phi_j| of each feature, shape (k,)."""
+    return _feature_sizes(mdp)[1]
+
+
+def _feature_sizes(mdp: MDP) -> tuple[Any, Floats]:
+    """The longest row of features, sum |phi_j|, and the largest |phi_j| of each."""
     if "feature_sizes" not in mdp._derived:
-        features = mdp.features.floats.reshape(-1, mdp.n_features)
-        mdp._derived["feature_sizes"] = np.maximum(features.max(axis=0), -features.min(axis=0))
-    found: Floats = mdp._derived["feature_sizes"]
+        features = np.abs(mdp.features.floats.reshape(-1, mdp.n_features))
+        mdp._derived["feature_sizes"] = features.sum(axis=1).max(), features.max(axis=0)
+    found: tuple[Any, Floats] = mdp._derived["feature_sizes"]
     return found
 
 

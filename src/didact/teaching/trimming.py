@@ -134,20 +134,20 @@ class Trimmer:
     starts: frozenset[int]
     swaps: bool
 
-    def trim(self, numbers: Sequence[int], extra: Sequence[Line]) -> list[Line]:
-        """The demonstrations of candidates, and further ones after them, cut."""
+    def trim(self, numbers: Sequence[int], whole: Sequence[Line]) -> list[Line]:
+        """The demonstrations of candidates, and further ones after them, cut.
+
+        whole: all of them as they are.
+        """
         lines: list[Line] = []
         taken, before = set(numbers), 0
-        for number, line in zip(numbers, _lines(self.problem.candidates, numbers), strict=True):
+        for place, line in enumerate(whole):
             wanted = self.needs.said_by(line) & ~before
-            if self.swaps and wanted:
+            if self.swaps and wanted and place < len(numbers):
+                number = numbers[place]
                 other = self._soonest.of((number, line), wanted, before, taken)
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]
-            lines.append(self._cut(line, wanted))
-            before = self.needs.closure(before | wanted)
-        for line in extra:
-            wanted = self.needs.said_by(line) & ~before
             lines.append(self._cut(line, wanted))
             before = self.needs.closure(before | wanted)
         return lines
@@ -184,7 +184,7 @@ def trimmed(
     whole = [*_lines(problem.candidates, numbers), *added]
 
     def cut(needs: Needs, *, swaps: bool = False) -> tuple[Demonstration, ...]:
-        lines = Trimmer(problem, needs, starts, swaps).trim(numbers, added)
+        lines = Trimmer(problem, needs, starts, swaps).trim(numbers, whole)
         return _shown(problem.candidates, lines)
 
     if planners_lose:
