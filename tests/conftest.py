@@ -23,8 +23,12 @@ settings.load_profile("didact")
 
 
 def pytest_configure(config):
-    """Tests are read after this, and with them the numbers of their examples."""
+    """Tests are read after this, and with them the numbers of their examples.
+
+    What is compiled already runs compiled from the first test on, whichever that is.
+    """
     gc.disable()
+    import_module("numba")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     if "not slow" in config.getoption("markexpr"):
         effort.take_some_only()
