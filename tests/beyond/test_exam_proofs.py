@@ -157,6 +157,31 @@ def test_a_worse_action_is_never_taken_away():
     assert message_of(file, exam) == "multipliers[2]: one is negative"
 
 
+def test_rows_that_nobody_is_asked_about_prove_nothing():
+    file, exam = files(three_ends(), "actions")
+    proof = exam["proof"]
+    unasked = {**exam, "questions": [exam["questions"][0]]}
+    assert not decides_by_actions(Solved(file), unasked["questions"])
+    assert message_of(file, unasked) == "generators[1]: [2, 0, 1] is not asked"
+    worse = {**proof, "generators": [[1, 0, 1], [2, 1, 0]]}
+    assert message_of(file, {**exam, "proof": worse}) == "generators[1]: [2, 1, 0] is not asked"
+
+
+@pytest.mark.parametrize("kind", ["comparison", "preference", None])
+def test_an_exam_of_actions_asks_for_actions(kind):
+    file, exam = files(three_ends(), "actions")
+    first, second = exam["questions"]
+    changed_one = [first, {**second, "kind": kind} if kind else [1]]
+    assert message_of(file, {**exam, "questions": changed_one}) == "questions[1] must be of actions"
+
+
+def test_a_state_that_is_asked_twice_is_one_question_too_many():
+    file, exam = files(three_ends(), "actions")
+    twice = {**exam, "questions": [*exam["questions"], exam["questions"][1]], "lower_bound": 3}
+    assert message_of(file, exam) is None
+    assert message_of(file, twice) == "questions: a state is asked twice"
+
+
 @pytest.mark.parametrize("ask", ["actions", "preferences"])
 def test_exams_of_other_kinds_are_proved_and_a_question_less_is_refused(ask):
     oracle = decides_by_actions if ask == "actions" else decides
