@@ -50,7 +50,7 @@ def greedy_cover(
     from them; what follows counts as covered, and as gained by the pick after which it follows.
     """
     everything = (1 << n_elements) - 1
-    if reduce(or_, masks.values(), 0) & ~everything:
+    if reduce(or_, set(masks.values()), 0) & ~everything:
         raise InvalidParameter(f"elements must be numbers below {n_elements}")
     queue = _Queue(masks, costs, rank)
     covered = 0
@@ -81,7 +81,8 @@ class _Queue:
     def _first_of_each(self) -> list[int]:
         """For each set of elements the candidate that goes before all others with just it."""
         if self._rank is None and isinstance(self._costs, Sequence) and len(set(self._costs)) == 1:
-            first = {self._masks[number]: number for number in sorted(self._masks, reverse=True)}
+            last_first = sorted(self._masks, reverse=True)
+            first = dict(zip(map(self._masks.__getitem__, last_first), last_first, strict=True))
             first.pop(0, None)
             return list(first.values())
         first = {}
