@@ -59,7 +59,7 @@ def test_witnesses_hold_in_fractions():
             assert fits or number in witness.excluded_by
 
 
-def test_larger_bounds_need_no_more_and_a_bound_of_zero_at_most_the_exact_lesson():
+def test_larger_bounds_need_no_more():
     task = didact.make("random-grid", size=5, n_features=4, seed=2)
     settings = {"teacher": "exact", "horizon": 1}
     sizes = [
@@ -67,7 +67,17 @@ def test_larger_bounds_need_no_more_and_a_bound_of_zero_at_most_the_exact_lesson
         for loss in ("0%", "0.1%", "1%", "10%", "100%")[:: 1 if takes_all() else 2]
     ]
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] <= len(didact.teach(task, **settings).demonstrations)
+
+
+def test_to_lose_nothing_half_spaces_need_at_most_the_exact_lesson_and_planners_may_need_more():
+    task = didact.make("random-grid", size=4, n_features=4, seed=2)
+    settings = {"teacher": "exact", "horizon": 1}
+    exact = len(didact.teach(task, **settings).demonstrations)
+    needed = {
+        learner: len(didact.teach(task, loss="0%", learner=learner, **settings).demonstrations)
+        for learner in ("half-spaces", "both")
+    }
+    assert needed["half-spaces"] <= exact < needed["both"]
 
 
 def test_greedy_lessons_keep_to_the_bound_too():
