@@ -438,7 +438,7 @@ def test_a_cluster_quarantines_too(tmp_path, cluster):
 
 
 @pytest.mark.slow
-def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, undisturbed, monkeypatch):
+def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, monkeypatch):
     """The reason is the one that local workers give, so that reports are the same bytes."""
     monkeypatch.setattr("didact.studies.cluster.PATIENCE", 3600)  # busy machines are slow
     # Each death takes two seconds, and local ones are counted above. One failure is not enough: if
@@ -446,10 +446,12 @@ def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, undist
     for module in (engine, store):
         monkeypatch.setattr(module, "MOST_FAILURES", 2)
     changes = {"trials": 5, "deadly": (1,)}
-    made = reproduce(["counting"], out=tmp_path, cluster=cluster.scheduler_address, changes=changes)
-    assert dict(made.reports[0].failed) == {1: "its worker died"}
-    assert list(made.reports[0].records) == [0, 2, 3, 4]
-    assert reports(tmp_path) == undisturbed(**changes)
+    ways = {"there": {"cluster": cluster.scheduler_address}, "here": {"jobs": 1}}
+    for name, how in ways.items():
+        made = reproduce(["counting"], out=tmp_path / name, changes=changes, **how)
+        assert dict(made.reports[0].failed) == {1: "its worker died"}
+        assert list(made.reports[0].records) == [0, 2, 3, 4]
+    assert reports(tmp_path / "there") == reports(tmp_path / "here")
 
 
 def test_a_worker_of_another_version_is_told(monkeypatch):
