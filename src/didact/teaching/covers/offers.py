@@ -115,7 +115,7 @@ def require_in_scope(known: Known, offers: Sequence[Offer]) -> Sequence[Offer]:
     return offers
 
 
-class Offered(NamedTuple):
+class Covering(NamedTuple):
     """Candidates, and what each covers where that had to be found out."""
 
     candidates: Candidates
@@ -124,7 +124,7 @@ class Offered(NamedTuple):
 
 def offered_candidates(
     elements: Elements, offers: Sequence[Offer], *, rollouts: int | None, seed: Seed
-) -> Offered:
+) -> Covering:
     """All candidates of all offers, and those aimed at what could be shown and no sample shows."""
     found = [
         candidate_demonstrations(
@@ -140,23 +140,23 @@ def offered_candidates(
     candidates = gathered(elements.known, list(zip(offers, found, strict=True)))
     sampled = [o for o, own in zip(offers, found, strict=True) if own.sampled]
     if rollouts or not sampled:
-        return Offered(candidates, None)
+        return Covering(candidates, None)
     return _with_aimed(elements, candidates, sampled)
 
 
-def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer]) -> Offered:
+def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer]) -> Covering:
     """The candidates and trajectories aimed at what could be shown and no sample shows."""
     masks = elements.masks_of(candidates.pairs)
     missing = elements.everything & ~reduce(or_, set(masks.values()), 0)
     if not missing:
-        return Offered(candidates, masks)
+        return Covering(candidates, masks)
     targets = elements.pairs_for(missing)
     width = candidates.n_actions
     aimed = [(offer, offer.aimed_at(offer.home_pairs(targets, width))[0]) for offer in offers]
     more = [(offer, own) for offer, own in aimed if len(own)]
     if not more:
-        return Offered(candidates, masks)
-    return Offered(candidates.joined(gathered(elements.known, more)), None)
+        return Covering(candidates, masks)
+    return Covering(candidates.joined(gathered(elements.known, more)), None)
 
 
 def gathered(known: Known, found: Sequence[tuple[Offer, Candidates]]) -> Candidates:
