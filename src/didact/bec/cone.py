@@ -213,7 +213,8 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     slacks = _slacks(rows, true_weights.floats)
     sure = np.flatnonzero(slacks >= -TOLERANCE)
     point = rows.balanced_weights(true_weights.floats)
-    found = find_facets(rows.balanced[sure], point, are_distinct=rows.number.size > 0)
+    is_catalogue = rows.number.size > 0  # of statements, told apart; rows of a file are not
+    found = find_facets(rows.balanced[sure], point, are_distinct=is_catalogue)
     facet_of = np.full(rows.n_rows, IS_REDUNDANT)
     facet_of[sure] = found.facet_of
     members: list[list[int]] = [[] for _ in found.facets]
