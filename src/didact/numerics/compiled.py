@@ -3,7 +3,7 @@
 Importing the compiler takes longer than a small model takes in plain Python, so nobody with a small
 model waits for it. Both ways do the same operations in the same order and give the same bits, as
 long as a kernel keeps to flat arrays of float64, int64, uint32 or bool, divides by nothing that can
-be 0, and is not given one array twice.
+be 0, and is not given one array twice. (Of uint64 too, where every number that meets one is one.)
 
 Arrays that belong together come as a NamedTuple, which may hold others. A kernel says by its
 annotations which ones it reads: then the disk cache notices when their fields change.

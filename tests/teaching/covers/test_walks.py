@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from didact.numerics.pcg64 import stream_of
 from didact.teaching.covers import walks
 from didact.teaching.covers.walks import Choices, distinct_walks, walk_choices
 
 
 def drawn(seed, n=60, horizon=5, is_sure=0.0):
-    """Five states of one to three choices, and draws for some walks.
+    """Five states of one to three choices, and the draws of some walks, with where they come from.
 
     is_sure: the chance that a state has one choice alone; then walks from one start come together.
     """
@@ -21,10 +22,14 @@ def drawn(seed, n=60, horizon=5, is_sure=0.0):
     starts = rng.integers(0, 5, size=n)
     starts = np.sort(starts) if is_sure else starts
     choices = Choices(pair, firsts[after], counts[after].astype(float))
-    return choices, firsts[starts], counts[starts].astype(float), rng.random((horizon, n))
+    walks = (choices, firsts[starts], counts[starts].astype(float), horizon)
+    rng = np.random.default_rng([seed, 1])
+    stream = stream_of(rng, 2 * n)
+    return walks, stream, rng.random((horizon, 2 * n))[:, :n]
 
 
-def expected(choices, firsts, counts, draws):
+def expected(walks, _, draws):
+    choices, firsts, counts, _ = walks
     lines = {}
     for walk in range(draws.shape[1]):
         first, count, line = firsts[walk], counts[walk], []
@@ -36,12 +41,16 @@ def expected(choices, firsts, counts, draws):
     return [list(line) for line in lines]
 
 
+def found(walks, stream, _):
+    return distinct_walks(*walks, stream).tolist()
+
+
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["plain", "compiled"])
 @pytest.mark.parametrize("seed", range(6))
 def test_walks_are_kept_once_in_the_order_of_their_first_appearance(seed, is_compiled, monkeypatch):
     monkeypatch.setattr(walk_choices, "pays", lambda work=0: is_compiled)
     lines = expected(*drawn(seed))
-    assert distinct_walks(*drawn(seed)).tolist() == lines
+    assert found(*drawn(seed)) == lines
 
 
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["plain", "compiled"])
@@ -50,7 +59,7 @@ def test_walks_without_a_choice_are_walked_once(is_compiled, monkeypatch):
     n_sure = 0
     for seed in range(60):
         lines = expected(*drawn(seed, is_sure=0.8))
-        assert distinct_walks(*drawn(seed, is_sure=0.8)).tolist() == lines
+        assert found(*drawn(seed, is_sure=0.8)) == lines
         n_sure += len(lines) == 5
     assert 10 < n_sure < 50
 
@@ -61,10 +70,10 @@ def test_lines_that_are_looked_up_at_one_place_are_told_apart(factor, monkeypatc
     monkeypatch.setattr(walk_choices, "pays", lambda work=0: False)
     for seed in range(6):
         lines = expected(*drawn(seed))
-        assert distinct_walks(*drawn(seed)).tolist() == lines
+        assert found(*drawn(seed)) == lines
 
 
 def test_one_walk_of_one_step():
     choices = Choices(np.array([7]), np.array([0]), np.array([1.0]))
-    begin = np.array([0]), np.array([1.0])
-    assert distinct_walks(choices, *begin, np.array([[0.5]])).tolist() == [[7]]
+    begin, stream = (np.array([0]), np.array([1.0])), stream_of(np.random.default_rng(0), 2)
+    assert distinct_walks(choices, *begin, 1, stream).tolist() == [[7]]

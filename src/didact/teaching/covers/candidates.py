@@ -21,6 +21,7 @@ from didact.mdp import MDP, Demonstration, Task, as_mdp
 from didact.mdp.demonstrations import demonstration_of
 from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
+from didact.numerics.pcg64 import stream_of
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
 from didact.random import Seed, as_generator, skipping
@@ -35,8 +36,6 @@ ROLLOUTS = 20
 """Sampled trajectories from each start, where the number is not given."""
 MOST_PAIRS = 50_000_000
 """Candidates hold at most so many pairs together."""
-WALKED_AT_ONCE = 2_000_000
-"""Samples of more pairs are walked step by step, which takes half the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,9 +232,11 @@ def _sample_surely(
     after, n = single_successors(mdp)[choices], starts.size
     first_after, count_after = firsts[after], counts[after].astype(np.float64)
     first, count = firsts[starts], counts[starts].astype(np.float64)
-    if 0 < n * horizon <= WALKED_AT_ONCE and walk_choices.pays():
-        draws = _draws(rng, horizon, n)
-        return distinct_walks(Choices(choices, first_after, count_after), first, count, draws)
+    stream = stream_of(rng, 2 * n) if n and walk_choices.pays() else None
+    if stream is not None:
+        rng.bit_generator.advance(2 * n * horizon)  # type: ignore[attr-defined]
+        choice = Choices(choices, first_after, count_after)
+        return distinct_walks(choice, first, count, horizon, stream)
     places, draws, skip = np.empty((horizon, n), dtype=np.int64), np.empty(n), skipping(rng)
     for place in places:
         rng.random(out=draws)
@@ -246,15 +247,6 @@ def _sample_surely(
         first_after.take(place, out=first, mode="clip")
         count_after.take(place, out=count, mode="clip")
     return np.asarray(choices.take(_distinct(places)))
-
-
-def _draws(rng: np.random.Generator, horizon: int, n: int) -> NDArray[np.float64]:
-    """The draws (H, n) for choices; those for where steps lead are left out."""
-    draws, skip = np.empty((horizon, n)), skipping(rng)
-    for row in draws:
-        rng.random(out=row)
-        skip(n)
-    return draws
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.numerics.compiled import inlined, kernel
+from didact.numerics.pcg64 import Stream, after, draw
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,50 +35,60 @@ class Choices(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Distinct walks so far, one after the other: their choices, and a number made of each.
+    """Distinct walks so far, one after the other: their pairs, and a number made of each.
 
     table: a power of two of entries, more than there are walks: which line a number leads to, -1
     for none.
     """
 
-    places: Any
+    pairs: Any
     key: Any
     table: Any
 
 
-def distinct_walks(choices: Choices, first: Indices, count: Floats, draws: Floats) -> Indices:
-    """The distinct walks (n, H) by their pairs, in order of first appearance; draws (H, n).
+def distinct_walks(
+    choices: Choices, first: Indices, count: Floats, horizon: int, stream: Stream
+) -> Indices:
+    """The distinct walks (n, H) by their pairs, in order of first appearance.
 
-    first, count: the place of the first choice of each start, and how many there are.
+    first, count: the place of the first choice of each start, and how many there are. stream: a row
+    for each step, whose first n draws are those of the walks.
     """
-    horizon, n = draws.shape
+    n = len(first)
     table = np.full(1 << (2 * n).bit_length(), -1, dtype=np.int64)
     lines = Lines(np.empty(n * horizon, np.int64), np.empty(n, dtype=np.int64), table)
-    found = walk_choices.run(n * horizon, choices, first, count, draws.ravel(), lines)
-    return np.asarray(choices.pair.take(lines.places[: found * horizon].reshape(found, horizon)))
+    found = walk_choices.run(n * horizon, choices, first, count, stream, lines)
+    return np.asarray(lines.pairs[: found * horizon].reshape(found, horizon))
 
 
 @kernel
-def walk_choices(choices: Choices, first: Any, count: Any, draws: Any, lines: Lines) -> int:
+def walk_choices(choices: Choices, first: Any, count: Any, stream: Stream, lines: Lines) -> int:
     """Fill in the lines of distinct walks; their number.
 
     Where a walk from a start meets no choice, those that follow it from there are like it.
     """
-    places, n, mask = lines.places, len(first), len(lines.table) - 1
-    horizon = len(draws) // n
+    pairs, n, mask = lines.pairs, len(first), len(lines.table) - 1
+    horizon = len(pairs) // n
+    constants = stream.constants
+    begin = (stream.state[0], stream.state[1])
     found = 0
     meets_choice = True
     for walk in range(n):
+        begin = after(begin[0], begin[1], stream.step, constants)
         if walk > 0 and not meets_choice and first[walk] == first[walk - 1]:
             continue
         here, ways, key, at = first[walk], count[walk], 0, found * horizon
+        high, low = begin
         meets_choice = False
-        for step in range(walk, len(draws), n):
-            meets_choice = meets_choice or ways > 1.0
-            place = here + int(draws[step] * ways)
-            places[at] = place
+        for step in range(horizon):
+            place = here
+            if ways > 1.0:
+                meets_choice = True
+                place += int(draw(high, low, constants) * ways)
+            pairs[at + step] = choices.pair[place]
             key = (key * _FACTOR + place) & _MOST
-            here, ways, at = choices.first[place], choices.count[place], at + 1
+            here, ways = choices.first[place], choices.count[place]
+            high, low = after(high, low, stream.row, constants)
         slot = (key ^ (key >> 15)) & mask
         while lines.table[slot] >= 0 and not is_line(lines, lines.table[slot], found, key, horizon):
             slot = (slot + 1) & mask
@@ -94,6 +105,6 @@ def is_line(lines: Lines, other: int, own: int, key: int, horizon: int) -> bool:
     same: bool = lines.key[other] == key
     at = 0
     while same and at < horizon:
-        same = lines.places[other * horizon + at] == lines.places[own * horizon + at]
+        same = lines.pairs[other * horizon + at] == lines.pairs[own * horizon + at]
         at += 1
     return same
