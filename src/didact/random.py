@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
 from didact.inputs import is_whole, shown
@@ -20,10 +22,17 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> stream(0, "table1", "uvm", 3).integers(100) == stream(0, "table1", "uvm", 3).integers(100)
     True
     """
-    digest = np.frombuffer(hashlib.sha256(repr(names).encode()).digest(), dtype="<u4")
+    digest = _digest(repr(names))
     if not 0 <= seed < 2**32:
         return np.random.default_rng([seed, *digest.tolist()])
-    return np.random.default_rng(np.append(np.uint32(seed), digest))  # the same, sooner
+    words = np.empty(1 + digest.size, dtype=np.uint32)  # the same, sooner
+    words[0], words[1:] = seed, digest
+    return np.random.default_rng(words)
+
+
+@lru_cache(maxsize=1000)
+def _digest(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
 
 
 def as_generator(seed: Seed, *names: str | int) -> np.random.Generator:

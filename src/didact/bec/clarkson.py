@@ -72,8 +72,11 @@ def find_facets(
     matrix = np.asarray(rows, dtype=np.float64)
     units, kept = unit_rows(matrix, zero_below)
     point = _unit_point(inside, matrix.shape[1])
-    labels, first = (kept, kept) if are_distinct else label_units(units)
-    distinct = units[first]
+    if are_distinct:
+        labels, first, distinct = kept, kept, units
+    else:
+        labels, first = label_units(units)
+        distinct = units[first]
     slack = distinct @ point
     _require_inside(slack, kept[first])
     ties = slack <= TOLERANCE

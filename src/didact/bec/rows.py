@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, reduce
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -204,11 +204,19 @@ def _statements(shown: NDArray[np.bool_]) -> Indices:
     """(state, action, other) for every shown pair and every other action, ascending."""
     n_actions = shown.shape[1]
     states, actions = np.divmod(np.flatnonzero(shown), n_actions)
-    others = np.array([[b for b in range(n_actions) if b != a] for a in range(n_actions)], np.int64)
     statements = np.empty((len(states), n_actions - 1, 3), dtype=np.int64)
     statements[:, :, 0], statements[:, :, 1] = states[:, None], actions[:, None]
-    statements[:, :, 2] = others.reshape(n_actions, n_actions - 1)[actions]
+    statements[:, :, 2] = _others(n_actions)[actions]
     return statements.reshape(-1, 3)
+
+
+@cache
+def _others(n_actions: int) -> Indices:
+    """All actions but one, for each of them, shape (A, A - 1)."""
+    others = [b for a in range(n_actions) for b in range(n_actions) if b != a]
+    found = np.array(others, dtype=np.int64).reshape(n_actions, n_actions - 1)
+    found.setflags(write=False)
+    return found
 
 
 def feature_scales(*models: MDP) -> Floats | None:
@@ -216,7 +224,7 @@ def feature_scales(*models: MDP) -> Floats | None:
 
     Of several models it is the largest size that a feature has in any of them.
     """
-    sizes = np.maximum.reduce([feature_sizes(mdp) for mdp in models])
+    sizes = reduce(np.maximum, [feature_sizes(mdp) for mdp in models])
     largest = float(sizes.max(initial=0.0))
     sizes = np.where(sizes > 0.0, sizes, largest)
     if not sizes.min(initial=largest) * MUCH < largest:
@@ -237,8 +245,10 @@ def _float_rows(
     """
     states, actions, others = statements.T
     pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
-    raw = pairs.take(states * shown.shape[1] + actions, axis=0)
-    raw -= pairs.take(states * shown.shape[1] + others, axis=0)
+    first_pairs = states * shown.shape[1]
+    other_pairs = first_pairs + others
+    raw = pairs.take(first_pairs + actions, axis=0)
+    raw -= pairs.take(other_pairs, axis=0)
     doubts = 2 * counts.error_bounds
     if scales is not None:
         raw, doubts = raw / scales, doubts / scales
@@ -252,7 +262,7 @@ def _float_rows(
     number[firm] = labels
     distinct = units[first]
     units -= distinct[labels]
-    worse = ~shown[states, others]
+    worse = ~shown.ravel()[other_pairs]
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
     none = np.flatnonzero(number < 0)

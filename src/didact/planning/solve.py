@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -79,11 +79,15 @@ class Plan:
         """Whether every optimal set is proved: by the bound or in exact arithmetic."""
         return self.n_close == self.n_settled
 
+    @cached_property
+    def n_optimal(self) -> NDArray[np.int64]:
+        """How many actions are optimal in each state, (S,)."""
+        return np.asarray(self.optimal.sum(axis=1))
+
     @property
     def policy(self) -> Floats:
         """Equal probability for all optimal actions, shape (S, A); zero in terminal states."""
-        counts = np.maximum(self.optimal.sum(axis=1, keepdims=True), 1)
-        return np.asarray(self.optimal / counts)
+        return np.asarray(self.optimal / np.maximum(self.n_optimal, 1)[:, None])
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the optimal actions on the world of `task=`, or else all values.

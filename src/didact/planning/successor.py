@@ -142,7 +142,8 @@ def pair_counts(mdp: MDP, states: Floats) -> Floats:
     """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
     if mdp.is_deterministic():
         expected = states[single_successors(mdp)]
-        expected.reshape(mdp.n_states, -1)[mdp.terminal] = 0.0
+        if mdp.n_going < mdp.n_states:
+            expected.reshape(mdp.n_states, -1)[mdp.terminal] = 0.0
     else:
         expected = mdp.transitions.matrix() @ states
     expected *= mdp.discount
@@ -164,7 +165,8 @@ def _policy_payments(mdp: MDP, policy: Floats) -> Floats:
 def _bounds(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: Floats) -> Floats:
     """(residual + rounding) / (1 - discount) for the states, one backup more for the pairs."""
     expected = np.einsum("sa,sak->sk", policy, pairs)
-    expected[mdp.terminal] = payments[mdp.terminal]
+    if mdp.n_going < mdp.n_states:
+        expected[mdp.terminal] = payments[mdp.terminal]
     residual = np.abs(expected - states).max(axis=0)
     longest = longest_row(mdp) + mdp.n_actions
     reach = np.maximum(states.max(axis=0), -states.min(axis=0))

@@ -40,7 +40,7 @@ def is_closed_by(mdp: MDP, plan: Plan, shown: Collection[int]) -> bool:
     rows = np.fromiter(shown, np.int64, len(shown))
     ends = mdp.terminal.copy()
     ends[rows // mdp.n_actions] = True
-    if rows.size < np.count_nonzero(plan.optimal[ends]):
+    if rows.size < plan.n_optimal[ends].sum():
         return False
     if mdp.is_deterministic():
         return bool(ends[single_successors(mdp)[rows]].all())

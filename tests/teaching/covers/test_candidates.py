@@ -36,9 +36,9 @@ def test_sure_steps_take_the_draws_that_uncertain_ones_would(seed, bits, at_once
     monkeypatch.setattr(candidates.walk_choices, "pays", lambda work=0: at_once)
     monkeypatch.setattr(candidates.walk_choices, "run", run_plain)
     task = didact.make("random-grid", size=4, n_features=3, seed=seed)
-    plan, starts = didact.solve(task), np.repeat(np.arange(16), 5)
+    plan, starts, each = didact.solve(task), np.arange(16), 5
     rng = np.random.Generator(bits(seed))
-    states, lines = starts.tolist(), [[] for _ in starts]
+    states, lines = np.repeat(starts, each).tolist(), [[] for _ in range(16 * each)]
     for _ in range(7):
         draws = rng.random(2 * len(states)).tolist()
         for i, state in enumerate(states):
@@ -47,7 +47,7 @@ def test_sure_steps_take_the_draws_that_uncertain_ones_would(seed, bits, at_once
             lines[i].append(state * 4 + action)
             states[i] = int(task.mdp.transitions.successors[state * 4 + action])
     again = np.random.Generator(bits(seed))
-    found = candidates._sample(task.mdp, plan, starts, 7, again)
+    found = candidates._sample(task.mdp, plan, starts, each, 7, again)
     assert found.tolist() == [list(line) for line in dict.fromkeys(map(tuple, lines))]
     assert again.random() == rng.random()
 

@@ -17,14 +17,16 @@ def test_masks_are_the_elements_that_shown_pairs_state(n_elements):
         pairs = rng.integers(-1, 40, size=(rng.integers(0, 12), 5))
         stating = rng.integers(0, 45, size=rng.integers(0, 60))
         elements = rng.integers(0, n_elements, size=stating.size)
-        expected = {}
+        expected, says = {}, {}
+        for pair, element in zip(stating.tolist(), elements.tolist(), strict=True):
+            says[pair] = says.get(pair, 0) | 1 << element
         for number, line in enumerate(pairs.tolist()):
             stated = {
                 e for p, e in zip(stating.tolist(), elements.tolist(), strict=True) if p in line
             }
             if stated:
                 expected[number] = sum(1 << e for e in stated)
-        found = stated_by_lines(pairs, stating, elements)
+        found = stated_by_lines(pairs, says)
         assert found == expected
         assert list(found) == list(expected)
 

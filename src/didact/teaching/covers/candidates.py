@@ -25,7 +25,7 @@ from didact.numerics.pcg64 import stream_of
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
 from didact.random import Seed, as_generator, skipping
-from didact.teaching.covers.walks import Choices, distinct_walks, walk_choices
+from didact.teaching.covers.walks import Begin, Choices, distinct_walks, walk_choices
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -153,13 +153,13 @@ def candidate_demonstrations(
             f"starts; it is {shown(each)}"
         )
     rng = as_generator(seed, "rollouts")
-    pairs = _sample(mdp, plan, np.repeat(starts, each), horizon, rng)
+    pairs = _sample(mdp, plan, starts, each, horizon, rng)
     return Candidates(pairs, mdp.n_actions, horizon, True)
 
 
 def _is_one_path(mdp: MDP, plan: Plan, starts: Indices) -> bool:
     """Whether policy and transitions leave no choice on the way from the starts."""
-    if not mdp.is_deterministic() or (plan.optimal[starts].sum(axis=1) > 1).any():
+    if not mdp.is_deterministic() or (plan.n_optimal[starts] > 1).any():
         return False
     begin = np.zeros(mdp.n_states, dtype=np.bool_)
     begin[starts] = True
@@ -188,13 +188,18 @@ def _comes_to_an_end(mdp: MDP, following: NDArray[np.uint32]) -> Mask:
 
 
 def _sample(
-    mdp: MDP, plan: Plan, starts: Indices, horizon: int, rng: np.random.Generator
+    mdp: MDP, plan: Plan, starts: Indices, each: int, horizon: int, rng: np.random.Generator
 ) -> Indices:
-    """Trajectories sampled from each entry of `starts`, all at once, those alike once."""
-    counts, choices = plan.optimal.sum(axis=1), np.flatnonzero(plan.optimal)
+    """So many trajectories sampled from each start, all at once, those alike once."""
+    counts, choices = plan.n_optimal, np.flatnonzero(plan.optimal)
     firsts = np.cumsum(counts) - counts
     if mdp.is_deterministic() and not mdp.terminal.any():
-        return _sample_surely(mdp, starts, horizon, rng, (firsts, counts, choices))
+        _require_room(starts.size * each, horizon)
+        after = single_successors(mdp)[choices]
+        onward = Choices(choices, firsts[after], counts[after].astype(np.float64))
+        begin = Begin(firsts[starts], counts[starts].astype(np.float64), each)
+        return _sample_surely(onward, begin, horizon, rng)
+    starts = np.repeat(starts, each)
     moves = mdp.transitions
     heights = np.cumsum(moves.probabilities.floats)
     before = np.concatenate(([0.0], heights))[moves.offsets]
@@ -217,26 +222,15 @@ def _sample(
 
 
 def _sample_surely(
-    mdp: MDP,
-    starts: Indices,
-    horizon: int,
-    rng: np.random.Generator,
-    optimal: tuple[Indices, Indices, Indices],
+    choices: Choices, begin: Begin, horizon: int, rng: np.random.Generator
 ) -> Indices:
-    """The same where steps are sure and nothing ends: places among all choices, step by step.
-
-    optimal: of each state its first place among the choices and how many are its own; the choices.
-    """
-    _require_room(starts.size, horizon)
-    firsts, counts, choices = optimal
-    after, n = single_successors(mdp)[choices], starts.size
-    first_after, count_after = firsts[after], counts[after].astype(np.float64)
-    first, count = firsts[starts], counts[starts].astype(np.float64)
+    """The same where steps are sure and nothing ends: places among all choices, step by step."""
+    n = begin.first.size * begin.each
     stream = stream_of(rng, 2 * n) if n and walk_choices.pays() else None
     if stream is not None:
         rng.bit_generator.advance(2 * n * horizon)  # type: ignore[attr-defined]
-        choice = Choices(choices, first_after, count_after)
-        return distinct_walks(choice, first, count, horizon, stream)
+        return distinct_walks(choices, begin, horizon, stream)
+    first, count = np.repeat(begin.first, begin.each), np.repeat(begin.count, begin.each)
     places, draws, skip = np.empty((horizon, n), dtype=np.int64), np.empty(n), skipping(rng)
     for place in places:
         rng.random(out=draws)
@@ -244,9 +238,9 @@ def _sample_surely(
         draws *= count
         place[:] = draws
         place += first
-        first_after.take(place, out=first, mode="clip")
-        count_after.take(place, out=count, mode="clip")
-    return np.asarray(choices.take(_distinct(places)))
+        choices.first.take(place, out=first, mode="clip")
+        choices.count.take(place, out=count, mode="clip")
+    return np.asarray(choices.pair.take(_distinct(places)))
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:

@@ -25,6 +25,7 @@ from didact.bec.parts import most_actions, shown_pairs
 from didact.mdp import Demonstration
 
 Indices = NDArray[np.int64]
+_WORD = 2**64 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Elements:
 
         Lines that state nothing are left out.
         """
-        return stated_by_lines(pairs, *self.stating_pairs)
+        return stated_by_lines(pairs, self.says)
 
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
@@ -147,29 +148,25 @@ def cover_elements(known: Known, *, redundant: bool = False) -> Elements:
     if redundant:
         return Elements(known, np.arange(n_rows), n_rows)
     element = np.full(n_rows, -1, dtype=np.int64)
-    for number, members in enumerate(cone.facets):
-        element[list(members)] = number
-    for number, row in enumerate(cone.equalities):
-        element[row] = cone.n_facets + number
+    numbers = [number for number, members in enumerate(cone.facets) for _ in members]
+    element[[row for members in cone.facets for row in members]] = numbers
+    element[list(cone.equalities)] = cone.n_facets + np.arange(len(cone.equalities))
     return Elements(known, element, cone.n_facets + len(cone.equalities))
 
 
-def stated_by_lines(pairs: Indices, stating: Indices, elements: Indices) -> dict[int, int]:
-    """What each line states, by its number: 64 elements at a time, one word for each pair.
-
-    stating, elements: pairs that state an element, and which, as in `stating_pairs`.
-    """
-    if not (stating.size and pairs.size):
+def stated_by_lines(pairs: Indices, says: Mapping[int, int]) -> dict[int, int]:
+    """What each line states, by its number: 64 elements at a time, one word for each pair."""
+    if not (says and pairs.size):
         return {}
+    stating = np.fromiter(says, np.int64, len(says))
     n_pairs = 1 + max(int(pairs.max()), int(stating.max()))
-    by_step, most = pairs.T, int(elements.max())
     masks: dict[int, int] = {}
-    for first in range(0, most + 1, 64):
-        here = slice(None) if most < 64 else (elements >= first) & (elements < first + 64)
+    n_elements = max(says.values()).bit_length()
+    for first in range(0, n_elements, 64):
         words = np.zeros(n_pairs + 1, dtype=np.uint64)  # the last is of -1, where nothing is shown
-        bits = np.uint64(1) << (elements[here] - first).astype(np.uint64)
-        np.bitwise_or.at(words, stating[here], bits)
-        shown = np.bitwise_or.reduce(words[by_step])
+        own = says.values() if n_elements <= 64 else (s >> first & _WORD for s in says.values())
+        words[stating] = np.fromiter(own, np.uint64, len(says))
+        shown = np.bitwise_or.reduce(words[pairs.T])
         numbers = np.flatnonzero(shown)
         stated = zip(numbers.tolist(), shown[numbers].tolist(), strict=True)
         if not first:
@@ -177,4 +174,4 @@ def stated_by_lines(pairs: Indices, stating: Indices, elements: Indices) -> dict
             continue
         for number, word in stated:
             masks[number] = masks.get(number, 0) | word << first
-    return masks if most < 64 else dict(sorted(masks.items()))
+    return masks if n_elements <= 64 else dict(sorted(masks.items()))

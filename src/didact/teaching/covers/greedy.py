@@ -15,8 +15,6 @@ import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
-from operator import or_
 from typing import Any, NamedTuple
 
 from didact.errors import InvalidParameter
@@ -50,7 +48,7 @@ def greedy_cover(
     from them; what follows counts as covered, and as gained by the pick after which it follows.
     """
     everything = (1 << n_elements) - 1
-    if reduce(or_, set(masks.values()), 0) & ~everything:
+    if max(masks.values(), default=0) > everything:
         raise InvalidParameter(f"elements must be numbers below {n_elements}")
     queue = _Queue(masks, costs, rank)
     covered = 0

@@ -165,12 +165,18 @@ def gathered(known: Known, found: Sequence[tuple[Offer, Candidates]]) -> Candida
     longest = max((own.pairs.shape[1] for _, own in found), default=1)
     pairs = [widened(_renumbered(own, offer.part, width), longest) for offer, own in found]
     return Candidates(
-        np.concatenate(pairs) if pairs else np.zeros((0, 1), dtype=np.int64),
+        _one_after_the_other(pairs),
         width,
         max((own.horizon for _, own in found), default=1),
         any(own.sampled for _, own in found),
         _firsts(known),
     )
+
+
+def _one_after_the_other(pairs: list[Indices]) -> Indices:
+    if len(pairs) == 1:
+        return pairs[0]
+    return np.concatenate(pairs) if pairs else np.zeros((0, 1), dtype=np.int64)
 
 
 def as_candidates(known: Known, demonstrations: Sequence[Demonstration]) -> Candidates:

@@ -34,6 +34,17 @@ class Choices(NamedTuple):
     count: Any
 
 
+class Begin(NamedTuple):
+    """Where walks begin, so many from each start.
+
+    first, count: of each start the place of its first choice, and how many it has.
+    """
+
+    first: Any
+    count: Any
+    each: int
+
+
 class Lines(NamedTuple):
     """Distinct walks so far, one after the other: their pairs, and a number made of each.
 
@@ -46,39 +57,36 @@ class Lines(NamedTuple):
     table: Any
 
 
-def distinct_walks(
-    choices: Choices, first: Indices, count: Floats, horizon: int, stream: Stream
-) -> Indices:
+def distinct_walks(choices: Choices, begin: Begin, horizon: int, stream: Stream) -> Indices:
     """The distinct walks (n, H) by their pairs, in order of first appearance.
 
-    first, count: the place of the first choice of each start, and how many there are. stream: a row
-    for each step, whose first n draws are those of the walks.
+    stream: a row for each step, whose first draws are those of the walks.
     """
-    n = len(first)
+    n = len(begin.first) * begin.each
     table = np.full(1 << (2 * n).bit_length(), -1, dtype=np.int64)
     lines = Lines(np.empty(n * horizon, np.int64), np.empty(n, dtype=np.int64), table)
-    found = walk_choices.run(n * horizon, choices, first, count, stream, lines)
+    found = walk_choices.run(n * horizon, choices, begin, stream, lines)
     return np.asarray(lines.pairs[: found * horizon].reshape(found, horizon))
 
 
 @kernel
-def walk_choices(choices: Choices, first: Any, count: Any, stream: Stream, lines: Lines) -> int:
+def walk_choices(choices: Choices, begin: Begin, stream: Stream, lines: Lines) -> int:
     """Fill in the lines of distinct walks; their number.
 
-    Where a walk from a start meets no choice, those that follow it from there are like it.
+    Where a walk from a start meets no choice, the others from there are like it.
     """
-    pairs, n, mask = lines.pairs, len(first), len(lines.table) - 1
-    horizon = len(pairs) // n
-    constants = stream.constants
-    begin = (stream.state[0], stream.state[1])
+    pairs, each, mask = lines.pairs, begin.each, len(lines.table) - 1
+    n = len(begin.first) * each
+    horizon, constants = len(pairs) // n, stream.constants
+    first_high, first_low = stream.state[0], stream.state[1]
     found = 0
     meets_choice = True
     for walk in range(n):
-        begin = after(begin[0], begin[1], stream.step, constants)
-        if walk > 0 and not meets_choice and first[walk] == first[walk - 1]:
+        first_high, first_low = after(first_high, first_low, stream.step, constants)
+        if not meets_choice and walk % each > 0:
             continue
-        here, ways, key, at = first[walk], count[walk], 0, found * horizon
-        high, low = begin
+        here, ways = begin.first[walk // each], begin.count[walk // each]
+        high, low, key, at = first_high, first_low, 0, found * horizon
         meets_choice = False
         for step in range(horizon):
             place = here
