@@ -18,7 +18,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 from types import CodeType, FunctionType
 from typing import Any, get_type_hints
@@ -152,8 +152,17 @@ class Kernel:
         It is part of the name in the disk cache, which by itself would notice a change in the
         kernel's own file, but not in a file that it imports from.
         """
+        return self._fingerprint({})
+
+    def _fingerprint(self, seen: dict[Kernel, str]) -> str:
+        """The same; seen: those of kernels that were seen already."""
+        if self not in seen:
+            seen[self] = self._digest(seen)
+        return seen[self]
+
+    def _digest(self, seen: dict[Kernel, str]) -> str:
         used = [
-            (name, value.fingerprint() if isinstance(value, Kernel) else _written(value))
+            (name, value._fingerprint(seen) if isinstance(value, Kernel) else _written(value))
             for name, value in sorted(self._used().items())
         ]
         hints = get_type_hints(self.plain)
@@ -178,18 +187,22 @@ class Kernel:
 
     def _new_dispatcher(self, is_part: bool) -> Any:
         njit = _compiler().njit
-        names = {
-            name: value._dispatcher(is_part=True) if isinstance(value, Kernel) else value
-            for name, value in self._used().items()
-        }
-        base = {"__builtins__": __builtins__, "__name__": self.plain.__module__}
-        twin = self._copied({**base, **names})
+        twin = self._copied({"__builtins__": __builtins__, "__name__": self.plain.__module__})
         role = "part" if is_part else "whole"
         twin.__qualname__ = f"{self.plain.__qualname__}-{role}-{self.fingerprint()}"
         own = {"inline": "always"} if self.inline else {"no_cpython_wrapper": is_part}
         made = njit(**OPTIONS, **own)(twin)
         made._cache = _disk_cache()(twin)
+        made._cache.before_compiling = partial(self._name_parts, twin)
+        if is_part or made is twin:  # Numba may be told to compile nothing
+            self._name_parts(twin)
         return made
+
+    def _name_parts(self, twin: FunctionType) -> None:
+        """Give a twin the twins of the kernels that it calls, which only the compiler looks at."""
+        for name, value in self._used().items():
+            is_kernel = isinstance(value, Kernel)
+            twin.__globals__[name] = value._dispatcher(is_part=True) if is_kernel else value
 
     def _copied(self, names: dict[str, Any]) -> FunctionType:
         """The plain function over other global names."""
@@ -236,17 +249,28 @@ def _compiler() -> Any:
 def _disk_cache() -> Any:
     """Numba's cache of compiled functions, which loads one without what only compiling needs.
 
+    What else compiling needs is said before it begins.
+
     Before it looks into its cache, Numba makes ready all that it knows of compiling, which takes
     longer than to import it and to load what a lesson needs. A kernel in the cache is machine
     code that asks for none of that; where it is not in the cache, the compiler makes itself ready.
     """
     from numba.core.caching import FunctionCache
 
-    if not all(hasattr(FunctionCache, name) for name in _TO_LOAD):
-        return FunctionCache
+    is_known = all(hasattr(FunctionCache, name) for name in _TO_LOAD)
 
     class Loaded(FunctionCache):
+        before_compiling: Callable[[], None]
+
         def load_overload(self, sig: Any, target_context: Any) -> Any:
+            found = self._loaded(sig, target_context)
+            if found is None:
+                self.before_compiling()
+            return found
+
+        def _loaded(self, sig: Any, target_context: Any) -> Any:
+            if not is_known:
+                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
             with self._guard_against_spurious_io_errors():
                 return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
