@@ -321,6 +321,7 @@ class Lesson:
 
 PROOF = Later("proof")
 Lesson.proof = PROOF  # type: ignore[assignment]
+Lesson.closed = Later("closed")  # type: ignore[assignment]
 
 
 def _family_of(given: Any, known: Any) -> Family:

@@ -79,7 +79,7 @@ def lesson_of_picks(
         demonstrations=demonstrations,
         gains=coverage.gains,
         cost=_total_cost(problem, picks, extra) + sum(added, 0),
-        closed=all_closed(known.parts, demonstrations),
+        closed=partial(all_closed, known.parts, demonstrations),  # type: ignore[arg-type]
         n_facets=known.cone.n_facets,
         n_equalities=len(known.cone.equalities),
         uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
