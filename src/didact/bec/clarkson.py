@@ -72,11 +72,8 @@ def find_facets(
     matrix = np.asarray(rows, dtype=np.float64)
     units, kept = unit_rows(matrix, zero_below)
     point = _unit_point(inside, matrix.shape[1])
-    if are_distinct:
-        labels, first, distinct = kept, kept, units
-    else:
-        labels, first = label_units(units)
-        distinct = units[first]
+    labels, first = (kept, kept) if are_distinct else label_units(units)
+    distinct = units if are_distinct else units[first]
     slack = distinct @ point
     _require_inside(slack, kept[first])
     ties = slack <= TOLERANCE
@@ -84,9 +81,12 @@ def find_facets(
         lineality, scan = _scan_with_ties(distinct, point, ties)
     else:
         lineality, scan = np.zeros((0, matrix.shape[1])), scan_rows(distinct, slack)
-    facet_of = np.full(len(matrix), IS_ZERO)
-    facet_of[kept] = scan.facet_of[labels]
-    facets, equalities = kept[first[scan.facets]], np.flatnonzero(facet_of == IS_EQUALITY)
+    if are_distinct:
+        facet_of, facets = scan.facet_of, scan.facets
+    else:
+        facet_of, facets = np.full(len(matrix), IS_ZERO), kept[first[scan.facets]]
+        facet_of[kept] = scan.facet_of[labels]
+    equalities = np.flatnonzero(facet_of == IS_EQUALITY)
     for array in (lineality, equalities, facets, facet_of):
         array.setflags(write=False)
     return FloatCone(

@@ -214,15 +214,16 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     sure = np.flatnonzero(slacks >= -TOLERANCE)
     point = rows.balanced_weights(true_weights.floats)
     is_catalogue = rows.number.size > 0  # of statements, told apart; rows of a file are not
-    found = find_facets(rows.balanced[sure], point, are_distinct=is_catalogue)
+    kept = rows.balanced if sure.size == rows.n_rows else rows.balanced[sure]
+    found = find_facets(kept, point, are_distinct=is_catalogue)
     facet_of = np.full(rows.n_rows, IS_REDUNDANT)
     facet_of[sure] = found.facet_of
     members: list[list[int]] = [[] for _ in found.facets]
     for row in np.flatnonzero(facet_of >= 0).tolist():
         members[facet_of[row]].append(row)
     spanning = (rows, found.lineality, sure[found.facets])
-    strict = np.zeros(rows.n_rows, dtype=np.bool_) if rows.strict is None else rows.strict
-    n_tied = int(np.count_nonzero(strict[sure] & (slacks[sure] <= TOLERANCE)))
+    strict = False if rows.strict is None else rows.strict
+    n_tied = int(np.count_nonzero(strict & (np.abs(slacks) <= TOLERANCE)))
     n_turned = int(found.margin <= rows.error_bound)
     return Cone(
         rows,

@@ -255,8 +255,8 @@ def _float_rows(
     length, doubt = _lengths(raw), float(np.linalg.norm(doubts))
     longest = float(length.max(initial=0.0))
     firm = np.flatnonzero((length > 4 * doubt) & (length > SHORTEST * longest))
-    units = raw[firm]
-    units /= length[firm, None]
+    units, lengths = raw[firm], length[firm]
+    units /= lengths[:, None]
     labels, first = label_units(units)
     number = np.full(len(statements), -1, dtype=np.int64)
     number[firm] = labels
@@ -266,7 +266,8 @@ def _float_rows(
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
     none = np.flatnonzero(number < 0)
-    sizes = np.abs(pairs).max(axis=0, initial=0.0) / (1.0 if scales is None else scales)
+    sizes = np.abs(pairs).max(axis=0, initial=0.0)
+    sizes = sizes if scales is None else sizes / scales
     is_long = length[none] > SHORTEST * longest
     lost = worse[none] | _differs(raw[none], sizes, doubts, is_long=is_long)
     return Rows(
@@ -274,7 +275,7 @@ def _float_rows(
         None,
         statements,
         number,
-        error_bound=float(doubt / length[firm].min(initial=np.inf)),
+        error_bound=float(doubt / lengths.min(initial=np.inf)),
         spread=float(_lengths(units).max(initial=0.0)),
         n_lost=int(np.count_nonzero(lost)),
         strict=strict,
