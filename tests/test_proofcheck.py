@@ -1037,10 +1037,11 @@ def test_a_wrong_end_of_a_long_number_is_seen_at_once():
 
 def test_denominators_with_nothing_in_common_are_not_multiplied_out():
     """A common unit is for speed; where it would be far longer than its parts there is none."""
-    longer = [10**3000 + i for i in range(40)]
-    assert proofcheck.common_unit(set(longer[:2])) == longer[0] * longer[1]
-    assert proofcheck.common_unit(set(longer)) == 1
-    assert proofcheck.common_unit(set()) == 1
+    first, second = 10**3000, 10**3000 + 1
+    longer = [Fraction(1, first + i) for i in range(40)]
+    assert proofcheck.in_common([longer[:2]]) == (first * second, [[second, first]])
+    assert proofcheck.in_common([longer[:1], longer]) == (1, [longer[:1], longer])
+    assert proofcheck.in_common([[]]) == (1, [[]])
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ZeroDivisionError("x"), KeyError("y")])

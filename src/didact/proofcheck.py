@@ -20,6 +20,7 @@ import stat
 import sys
 from collections import defaultdict
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import gcd, lcm
 from operator import mul, sub
@@ -106,6 +107,7 @@ def whole(digits: str) -> int:
     return whole(digits[:-half]) * int(10**half) + whole(digits[-half:])
 
 
+@lru_cache
 def number(text: str) -> Fraction | None:
     """The exact value of 1, 0.1, 2e-3 or 9/10; None for any other text and for too many digits."""
     found = NUMBER.fullmatch(text)
@@ -143,14 +145,15 @@ def primitive(row: Any) -> tuple[Fraction, tuple[int, ...]]:
     return Fraction(common, unit), tuple(direction)
 
 
-def common_unit(denominators: set[int]) -> int:
-    """Their common multiple, for speed; or 1 where it is much longer than each of them."""
+def in_common(rows: list[list[Fraction]]) -> tuple[int, list[Any]]:
+    """A unit and the rows in it, as whole numbers, for speed; or 1 where it is much longer."""
+    denominators = {x.denominator for row in rows for x in row}
     unit, most = 1, 8 * max(map(int.bit_length, denominators), default=0) + 10**4
     for denominator in denominators:
         unit = lcm(unit, denominator)
         if unit.bit_length() > most:
-            return 1
-    return unit
+            return 1, rows
+    return unit, [[x.numerator * (unit // x.denominator) for x in row] for row in rows]
 
 
 class Check:
@@ -191,23 +194,28 @@ class Check:
         2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
         self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, f"{at}optimal")
         counts = read(proof.get("counts"), (self.k,) * self.n, f"{at}counts")
-        self.unit = unit = common_unit({x.denominator for mu in counts for x in mu})
-        scaled = [[x if unit == 1 else int(x * unit) for x in mu] for mu in counts]
-        self.table = [[[x * unit for x in phi] for phi in state] for state in self.features]
-        for s, a in ((s, a) for s in self.live for a in range(self.m)):
-            for i in range(len(self.k)):
-                self.table[s][a][i] += sum(c * scaled[t][i] for t, c in self.chances[s, a].items())
+        pairs = [(s, a) for s in self.live for a in range(self.m)]
+        step, shares = in_common([[*self.chances[pair].values()] for pair in pairs])
+        unit, scaled = in_common([*counts, *(phi for state in self.features for phi in state)])
+        self.unit, paid = unit * step, iter(scaled[self.n :])
+        self.table = [[[x * step for x in next(paid)] for _ in state] for state in self.features]
+        for (s, a), row in zip(pairs, shares, strict=True):
+            mu = self.table[s][a]
+            for t, share in zip(self.chances[s, a], row, strict=True):
+                mu[:] = [x + share * y for x, y in zip(mu, scaled[t], strict=True)]
         for s, listed in enumerate(self.optimal):
-            for i, x in enumerate(counts[s]):
-                mean = sum(self.table[s][a][i] for a in listed or [0]) / (len(listed) or 1) / unit
+            rows = [self.table[s][a] for a in listed or [0]]
+            for i, (x, *column) in enumerate(zip(counts[s], *rows, strict=True)):
+                mean = Fraction(sum(column), len(rows) * self.unit)
                 said = "the Bellman equation gives {}, the proof says {}"
                 need(mean == x, f"{at}counts[{s}][{i}]: {said}", mean, x)
+        size, (weights,) = in_common([self.weights])
         for s, listed in enumerate(self.optimal):
-            values = [sum(map(mul, self.weights, mu)) for mu in self.table[s]]
+            values = [sum(map(mul, weights, mu)) for mu in self.table[s]]
             worth = max(values)
             best = [a for a, x in enumerate(values) if x == worth and (s, a) in self.chances]
-            said = "must be {}, worth {}, not {}"
-            need(listed == best, f"{at}optimal[{s}] {said}", best, worth / unit, listed)
+            said, worth = "must be {}, worth {}, not {}", Fraction(worth, size * self.unit)
+            need(listed == best, f"{at}optimal[{s}] {said}", best, worth, listed)
 
     def reach(self, scope: str) -> None:
         """Scope 'reachable' is what the start can lead to under any policy; else all states."""
@@ -224,8 +232,7 @@ class Check:
         return size / self.unit, direction
 
     def walk(self, way: Any, place: str, skip: int = 0) -> tuple[list[int], list[Fraction]]:
-        """Where a trajectory that can happen may be after it, and what it counts after so many
-        steps."""
+        """Where a trajectory that can happen may end, and what it counts after so many steps."""
         need(way, f"{place} shows no step")
         total, weight, after = [Fraction(0)] * len(self.k), Fraction(1), {}
         for j, (s, a) in enumerate(way):
@@ -274,8 +281,7 @@ class Claim:
         self.pairs = {(i, s, a) for i, x in self.shown for s, a in x}
 
     def of_member(self, value: Any, patterns: Any, place: str) -> tuple[int, Any]:
-        """The member that a value begins with in a family, and the rest by that member's pattern;
-        patterns makes it of n states and m actions."""
+        """The member that a value of a family begins with; the rest, by patterns of its size."""
         i = 0
         if self.family:
             fits = type(value) is list and value
