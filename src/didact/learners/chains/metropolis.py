@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Target:
     log_prior: Density | None = None
     extra: Extra | None = None
     compiled: bool = True
+    _scoring: list[Any] = field(default_factory=list, init=False, repr=False)
 
     @property
     def k(self) -> int:
@@ -69,6 +70,13 @@ class Target:
     def function_for(self, kernel: Kernel, *arguments: Any) -> Any:
         """The kernel as it is to be called many times, with arguments of the types of these."""
         return kernel.compiled_for(*arguments) if self.compiled else kernel
+
+    def scoring(self, problem: kernels.Problem) -> Any:
+        """What scores weights (k,) on problems of this target, whose types are all the same."""
+        if not self._scoring:
+            score = self.scorer.sampler.score
+            self._scoring.append(self.function_for(score, *problem, np.zeros(self.k)))
+        return self._scoring[0]
 
 
 def is_worth_compiling(scorer: Scorer, n_steps: int) -> bool:
@@ -169,8 +177,7 @@ class Chain:
         """Put the chain on weights (k,); their log density, -inf if they are outside."""
         self.state.weights[:] = weights
         self.state.proposed[:] = weights
-        score = self.target.function(self.target.scorer.sampler.score)
-        likelihood = score(*self.problem, self.state.proposed)
+        likelihood = self.target.scoring(self.problem)(*self.problem, self.state.proposed)
         self.state.numbers[kernels.NEW_LIKELIHOOD] = likelihood
         is_normal = self.target.prior.name == "gaussian"
         self.state.numbers[kernels.NEW_PRIOR] = (

@@ -76,20 +76,20 @@ class Particles:
     def place(self, places: Floats) -> None:
         """Put the points there and score them."""
         points, target = self.points, self.target
-        score = target.function_for(target.scorer.sampler.score, *self.problem, points.weights)
+        score, best = target.scoring(self.problem), self.best
         self.places[:] = places
         self.problem.shown.needed[0] = -math.inf
         stood_for, points.references[:] = standing(self.kind, places)
-        for p, weights in enumerate(stood_for):
-            points.weights[:], points.proposed[:] = weights, places[p]
+        for p, reference in enumerate(points.references.tolist()):
+            points.weights[:], points.proposed[:] = stood_for[p], places[p]
             value = -math.inf
-            if points.references[p] > -math.inf:
+            if reference > -math.inf:
                 value = self._with_terms(score(*self.problem, points.weights))
             points.scores[p] = value
-            density = kernels.density_of(self.kind, value, float(points.references[p]))
-            if density > self.best:
-                points.numbers[kernels.BEST] = density
-                points.best[:] = weights
+            density = kernels.density_of(self.kind, value, reference)
+            if density > best:
+                points.numbers[kernels.BEST] = best = density
+                points.best[:] = stood_for[p]
         self.n_scored += len(places)
 
     def take(self, chosen: Any) -> None:

@@ -93,16 +93,17 @@ class Planned:
     def __init__(self, target: Target):
         self.target, self.problem = target, problem_of(target)
         self.weights = np.zeros(target.k)
-        kernel = target.scorer.sampler.score
-        self.score = target.function_for(kernel, *self.problem, self.weights)
+        self.score = target.scoring(self.problem)
 
     def values(self, draws: Floats) -> Floats:
         """V* (n, S) under each of the draws (n, k); one that repeats the last is not planned."""
         found = np.empty((len(draws), self.target.evidence.mdp.n_states))
         left = self.target.scorer.values(self.problem.work)
-        for i, weights in enumerate(draws):
-            if i == 0 or (weights != draws[i - 1]).any():
-                self.weights[:] = weights
+        repeats = np.zeros(len(draws), dtype=bool)
+        repeats[1:] = (draws[1:] == draws[:-1]).all(axis=1)
+        for i, is_planned in enumerate(repeats.tolist()):
+            if not is_planned:
+                self.weights[:] = draws[i]
                 self.score(*self.problem, self.weights)
             found[i] = left[: found.shape[1]]
         return found
