@@ -29,10 +29,10 @@ def discounted_sums(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
         tied = np.flatnonzero(((policy > 0.0) & (policy < 1.0)).any(axis=1))
         if not tied.size or _solves(mdp, policy[tied], payments[tied], sums, tied):
             return sums
-    matrix = policy_matrix(mdp, policy)
     if mdp.n_states <= DENSE_STATES:
-        system = np.eye(mdp.n_states) - mdp.discount * matrix.toarray()
-        return np.linalg.solve(system, payments)
+        system = np.eye(mdp.n_states) - mdp.discount * dense_policy_matrix(mdp, policy)
+        return np.asarray(np.linalg.solve(system, payments), dtype=np.float64)
+    matrix = policy_matrix(mdp, policy)
     if mdp.n_states <= DIRECT_STATES:
         return _factorise(mdp, matrix, payments)
     return _iterate(mdp, matrix, payments)
@@ -47,6 +47,16 @@ def _solves(mdp: MDP, policy: Floats, payments: Floats, sums: Floats, tied: Indi
     expected = payments + mdp.discount * np.einsum("sa,sac->sc", policy, after)
     limit = 16 * UNIT * float(np.abs(sums).max(initial=0.0))
     return bool(np.abs(expected - sums[tied]).max(initial=0.0) <= limit)
+
+
+def dense_policy_matrix(mdp: MDP, policy: Floats) -> Floats:
+    """T_pi (S, S): every outcome added where it belongs, in the order of a sparse product."""
+    moves, n = mdp.transitions, mdp.n_states
+    rows = np.repeat(np.arange(n * mdp.n_actions), np.diff(moves.offsets))
+    places = rows // mdp.n_actions * n + moves.successors
+    shares = np.take(policy, rows) * moves.probabilities.floats
+    sums = np.asarray(np.bincount(places, shares, n * n), dtype=np.float64)
+    return sums.reshape(n, n)
 
 
 def policy_matrix(mdp: MDP, policy: Floats) -> Any:
