@@ -45,11 +45,11 @@ def grid_policy(rewards_of: Any, moves: Floats, discount: float) -> GridPolicy:
     line = np.linspace(0.0, 1.0, SIDE)
     places = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
     rewards = rewards_of(places)
-    after = np.clip(places[:, None] + moves, 0.0, 1.0)
+    after = np.clip(places + moves[:, None], 0.0, 1.0)
     between = _interpolation(after.reshape(-1, 2))
     values, size = np.zeros(len(places)), float(np.abs(rewards).max())
     while True:
-        better = rewards + discount * (between @ values).reshape(len(places), -1).max(axis=1)
+        better = rewards + discount * (between @ values).reshape(len(moves), -1).max(axis=0)
         change = float(np.abs(better - values).max())
         values = better
         if change <= SETTLED * max(size / (1 - discount), 1e-300):
