@@ -76,13 +76,21 @@ def noisy_rows(
     )
     worth = values[following]
     optimal = worth >= worth.max(axis=1, keepdims=True) - precision.tie / discount
-    taken = [after[best] for after, best in zip(following, optimal, strict=True)]
+    taken = [after[best].tolist() for after, best in zip(following, optimal, strict=True)]
     counts = sweep(
-        lambda mu, s: features[s] + discount * (mu[taken[s]].sum(axis=0) / len(taken[s])),
+        lambda mu, s: features[s] + discount * _mean_of(mu, taken[s]),
         features,
         stop=precision.counts,
     )
     return unit_differences(discount * counts[following], optimal, precision)
+
+
+def _mean_of(counts: Floats, states: list[int]) -> Floats:
+    """The mean of some rows, added up in their order."""
+    total: Floats = counts[states[0]]
+    for state in states[1:]:
+        total = total + counts[state]
+    return total / len(states) if len(states) > 1 else total
 
 
 def published_way(task: Task, precision: Precision = ITERATED, *, in_place: bool = True) -> Noisy:
