@@ -23,8 +23,8 @@ def lesson_for(task, *, closed=False):
     return didact.teach(task, horizon=1, scope="all", closed=closed).demonstrations
 
 
-def world(seed: int, **options) -> Task:
-    return didact.make("random-grid", size=9, n_features=8, seed=seed, **options)
+def world(seed: int, *, size: int = 9) -> Task:
+    return didact.make("random-grid", size=size, n_features=8, seed=seed)
 
 
 def assert_recovered(task):
@@ -35,7 +35,7 @@ def assert_recovered(task):
     assert belief.notes == ()
 
 
-@pytest.mark.parametrize("seed", chunks(2, 12))
+@pytest.mark.parametrize("seed", chunks(1, 12))
 def test_closed_lessons_are_learned_without_loss(seed):
     assert_recovered(world(seed))
 
@@ -46,7 +46,7 @@ def test_closed_lessons_are_learned_without_loss_in_every_world(seed):
     assert_recovered(world(seed))
 
 
-@pytest.mark.parametrize("seed", chunks(2, 4))
+@pytest.mark.parametrize("seed", chunks(1, 4))
 def test_closed_lessons_of_slippery_worlds_are_learned_without_loss(seed):
     task = didact.make("random-grid", size=5, n_features=4, slip="1/4", seed=seed)
     belief = learned(task, lesson_for(task, closed=True), raise_confidence=True)
@@ -54,7 +54,7 @@ def test_closed_lessons_of_slippery_worlds_are_learned_without_loss(seed):
     assert didact.evaluate(task, belief.map_weights).worst_policy_loss == 0
 
 
-@pytest.mark.parametrize("seed", chunks(2, 8))
+@pytest.mark.parametrize("seed", chunks(1, 8))
 def test_ties_between_different_ways_are_learned_exactly(seed):
     """Whole-number weights: the lesson shows ties that only some weights keep."""
     weights = np.random.default_rng(seed).integers(-1, 2, size=3).tolist()
@@ -75,7 +75,7 @@ def assert_as_likely_as_a_chain(task):
 
 @pytest.mark.parametrize("seed", range(number(1, 6)))
 def test_no_chain_finds_more_likely_weights(seed):
-    assert_as_likely_as_a_chain(world(seed))
+    assert_as_likely_as_a_chain(world(seed, size=number(5, 9)))
 
 
 @pytest.mark.slow
