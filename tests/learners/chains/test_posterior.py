@@ -119,7 +119,7 @@ def test_without_evidence_there_is_the_prior(prior):
 
 
 def test_draws_depend_on_the_seed_and_not_on_the_threads():
-    task = make("random-grid", size=5, n_features=4, seed=1)
+    task = make("random-grid", size=4, n_features=3, seed=1)
     shown = shown_by(task, 6, 0)
     one, two, four = (learn(task.mdp, shown, seed=3, threads=n) for n in (1, 2, 4))
     assert (one.samples == two.samples).all()
