@@ -26,8 +26,10 @@ def planned(n_features, seed, weights=None, discount=0.95):
         values = rewards + discount * (ahead @ values).reshape(len(MOVES), -1).max(axis=0)
 
     def policy(observations):
-        corners, shares = _between(_after(np.atleast_2d(observations)))
-        return (values[corners] * shares).sum(axis=-1).argmax(axis=0)
+        corner, x, y = _corner(_after(np.atleast_2d(observations)))
+        low = values[corner] * (1 - y) + values[corner + 1] * y
+        high = values[corner + SIDE] * (1 - y) + values[corner + SIDE + 1] * y
+        return (low * (1 - x) + high * x).argmax(axis=0)
 
     return robot, policy
 
@@ -49,9 +51,14 @@ def _after(places):
 
 def _between(places):
     """Bilinear interpolation: the four corners around each place, and their shares."""
+    corner, x, y = _corner(places)
+    corners = np.stack([corner, corner + 1, corner + SIDE, corner + SIDE + 1], axis=-1)
+    return corners, np.stack([(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y], axis=-1)
+
+
+def _corner(places):
+    """The lowest corner around each place, and how far across and along it lies from there."""
     at = places * (SIDE - 1)
     low = np.minimum(at.astype(int), SIDE - 2)
     x, y = np.moveaxis(at - low, -1, 0)
-    corner = low[..., 0] * SIDE + low[..., 1]
-    corners = np.stack([corner, corner + 1, corner + SIDE, corner + SIDE + 1], axis=-1)
-    return corners, np.stack([(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y], axis=-1)
+    return low[..., 0] * SIDE + low[..., 1], x, y
