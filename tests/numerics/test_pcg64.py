@@ -4,19 +4,20 @@ import numpy as np
 import pytest
 
 from didact.numerics.compiled import kernel
-from didact.numerics.pcg64 import Stream, after, draw, stream_of
+from didact.numerics.pcg64 import Stream, after, draw, four, stream_of
 
 
 @kernel
 def first_of_rows(stream: Stream, columns, draws):
     """The first draws of each row, as many as there are columns."""
-    high, low = after(stream.state[0], stream.state[1], stream.step, stream.constants)
+    step, row = four(stream.step), four(stream.row)
+    high, low = after(stream.state[0], stream.state[1], step)
     for at in range(0, len(draws), columns):
         one, other = high, low
         for column in range(columns):
-            draws[at + column] = draw(one, other, stream.constants)
-            one, other = after(one, other, stream.step, stream.constants)
-        high, low = after(high, low, stream.row, stream.constants)
+            draws[at + column] = draw(one, other)
+            one, other = after(one, other, step)
+        high, low = after(high, low, row)
 
 
 @pytest.mark.parametrize("run", [first_of_rows.run_plain, first_of_rows.compiled])

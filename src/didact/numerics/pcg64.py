@@ -1,8 +1,9 @@
 """NumPy's generator PCG64 inside of kernels, from any place of its stream.
 
 Its state is a number of 128 bits that each draw multiplies and adds to (O'Neill 2014), so many
-draws that nobody needs are left out by one such step. Numbers come as words of 64 bits in arrays,
-the constants too: so plain whole numbers and compiled words give the same bits.
+draws that nobody needs are left out by one such step. Numbers come as two words of 64 bits; where
+plain whole numbers would grow longer they are cut, which compiled words need not be. Words meet
+only words: with other whole numbers compiled ones become floats, so constants are made of FULL.
 """
 
 from __future__ import annotations
@@ -21,22 +22,20 @@ _FACTOR = 0x2360ED051FC65DA44385DF649FCCF645
 _MODULUS = 2**128
 _UNIT = 2.0**-53
 
-FULL, HALF, ONE, WIDTH, HALF_WIDTH, LAST_BIT, TURN, SPARE = range(8)
-_CONSTANTS = np.array([2**64 - 1, 2**32 - 1, 1, 64, 32, 63, 58, 11], dtype=np.uint64)
-_CONSTANTS.setflags(write=False)
+FULL = 2**64 - 1
+"""All bits of a word; as a constant it is one for Numba too."""
 
 
 class Stream(NamedTuple):
     """Where a generator is, and steps from there: by one draw, and by a row of them.
 
     state: high and low word. step, row: the words of what a state is multiplied by, and of what is
-    added. constants: those above.
+    added.
     """
 
     state: Any
     step: Any
     row: Any
-    constants: Any
 
 
 def stream_of(rng: np.random.Generator, row: int) -> Stream | None:
@@ -48,7 +47,7 @@ def stream_of(rng: np.random.Generator, row: int) -> Stream | None:
     if own["has_uint32"]:
         return None
     state, more = own["state"]["state"], own["state"]["inc"]
-    return Stream(_words(state), _step(1, more), _step(row, more), _CONSTANTS)
+    return Stream(_words(state), _step(1, more), _step(row, more))
 
 
 def _step(draws: int, more: int) -> Words:
@@ -74,26 +73,32 @@ def _words(*numbers: int) -> Words:
 
 
 @inlined
-def after(high: Any, low: Any, step: Any, constants: Any) -> tuple[Any, Any]:
+def four(words: Any) -> tuple[Any, Any, Any, Any]:
+    """The words of a step, which are then not looked up again after whatever is written."""
+    return words[0], words[1], words[2], words[3]
+
+
+@inlined
+def after(high: Any, low: Any, step: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
     """The state after a step."""
-    full, half, width = constants[FULL], constants[HALF], constants[HALF_WIDTH]
-    low_of_low, high_of_low = low & half, low >> width
-    low_of_step, high_of_step = step[1] & half, step[1] >> width
-    below = low_of_low * low_of_step
-    left, right = low_of_low * high_of_step, high_of_low * low_of_step
-    middle = (below >> width) + (left & half) + (right & half)
-    carried = high_of_low * high_of_step + (left >> width) + (right >> width) + (middle >> width)
-    high = (carried + low * step[0] + high * step[1] + step[2]) & full
-    low = (low * step[1] + step[3]) & full
-    if low < step[3]:
-        high = (high + constants[ONE]) & full
+    half = FULL >> 32
+    factor_high, factor_low, more_high, more_low = step
+    left, right = low >> 32, low & half
+    factor_left, factor_right = factor_low >> 32, factor_low & half
+    one, other = left * factor_right, right * factor_left
+    middle = (right * factor_right >> 32) + (one & half) + (other & half)
+    carried = left * factor_left + (one >> 32) + (other >> 32) + (middle >> 32)
+    high = (carried + low * factor_high + high * factor_low + more_high) & FULL
+    low = (low * factor_low + more_low) & FULL
+    if low < more_low:
+        high = (high + (FULL >> 63)) & FULL
     return high, low
 
 
 @inlined
-def draw(high: Any, low: Any, constants: Any) -> float:
+def draw(high: Any, low: Any) -> float:
     """The draw between 0 and 1 that a state stands for."""
-    mixed, turn = high ^ low, high >> constants[TURN]
-    back = (constants[WIDTH] - turn) & constants[LAST_BIT]
-    turned = (mixed >> turn) | ((mixed << back) & constants[FULL])
-    return float(turned >> constants[SPARE]) * _UNIT
+    mixed, turn = high ^ low, high >> 58
+    back = (FULL - turn + (FULL >> 63)) & (FULL >> 58)
+    turned = (mixed >> turn) | ((mixed << back) & FULL)
+    return float(turned >> 11) * _UNIT

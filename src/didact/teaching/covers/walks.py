@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.numerics.compiled import inlined, kernel
-from didact.numerics.pcg64 import Stream, after, draw
+from didact.numerics.pcg64 import Stream, after, draw, four
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -77,26 +77,27 @@ def walk_choices(choices: Choices, begin: Begin, stream: Stream, lines: Lines) -
     """
     pairs, each, mask = lines.pairs, begin.each, len(lines.table) - 1
     n = len(begin.first) * each
-    horizon, constants = len(pairs) // n, stream.constants
+    horizon = len(pairs) // n
+    step, row = four(stream.step), four(stream.row)
     first_high, first_low = stream.state[0], stream.state[1]
     found = 0
     meets_choice = True
     for walk in range(n):
-        first_high, first_low = after(first_high, first_low, stream.step, constants)
+        first_high, first_low = after(first_high, first_low, step)
         if not meets_choice and walk % each > 0:
             continue
         here, ways = begin.first[walk // each], begin.count[walk // each]
         high, low, key, at = first_high, first_low, 0, found * horizon
         meets_choice = False
-        for step in range(horizon):
+        for _ in range(horizon):
             place = here
             if ways > 1.0:
                 meets_choice = True
-                place += int(draw(high, low, constants) * ways)
-            pairs[at + step] = choices.pair[place]
+                place += int(draw(high, low) * ways)
+            pairs[at] = choices.pair[place]
             key = (key * _FACTOR + place) & _MOST
-            here, ways = choices.first[place], choices.count[place]
-            high, low = after(high, low, stream.row, constants)
+            here, ways, at = choices.first[place], choices.count[place], at + 1
+            high, low = after(high, low, row)
         slot = (key ^ (key >> 15)) & mask
         while lines.table[slot] >= 0 and not is_line(lines, lines.table[slot], found, key, horizon):
             slot = (slot + 1) & mask
