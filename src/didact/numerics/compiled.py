@@ -113,7 +113,7 @@ class Kernel:
 
     def pays(self, work: int = 0) -> bool:
         """Whether `run` takes the compiled twin for so much work: for none, where it is at hand."""
-        return work >= WORTH_COMPILING or self._is_paid_for()
+        return self._at_hand or work >= WORTH_COMPILING or self._is_paid_for()
 
     def _is_paid_for(self) -> bool:
         """Whether the twin is at hand, or plain kernels took as long as having it would have."""

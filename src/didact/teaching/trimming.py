@@ -101,8 +101,8 @@ def window(line: Sequence[int], says: Says, wanted: int, begins: Container[int])
     """
     if not wanted & ~says.get(line[0], 0):
         return slice(0, 1)
-    said_at = [(at, says[pair] & wanted) for at, pair in enumerate(line) if pair in says]
-    useful = [(at, said) for at, said in said_at if said]
+    said_at = [(at, says[pair]) for at, pair in enumerate(line) if pair in says]
+    useful = [(at, said & wanted) for at, said in said_at if said & wanted]
     best = slice(0, len(line))
     for i, (at, _) in enumerate(useful):
         begin = at
@@ -126,7 +126,7 @@ class Trimmer:
 
     needs: what they are needed for. starts: the states, in the common numbering, where they may
     begin; none where cutting the beginning would change a cost. swaps: whether another candidate
-    of the same cost that says the same sooner may stand in.
+    of the same cost that says the same sooner may stand in, which needs the problem's elements.
     """
 
     problem: Problem
@@ -142,9 +142,9 @@ class Trimmer:
         lines: list[Line] = []
         taken, before = set(numbers), 0
         for place, line in enumerate(whole):
-            wanted = self.needs.said_by(line) & ~before
-            if self.swaps and wanted and place < len(numbers):
-                number = numbers[place]
+            if not self.swaps or place >= len(numbers):
+                wanted = self.needs.said_by(line) & ~before
+            elif wanted := self.problem.masks.get(number := numbers[place], 0) & ~before:
                 other = self._soonest.of((number, line), wanted, before, taken)
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]
@@ -178,7 +178,7 @@ def trimmed(
     cuts_beginnings: whether a demonstration may begin later, at an allowed start. planners_lose:
     whether losses of learners that plan are bounded, so that all that is shown must stay.
     """
-    begin = {offer.part.first + s for offer in offers for s in offer.starts.tolist()}
+    begin = [offer.part.first + s for offer in offers for s in offer.starts.tolist()]
     starts = frozenset(begin if cuts_beginnings else ())
     added = _lines(as_candidates(problem.known, extra)) if extra else []
     whole = [*_lines(problem.candidates, numbers), *added]
