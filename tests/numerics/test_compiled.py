@@ -239,6 +239,14 @@ def test_compiling_is_told_once_and_cached(twice: Twice) -> None:
     assert list(twice.folder.glob("cache/*/outer_kernels.smooth-*.nbc"))
 
 
+def test_coverage_is_left_out_where_it_does_not_run_and_can_be_imported_later(twice: Twice) -> None:
+    pytest.importorskip("coverage")
+    run = "import sys, coverage\nsmooth.is_at_hand()\nprint(sys.modules['coverage'] is coverage)"
+    later = "smooth.is_at_hand()\nprint('coverage' in sys.modules)\nimport coverage"
+    assert in_new_process(twice.folder, run) == ["True"]
+    assert in_new_process(twice.folder, later) == ["False"]
+
+
 def test_what_is_cached_is_loaded_without_what_only_compiling_needs(twice: Twice) -> None:
     assert (twice.first.compiles, twice.second.compiles) == (["True True"], ["False False"])
 

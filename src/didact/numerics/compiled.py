@@ -233,13 +233,18 @@ def _compiler() -> Any:
     """Numba, whose import makes many objects that all stay.
 
     Nobody looks for garbage among them meanwhile: that would take a tenth of the time, and more
-    where a process holds much already.
+    where a process holds much already. And where coverage is installed and does not run, Numba
+    would take a quarter of the time to import it, for lines of kernels that nobody counts.
     """
-    collects = gc.isenabled()
+    collects, counts_lines = gc.isenabled(), "coverage" in sys.modules
     gc.disable()
+    if not counts_lines:
+        sys.modules["coverage"] = None  # type: ignore[assignment]
     try:
         import numba
     finally:
+        if not counts_lines:
+            del sys.modules["coverage"]
         if collects:
             gc.enable()
     return numba

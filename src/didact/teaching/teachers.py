@@ -78,11 +78,12 @@ def _as_picks(returned: Any, problem: Problem, teacher: str) -> Picks:
         raise InvalidParameter(
             f"teacher {teacher!r} must return candidate numbers; it returned {shown(returned)}"
         )
+    n_candidates = len(problem.candidates)
     for i, number in enumerate(numbers):
-        if not is_whole(number) or not 0 <= number < len(problem.candidates):
+        if not is_whole(number) or not 0 <= number < n_candidates:
             raise InvalidParameter(
                 f"teacher {teacher!r} must return candidate numbers from 0 to "
-                f"{len(problem.candidates) - 1}; pick {i} is {shown(number)}"
+                f"{n_candidates - 1}; pick {i} is {shown(number)}"
             )
     if len(set(numbers)) != len(numbers):
         raise InvalidParameter(f"teacher {teacher!r} must pick each candidate once; it did not")
