@@ -38,7 +38,8 @@ def broken_rules(page) -> list:
     """The rules of axe that a page breaks; none where axe is not installed."""
     if AXE is None:
         return []
-    page.evaluate(AXE.read_text(encoding="utf-8"))
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
     # All rules are tried; that what keeps to them is not told saves most of the time.
     run = "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)"
     found = page.evaluate(run)

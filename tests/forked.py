@@ -37,16 +37,16 @@ class Forked:
     """A command under way, with what is used of a `subprocess.Popen`.
 
     streams: file descriptors of its standard input, output and error; None is a pipe, whose end is
-    `stdout`. code: what runs instead of the command, as of `python -c`.
+    `stdout` or `stderr`. code: what runs instead of the command, as of `python -c`.
     """
 
     stdout: io.BufferedReader | None = None
-    stderr = None
+    stderr: io.BufferedReader | None = None
 
     def __init__(
         self,
         *arguments: object,
-        streams: tuple[int, int | None, int],
+        streams: tuple[int, int | None, int | None],
         environment: dict[str, str],
         folder: Path | None = None,
         terminal: bool = False,
@@ -63,12 +63,17 @@ class Forked:
         if out is None:
             reader, out = os.pipe()
             self.stdout = os.fdopen(reader, "rb")
+        if errors is None:
+            reader, errors = os.pipe()
+            self.stderr = os.fdopen(reader, "rb")
         self._reports, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
         message = json.dumps(request).encode()
         socket.send_fds(_loaded(), [message], [into, out, errors, theirs.fileno()])
         theirs.close()
         if self.stdout is not None:
             os.close(out)
+        if self.stderr is not None:
+            os.close(errors)
         self.pid = int(self._reports.recv(LARGEST))
         self._code: int | None = None
 

@@ -12,26 +12,31 @@ from tests.forked import Forked, is_quicker
 
 @contextmanager
 def running(*arguments, stderr=None):
-    """`didact studio --no-open ...` in its own process: the process and its link."""
+    """`didact studio --no-open ...` in its own process, forked every day: process and link.
+
+    stderr: a pipe, or None for this process's own.
+    """
+    process = (forked if is_quicker() else started)(arguments, stderr)
+    with ended(process):
+        yield process, link_of(process)
+
+
+def started(arguments, stderr):
     command = [sys.executable, "-m", "didact", *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, env=environment)
-    with ended(process):
-        yield process, link_of(process)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, env=environment)
 
 
-@contextmanager
-def serving(study):
-    """The same of `didact study serve`; every day it is forked."""
-    if not is_quicker():
-        with running("study", "serve", study) as started:
-            yield started
-        return
+def forked(arguments, stderr):
     with open(os.devnull) as nothing:
-        streams = (nothing.fileno(), None, sys.__stderr__.fileno())
-        process = Forked("study", "serve", study, streams=streams, environment={**os.environ})
-    with ended(process):
-        yield process, link_of(process)
+        errors = sys.__stderr__.fileno() if stderr is None else None
+        streams = (nothing.fileno(), None, errors)
+        return Forked(*arguments, streams=streams, environment={**os.environ})
+
+
+def serving(study):
+    """The same of `didact study serve`."""
+    return running("study", "serve", study)
 
 
 @contextmanager
