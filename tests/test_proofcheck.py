@@ -1040,7 +1040,10 @@ def test_denominators_with_nothing_in_common_are_not_multiplied_out():
     first, second = 10**3000, 10**3000 + 1
     longer = [Fraction(1, first + i) for i in range(40)]
     assert proofcheck.in_common([longer[:2]]) == (first * second, [[second, first]])
-    assert proofcheck.in_common([longer[:1], longer]) == (1, [longer[:1], longer])
+    assert proofcheck.in_common([longer[:9]])[0] == lcm(*(x.denominator for x in longer[:9]))
+    assert proofcheck.in_common([longer[:1], longer[:10]]) == (1, [longer[:1], longer[:10]])
+    halves = [Fraction(1, 2), Fraction(2, 3)]
+    assert proofcheck.in_common([halves, []]) == (6, [[3, 4], []])
     assert proofcheck.in_common([[]]) == (1, [[]])
 
 
