@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -26,6 +26,7 @@ from didact.mdp import MDP, Demonstration, Task, as_mdp
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import pair_words, step_words
 from didact.numerics.exact import Floats
+from didact.numerics.later import Later
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -130,6 +131,9 @@ class Rows:
             None if self.strict is None else self.strict[kept],
             self.scales,
         )
+
+
+Rows.spread = Later("spread")  # type: ignore[assignment]
 
 
 def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
@@ -261,7 +265,6 @@ def _float_rows(
     number = np.full(len(statements), -1, dtype=np.int64)
     number[firm] = labels
     distinct = units[first]
-    units -= distinct[labels]
     worse = ~shown.ravel()[other_pairs]
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
@@ -276,11 +279,16 @@ def _float_rows(
         statements,
         number,
         error_bound=float(doubt / lengths.min(initial=np.inf)),
-        spread=float(_lengths(units).max(initial=0.0)),
+        spread=partial(_spread, units, distinct, labels),  # type: ignore[arg-type]
         n_lost=int(np.count_nonzero(lost)),
         strict=strict,
         scales=scales,
     )
+
+
+def _spread(units: Floats, distinct: Floats, labels: Indices) -> float:
+    """How far unit rows are at most from the distinct ones that they were taken for."""
+    return float(_lengths(units - distinct[labels]).max(initial=0.0))
 
 
 def _differs(
