@@ -55,12 +55,10 @@ def reward_indicators(model: Model, nodes: Nodes) -> tuple[Numbers, list[Fractio
     """
     outcomes = [o for actions in model.values() for row in actions for o in row]
     rewards = sorted({outcome.reward for outcome in outcomes})
-    position = {reward: i for i, reward in enumerate(rewards)}
+    vectors = {reward: [Fraction(reward == other) for other in rewards] for reward in rewards}
 
     def indicator(state: int, action: int, outcome: Outcome) -> Vector:
-        vector = [Fraction(0)] * len(rewards)
-        vector[position[outcome.reward]] = Fraction(1)
-        return vector
+        return vectors[outcome.reward]
 
     names = [f"reward {_plain(reward)}" for reward in rewards]
     return _expected(indicator, model, nodes, len(rewards)), rewards, names
@@ -104,16 +102,18 @@ def _expected(
     """Shape (S, A, k): the expectation of the vector over the outcomes of each action."""
     n_actions = len(next(iter(model.values())))
     values: list[Fraction] = []
+    nothing = [Fraction(0)] * width
     for node in nodes:
         state, ends = (0, True) if node is None else node
         for action in range(n_actions):
-            total = [Fraction(0)] * width
+            total = [*nothing]
             for outcome in [] if ends else model[state][action]:
                 vector = vector_of(state, action, outcome)
                 _require_width(vector, width, f"features of state {state}, action {action}")
                 for i, value in enumerate(vector):
                     if value:  # most are 0, and fractions are slow
-                        total[i] += outcome.probability * value
+                        part = outcome.probability * value
+                        total[i] = total[i] + part if total[i] else part
             values.extend(total)
     return Numbers.of_fractions(values, (len(nodes), n_actions, width))
 
