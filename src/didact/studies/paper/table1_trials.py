@@ -104,16 +104,19 @@ def trial(settings: TableSettings, number: int) -> Record:
     classless = {*CLASSLESS, *noisy_names(settings)}
     rows: dict[str, Any] = {}
     seconds: dict[str, float] = {}
+    lessons: dict[str, dict[str, Any]] = {}
     for name, show in _teachers(settings, number, task, known).items():
         began = time.perf_counter()
         shown = show()
         seconds[name] = time.perf_counter() - began + (0.0 if name in classless else first)
         verdict = check(task, shown, known=known)
+        if repr(shown) not in lessons:  # some teachers find the same one
+            lessons[repr(shown)] = _lessons_learned(settings, number, task, known, shown)
         rows[name] = {
             "pairs": sum(len(demonstration) for demonstration in shown),
             "teaches": verdict.teaches,
             "closed": verdict.closed,
-            **_lessons_learned(settings, number, task, known, shown),
+            **lessons[repr(shown)],
         }
     return {"world": world, "facets": known.cone.n_facets, "rows": rows, "seconds": seconds}
 
