@@ -97,9 +97,9 @@ def test_redundant_and_closed_lessons_are_longer(teachers):
     assert mean(teachers, CLOSED, "teaches") == 1.0
 
 
-def test_policy_a_of_the_chain_wins_under_bio_irl():
-    settings = chain.STUDY.quick
-    record = chain.trial(settings, 0)
+def test_policy_a_of_the_chain_wins_under_bio_irl(quick):
+    (report,) = [report for report in quick.reports if report.study.name == "chain"]
+    settings, record = report.settings, report.records[0]
     assert len(record["candidates"]) == 4
     assert min(chain.likelihoods(settings, record, 0.0, "optimal").values()) > 0.99
     for trust in (1.0, 10.0):

@@ -9,6 +9,7 @@ import pytest
 import didact
 from didact.random import stream
 from didact.studies.paper import precision
+from tests.effort import number
 
 FILE = Path(__file__).parents[2] / "examples" / "rounding_noise.py"
 
@@ -21,9 +22,13 @@ def example():
     return module
 
 
+MEANS = {8: [16.375, 14.375, 14.375, 60.75], 20: [16.35, 14.65, 14.65, 60.95]}
+"""Of the first worlds: facets, and pairs of the lessons of three teachers."""
+
+
 def test_twenty_random_worlds_have_these_means():
     found = []
-    for seed in range(20):
+    for seed in range(number(8, 20)):
         task = didact.make("random-grid", seed=seed)
         known = didact.equivalence_class(task, arithmetic="exact")
         lessons = [
@@ -33,7 +38,7 @@ def test_twenty_random_worlds_have_these_means():
         assert all(lesson.is_complete for lesson in lessons)
         assert lessons[1].lower_bound == lessons[1].cost
         found.append([known.cone.n_facets, *(lesson.n_pairs for lesson in lessons)])
-    assert np.mean(found, axis=0).tolist() == [16.35, 14.65, 14.65, 60.95]
+    assert np.mean(found, axis=0).tolist() == MEANS[len(found)]
 
 
 @pytest.mark.parametrize(("seed", "exact", "iterated"), [(1, 14, 16), (6, 14, 9)])
