@@ -10,6 +10,7 @@ from didact.learners import learn
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.planning import evaluate, solve
+from didact.planning.many_rewards import action_values_of
 from didact.teaching import teach
 from didact.worlds import make
 from tests.effort import number
@@ -52,24 +53,28 @@ def test_every_density_is_birls_less_trust_times_the_gap(name, trust):
     np.testing.assert_allclose(found, expected + constant, atol=1e-8)
 
 
+def planned(mdp, weights):
+    """Action values (n, S, A) under each of the weights (n, k), and the names of their policies."""
+    values = action_values_of(mdp, weights)
+    optimal = values >= values.max(axis=2, keepdims=True) - 1e-9
+    return values, [policy.tobytes() for policy in optimal]
+
+
 def test_the_chain_visits_policies_as_often_as_their_density_says():
     """Cells by enumeration: a fine grid on the sphere, weighted by the density."""
     task, shown = WORLDS["chain"]
     evidence = as_evidence(task.mdp, shown)
     gap = InformationGap(evidence)
     n = number(28, 60)
-    cosines = (np.arange(n) + 0.5) * 2 / n - 1
-    turns = (np.arange(2 * n) + 0.5) * np.pi / n
+    cosines, turns = np.meshgrid(
+        (np.arange(n) + 0.5) * 2 / n - 1, (np.arange(2 * n) + 0.5) * np.pi / n, indexing="ij"
+    )
+    flat = np.sqrt(1 - cosines**2)
+    grid = np.stack([flat * np.cos(turns), flat * np.sin(turns), cosines], axis=-1).reshape(-1, 3)
     mass: dict[bytes, float] = {}
-    for cosine in cosines:
-        for turn in turns:
-            flat = np.sqrt(1 - cosine**2)
-            weights = np.array([flat * np.cos(turn), flat * np.sin(turn), cosine])
-            plan = solve(task.mdp, weights)
-            log = softmax_log_likelihood(evidence, plan.action_values, 5.0)
-            key = plan.optimal.tobytes()
-            density = np.exp(log - 10 * gap(weights, plan.action_values))
-            mass[key] = mass.get(key, 0.0) + density
+    for weights, values, key in zip(grid, *planned(task.mdp, grid), strict=True):
+        log = softmax_log_likelihood(evidence, values, 5.0)
+        mass[key] = mass.get(key, 0.0) + np.exp(log - 10 * gap(weights, values))
     total = sum(mass.values())
     belief = learn(
         task.mdp, shown, learner="bio-irl", trust=10, confidence=5.0, step_size=0.4, n_steps=8_000,
@@ -77,8 +82,7 @@ def test_the_chain_visits_policies_as_often_as_their_density_says():
     )  # fmt: skip
     draws = belief.samples.reshape(-1, 3)[:: 12 // number(1, 3)]
     visits: dict[bytes, float] = {}
-    for weights in draws:
-        key = solve(task.mdp, weights).optimal.tobytes()
+    for key in planned(task.mdp, draws)[1]:
         visits[key] = visits.get(key, 0.0) + 1 / len(draws)
     for key, share in mass.items():
         assert visits.get(key, 0.0) == pytest.approx(share / total, abs=0.03)

@@ -17,7 +17,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task
 from didact.planning import exact_successor_features, rollouts, solve
 from didact.worlds import make
-from tests.effort import examples
+from tests.effort import examples, number
 from tests.models import tasks
 
 
@@ -170,7 +170,7 @@ def chain_gaps(length: int, first: int, matching: str) -> dict[str, tuple[float,
     evidence = as_evidence(mdp, [demonstration])
     gap = InformationGap(evidence, matching=matching)
     found: dict[str, tuple[float, float]] = {}
-    angles = np.linspace(0.03, np.pi, 40)
+    angles = np.linspace(0.03, np.pi, number(20, 40))
     for theta, phi in itertools.product(angles, 2 * angles):
         weights = np.array(
             [np.sin(theta) * np.cos(phi), np.cos(theta), np.sin(theta) * np.sin(phi)]
