@@ -415,7 +415,7 @@ def test_one_dimension_and_no_rows():
 def test_draws_are_reproducible_and_as_many_as_asked(monkeypatch):
     monkeypatch.setattr(sampling, "BURN_IN_STAGES", number(3, 12))
     rows, inside = chamber(6, positive=True), np.arange(6.0, 0.0, -1.0)
-    for n_samples in (1, 255, 700):
+    for n_samples in (1, 255, number(300, 700)):
         one, other = (
             sample_inside(rows, n_samples=n_samples, rng=stream(11), inside=inside)
             for _ in range(2)

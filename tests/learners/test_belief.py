@@ -611,7 +611,7 @@ def test_damaged_files_are_refused_or_the_same(tmp_path):
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
     told = []
-    n_trials = number(400, 1500)
+    n_trials = number(150, 1500)
     for trial in range(n_trials):
         damaged = bytearray(whole)
         if trial % 3 == 0:
