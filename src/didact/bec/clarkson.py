@@ -86,7 +86,7 @@ def find_facets(
     else:
         facet_of, facets = np.full(len(matrix), IS_ZERO), kept[first[scan.facets]]
         facet_of[kept] = scan.facet_of[labels]
-    equalities = np.flatnonzero(facet_of == IS_EQUALITY)
+    equalities = (facet_of == IS_EQUALITY).nonzero()[0]
     for array in (lineality, equalities, facets, facet_of):
         array.setflags(write=False)
     return FloatCone(

@@ -211,7 +211,7 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     if not rows.n_rows:
         return Cone(rows, true_weights, (), (), np.zeros((0, k)), 0, np.eye(k), margin=np.inf)
     slacks = _slacks(rows, true_weights.floats)
-    sure = np.flatnonzero(slacks >= -TOLERANCE)
+    sure = (slacks >= -TOLERANCE).nonzero()[0]
     point = rows.balanced_weights(true_weights.floats)
     is_catalogue = rows.number.size > 0  # of statements, told apart; rows of a file are not
     kept = rows.balanced if sure.size == rows.n_rows else rows.balanced[sure]
@@ -219,7 +219,7 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     facet_of = np.full(rows.n_rows, IS_REDUNDANT)
     facet_of[sure] = found.facet_of
     members: list[list[int]] = [[] for _ in found.facets]
-    for row in np.flatnonzero(facet_of >= 0).tolist():
+    for row in (facet_of >= 0).nonzero()[0].tolist():
         members[facet_of[row]].append(row)
     spanning = (rows, found.lineality, sure[found.facets])
     strict = False if rows.strict is None else rows.strict
@@ -228,7 +228,7 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     return Cone(
         rows,
         true_weights,
-        tuple(np.flatnonzero(facet_of == IS_EQUALITY).tolist()),
+        tuple((facet_of == IS_EQUALITY).nonzero()[0].tolist()),
         tuple(tuple(m) for m in members),
         _unscaled(found.lineality, rows.scales),
         partial(_float_rank, *spanning),  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ def unit_rows(rows: ArrayLike, zero_below: float | None = None) -> tuple[Floats,
         limit = NEGLIGIBLE * float(lengths.max(initial=0.0))
     else:
         limit = zero_below / scale
-    kept = np.flatnonzero(lengths > limit)
+    kept = (lengths > limit).nonzero()[0]
     if len(kept) < len(matrix):
         matrix, lengths = matrix[kept], lengths[kept]
     return matrix / lengths[:, None], kept
@@ -88,7 +88,7 @@ def label_units(units: Floats) -> tuple[Indices, Indices]:
     if n == 0:
         return labels, labels.copy()
     along = units @ _line(k)
-    order = np.argsort(along)
+    order = along.argsort()
     rows = SortedRows(np.ascontiguousarray(units).ravel(), k, order, along[order])
     first = np.empty(n, dtype=np.int64)
     count = join_neighbours.run(n * (k + 20), rows, TOLERANCE, room_for_seeds(n), labels, first)

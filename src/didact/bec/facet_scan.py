@@ -104,7 +104,7 @@ def scan_rows(rows: Floats, slack: Floats) -> Scan:
     if n == 0:
         return Scan(facet_of, facet_of, np.inf, 0.0, 0)
     slack = slack + JOLT * float(slack.min()) * (rows @ any_direction(k))
-    order = np.argsort(-slack, kind="stable")
+    order = (-slack).argsort(kind="stable")
     ordered = Rows(rows[order].ravel(), slack[order], np.zeros(n, dtype=np.int64), np.zeros(n))
     facets, fit = _first_room(n, k)
     work = 40 * n * k * k

@@ -207,7 +207,7 @@ def _exact_normals(counts: ExactSuccessorFeatures, statements: Indices) -> Itera
 def _statements(shown: NDArray[np.bool_]) -> Indices:
     """(state, action, other) for every shown pair and every other action, ascending."""
     n_actions = shown.shape[1]
-    states, actions = np.divmod(np.flatnonzero(shown), n_actions)
+    states, actions = np.divmod(shown.ravel().nonzero()[0], n_actions)
     statements = np.empty((len(states), n_actions - 1, 3), dtype=np.int64)
     statements[:, :, 0], statements[:, :, 1] = states[:, None], actions[:, None]
     statements[:, :, 2] = _others(n_actions)[actions]
@@ -258,7 +258,7 @@ def _float_rows(
         raw, doubts = raw / scales, doubts / scales
     length, doubt = _lengths(raw), float(np.linalg.norm(doubts))
     longest = float(length.max(initial=0.0))
-    firm = np.flatnonzero((length > 4 * doubt) & (length > SHORTEST * longest))
+    firm = ((length > 4 * doubt) & (length > SHORTEST * longest)).nonzero()[0]
     units, lengths = raw[firm], length[firm]
     units /= lengths[:, None]
     labels, first = label_units(units)
@@ -268,7 +268,7 @@ def _float_rows(
     worse = ~shown.ravel()[other_pairs]
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
-    none = np.flatnonzero(number < 0)
+    none = (number < 0).nonzero()[0]
     sizes = np.abs(pairs).max(axis=0, initial=0.0)
     sizes = sizes if scales is None else sizes / scales
     is_long = length[none] > SHORTEST * longest

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def needs_of(elements: Elements) -> Needs:
 
 def needs_of_pairs(lines: Sequence[Sequence[int]]) -> Needs:
     """That every pair is shown."""
-    pairs = dict.fromkeys(pair for line in lines for pair in line)
+    pairs = dict.fromkeys(chain.from_iterable(lines))
     return Needs({pair: 1 << bit for bit, pair in enumerate(pairs)}, lambda said: said)
 
 

@@ -98,7 +98,7 @@ def as_starts(where: MDP | Task, starts: Any) -> Indices:
     """Start states, ascending: those given, or all of the task's that are not terminal."""
     mdp = as_mdp(where)
     if starts is None:
-        return np.flatnonzero((mdp.start.floats > 0) & ~mdp.terminal)
+        return ((mdp.start.floats > 0) & ~mdp.terminal).nonzero()[0]
     given = entries(starts, "starts", "states")
     chosen = sorted({require_index(s, mdp.n_states, "starts") for s in given})
     ending = [s for s in chosen if mdp.terminal[s]]
@@ -191,8 +191,8 @@ def _sample(
     mdp: MDP, plan: Plan, starts: Indices, each: int, horizon: int, rng: np.random.Generator
 ) -> Indices:
     """So many trajectories sampled from each start, all at once, those alike once."""
-    counts, choices = plan.n_optimal, np.flatnonzero(plan.optimal)
-    firsts = np.cumsum(counts) - counts
+    counts, choices = plan.n_optimal, plan.optimal.ravel().nonzero()[0]
+    firsts = counts.cumsum() - counts
     if mdp.is_deterministic() and not mdp.terminal.any():
         _require_room(starts.size * each, horizon)
         after = single_successors(mdp)[choices]

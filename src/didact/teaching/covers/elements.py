@@ -58,7 +58,7 @@ class Elements:
         """Pairs s*A + a that state an element, and the elements, one entry for each statement."""
         rows = self.known.rows
         element = np.append(self.element_of_row, -1)[rows.number]
-        hit = np.flatnonzero(element >= 0)
+        hit = (element >= 0).nonzero()[0]
         states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
         return states * most_actions(self.known.parts) + actions, element[hit]
 
@@ -170,7 +170,7 @@ def stated_by_lines(pairs: Indices, says: Mapping[int, int]) -> dict[int, int]:
         own = says.values() if n_elements <= 64 else (s >> first & _WORD for s in says.values())
         words[stating] = np.fromiter(own, np.uint64, len(says))
         shown = _joined(pairs, words)
-        numbers = np.flatnonzero(shown)
+        numbers = shown.nonzero()[0]
         stated = zip(numbers.tolist(), shown[numbers].tolist(), strict=True)
         if not first:
             masks = dict(stated)
