@@ -375,7 +375,6 @@ def noisy_rows(task: Task, stop: float = 1e-6) -> np.ndarray:
 
 
 @functools.cache
-@functools.cache
 def paper_worlds() -> list[Task]:
     return [make("random-grid", size=9, n_features=8, seed=seed) for seed in range(20)]
 
