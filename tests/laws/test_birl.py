@@ -168,8 +168,6 @@ TELLING = 40_000
 """So many starts find every wrong chain below out ..."""
 TELLING_MOST = 10_000
 """... and so many all of them but Sattolo's order."""
-IN_AN_ORDER = ("lattice", "pairs")
-"""The moves that have an order."""
 
 
 @pytest.mark.parametrize("n", [TELLING, pytest.param(100_000, marks=pytest.mark.slow)])
@@ -178,8 +176,6 @@ IN_AN_ORDER = ("lattice", "pairs")
 def test_draws_from_the_posterior_stay_such_draws(prior, proposal, k, n):
     if prior.name == "flat":
         pytest.skip("no distribution to draw from")
-    if proposal not in IN_AN_ORDER:
-        n = effort.number(TELLING_MOST, n)
     start = exact_start(prior.name, k, n if k > 1 else n // 4)
     after = walked(start, prior, proposal, STEPS.get(proposal, 0.5))
     assert (np.abs(after - start.weights).max(axis=1) > 0).mean() > 0.1, "the chain must move"
