@@ -16,6 +16,7 @@ undecided: it is kept and counted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -206,7 +207,7 @@ def _unit_point(inside: ArrayLike, k: int) -> Floats:
     if largest == 0.0:
         return point
     scaled = point / largest
-    unit: Floats = scaled / np.linalg.norm(scaled)
+    unit: Floats = scaled / math.sqrt(scaled @ scaled)
     return unit
 
 

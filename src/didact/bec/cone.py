@@ -7,6 +7,7 @@ equalities the rows of one facet are a class: they differ by elements of L only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -261,7 +262,7 @@ def _slacks(rows: Rows, weights: Floats) -> Floats:
     """The sine of the angle by which weights are inside each row, shape (m,)."""
     point = rows.balanced_weights(weights)
     scaled = point / (float(np.abs(point).max()) or 1.0)
-    return np.asarray(rows.balanced @ (scaled / (float(np.linalg.norm(scaled)) or 1.0)))
+    return np.asarray(rows.balanced @ (scaled / (math.sqrt(scaled @ scaled) or 1.0)))
 
 
 def _unscaled(basis: Floats, scales: Floats | None) -> Floats:

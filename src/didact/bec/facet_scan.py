@@ -112,7 +112,6 @@ def scan_rows(rows: Floats, slack: Floats) -> Scan:
     while position < n:
         facets, fit = _with_more_room(n, facets, fit)
         position = settle_rows.run(work, position, ordered, facets, fit)
-    prune_facets.run(work, ordered, facets, fit)
     n_facets, _, _, n_undecided = facets.counters.tolist()
     found = np.sort(order[facets.sources[:n_facets]])
     facet_of[found] = np.arange(len(found))
@@ -139,7 +138,10 @@ def _with_more_room(n: int, facets: Facets, fit: Fit) -> tuple[Facets, Fit]:
 
 @kernel
 def settle_rows(position: int, rows: Rows, facets: Facets, fit: Fit) -> int:
-    """Add facets until they imply each row from `position` on; n, or the row without room."""
+    """Add facets until they imply each row from `position` on, and prune them.
+
+    The number of rows; or that of the row for which there is no room, to go on there with more.
+    """
     counters, evidence, chosen = facets.counters, facets.evidence, rows.chosen
     n, k = len(chosen), len(fit.residual)
     for row in range(position, n):
@@ -159,6 +161,7 @@ def settle_rows(position: int, rows: Rows, facets: Facets, fit: Fit) -> int:
                 chosen[found] = PROVED
                 evidence[MARGIN] = min(evidence[MARGIN], clear)
             add_facet(found, rows.entries, facets)
+    prune_facets(rows, facets, fit)
     return n
 
 

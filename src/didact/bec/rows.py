@@ -256,7 +256,7 @@ def _float_rows(
     doubts = 2 * counts.error_bounds
     if scales is not None:
         raw, doubts = raw / scales, doubts / scales
-    length, doubt = _lengths(raw), float(np.linalg.norm(doubts))
+    length, doubt = _lengths(raw), math.sqrt(doubts @ doubts)
     longest = float(length.max(initial=0.0))
     firm = ((length > 4 * doubt) & (length > SHORTEST * longest)).nonzero()[0]
     units, lengths = raw[firm], length[firm]

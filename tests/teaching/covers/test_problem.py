@@ -28,7 +28,7 @@ def test_masks_are_the_elements_that_shown_pairs_state(n_elements, is_compiled, 
             }
             if stated:
                 expected[number] = sum(1 << e for e in stated)
-        found = stated_by_lines(pairs, says)
+        found = stated_by_lines(pairs, says, 45)
         assert found == expected
         assert list(found) == list(expected)
 

@@ -75,7 +75,9 @@ class Elements:
 
         Lines that state nothing are left out.
         """
-        return stated_by_lines(pairs, self.says)
+        parts = self.known.parts
+        n_states = parts[-1].first + parts[-1].task.mdp.n_states
+        return stated_by_lines(pairs, self.says, n_states * most_actions(parts))
 
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
@@ -157,12 +159,11 @@ def cover_elements(known: Known, *, redundant: bool = False) -> Elements:
     return Elements(known, element, cone.n_facets + len(cone.equalities))
 
 
-def stated_by_lines(pairs: Indices, says: Mapping[int, int]) -> dict[int, int]:
+def stated_by_lines(pairs: Indices, says: Mapping[int, int], n_pairs: int) -> dict[int, int]:
     """What each line states, by its number: 64 elements at a time, one word for each pair."""
     if not (says and pairs.size):
         return {}
     stating = np.fromiter(says, np.int64, len(says))
-    n_pairs = 1 + max(int(pairs.max()), int(stating.max()))
     masks: dict[int, int] = {}
     n_elements = max(says.values()).bit_length()
     for first in range(0, n_elements, 64):
