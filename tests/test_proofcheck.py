@@ -699,6 +699,20 @@ def test_decimals_are_exact():
     assert_rejected({**task, "weights": [0.1, 0.30000000000000004]}, proof, "optimal[0]")
 
 
+def test_one_action_and_an_end_are_enough():
+    task = {
+        "format": "didact.task/1",
+        "n_states": 2,
+        "n_actions": 1,
+        "transitions": [[0, 0, 1, 1]],
+        "features": [[1, 0], [0, 1]],
+        "weights": [1, -1],
+        "discount": 0.5,
+        "terminal": [1],
+    }
+    assert "0 directions of 1 states" in check_proof(task, prove(Solved(task), [], "all"))
+
+
 def test_probabilities_are_divided_by_a_sum_near_one_and_repeated_rows_add_up():
     task = six_cells()
     task["transitions"][0][3] = 0.9999999999
