@@ -153,7 +153,12 @@ class EquivalenceClass:
         return self.rows.n_lost + self.cone.n_close + (0 if self.plan.is_proved else self._n_tied())
 
     def _n_tied(self) -> int:
-        """Pairs of actions with different counts that were taken for ties."""
+        """Pairs of actions with different counts that were taken for ties.
+
+        Each of them states a row and its opposite, which are equalities or close calls themselves.
+        """
+        if not self.cone.equalities and not self.cone.n_close:
+            return 0
         state, _, other = self.rows.statements.T
         tied = self.plan.optimal[state, other] & (self.rows.number >= 0)
         return -(-int(np.count_nonzero(tied)) // 2)
