@@ -17,6 +17,7 @@ from didact.inputs import shown
 from didact.mdp import Family, Task
 from didact.mdp.family_files import FAMILY_FORMAT, family_document, family_from_document
 from didact.mdp.files import task_document, task_from_document
+from didact.worlds.gym.environments import installed_id
 from didact.worlds.gym.minigrid import is_minigrid
 from didact.worlds.members import open_task_or_family
 from didact.worlds.registry import worlds
@@ -85,9 +86,7 @@ def _is_built_in(source: str) -> bool:
 def _is_environment(source: str) -> bool:
     if not _ID.fullmatch(source):
         return False
-    import gymnasium
-
-    return source in gymnasium.registry or is_minigrid(source)
+    return installed_id(source) is not None or is_minigrid(source)
 
 
 def _value(value: Any, name: str) -> Any:

@@ -80,12 +80,18 @@ def open_environment(env: Any, make_kwargs: Mapping[str, Any]) -> Any:
     return getattr(env, "unwrapped", env)
 
 
+def installed_id(id: str) -> str | None:
+    """The id, or that of a version with the same table, whichever this Gymnasium has."""
+    import gymnasium
+
+    return next((own for own in (id, _SAME_TABLE.get(id)) if own in gymnasium.registry), None)
+
+
 def make_environment(id: str, make_kwargs: Mapping[str, Any]) -> Any:
     """The environment with this id, in the wrappers that Gymnasium puts around it."""
     import gymnasium
 
-    if id not in gymnasium.registry and _SAME_TABLE.get(id) in gymnasium.registry:
-        id = _SAME_TABLE[id]
+    id = installed_id(id) or id
     if id not in gymnasium.registry and ":" not in id:
         raise InvalidParameter(
             f"Gymnasium {gymnasium.__version__} has no environment {shown(id)}"
