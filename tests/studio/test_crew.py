@@ -149,7 +149,8 @@ def test_memory_is_bounded():
         return await crew.ask("page", "teach", LONG), await crew.ask("page", "look", LOOK)
 
     large, small = with_crew(work, n_workers=1, memory=8 * 2**20)
-    assert large.outcome == "died" or large.body[:1] == b"4"
+    # An old OpenBLAS that finds no room for its own asks again until its time is over.
+    assert large.outcome in ("died", "too late") or large.body[:1] == b"4"
     assert small.outcome == "answered"
 
 
