@@ -7,7 +7,7 @@ from didact.learners.chains import moves as kernels
 from didact.learners.chains.metropolis import Target
 from didact.learners.chains.mixture import fitted
 from didact.learners.chains.models import scorer_of
-from didact.learners.chains.particles import Particles, problem_of
+from didact.learners.chains.particles import Particles
 from didact.learners.chains.priors import PRIORS
 from didact.learners.chains.proposals import moves_by
 from didact.learners.chains.sparse import COARSEST, FINEST
@@ -31,7 +31,7 @@ def target():
 
 
 def scores(target, draws, *, rough=False, needed=-np.inf) -> np.ndarray:
-    problem = problem_of(target)
+    problem = target.problem()
     problem.work.rough[0] = int(rough)
     problem.shown.needed[0] = needed
     score = target.function_for(target.scorer.sampler.score, *problem, draws[0])

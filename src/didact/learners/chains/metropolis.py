@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,6 @@ class Target:
     log_prior: Density | None = None
     extra: Extra | None = None
     compiled: bool = True
-    _scoring: list[Any] = field(default_factory=list, init=False, repr=False)
 
     @property
     def k(self) -> int:
@@ -71,12 +71,15 @@ class Target:
         """The kernel as it is to be called many times, with arguments of the types of these."""
         return kernel.compiled_for(*arguments) if self.compiled else kernel
 
-    def scoring(self, problem: kernels.Problem) -> Any:
-        """What scores weights (k,) on problems of this target, whose types are all the same."""
-        if not self._scoring:
-            score = self.scorer.sampler.score
-            self._scoring.append(self.function_for(score, *problem, np.zeros(self.k)))
-        return self._scoring[0]
+    def problem(self) -> kernels.Problem:
+        """What scores are computed from, with a workspace of its own."""
+        shown = shown_in(self.evidence, self.confidence)
+        return kernels.Problem(self.scorer.model, self.scorer.workspace(), shown)
+
+    @cached_property
+    def score(self) -> Any:
+        """What scores weights (k,) on a problem; looked up once, which takes milliseconds."""
+        return self.function_for(self.scorer.sampler.score, *self.problem(), np.zeros(self.k))
 
 
 def is_worth_compiling(scorer: Scorer, n_steps: int) -> bool:
@@ -107,11 +110,7 @@ class Chain:
         kept = np.zeros(n_draws * target.k), np.zeros(n_draws)
         place, proposed, best = np.zeros((3, target.k))
         self.state = kernels.State(place, proposed, best, numbers, counters, *kept)
-        self.problem = kernels.Problem(
-            target.scorer.model,
-            target.scorer.workspace(),
-            shown_in(target.evidence, target.confidence),
-        )
+        self.problem = target.problem()
         self.proposal = _proposal(target)
         self._noise, self._shuffles, self._levels = generator.spawn(3)
 
@@ -177,7 +176,7 @@ class Chain:
         """Put the chain on weights (k,); their log density, -inf if they are outside."""
         self.state.weights[:] = weights
         self.state.proposed[:] = weights
-        likelihood = self.target.scoring(self.problem)(*self.problem, self.state.proposed)
+        likelihood = self.target.score(*self.problem, self.state.proposed)
         self.state.numbers[kernels.NEW_LIKELIHOOD] = likelihood
         is_normal = self.target.prior.name == "gaussian"
         self.state.numbers[kernels.NEW_PRIOR] = (

@@ -10,10 +10,8 @@ import numpy as np
 from didact.errors import NotConverged
 from didact.learners.chains import moves as kernels
 from didact.learners.chains.metropolis import Target, added_terms
-from didact.learners.chains.models import shown_in
 from didact.learners.chains.moves import BOX, L1, L2, PLAIN, Mixture, Moves, Points
 from didact.learners.chains.priors import Prior
-from didact.learners.chains.steps import Problem
 from didact.numerics.exact import Floats
 
 KINDS = {"l2-sphere": L2, "l1-sphere": L1, "box": BOX}
@@ -40,7 +38,7 @@ class Particles:
             *(proposed, weights, best, numbers, counters),
             *(np.zeros(n_kept * k), np.zeros(n_kept)),
         )
-        self.problem = problem_of(target)
+        self.problem = target.problem()
         if rough and target.scorer.is_costly:
             self.problem.work.rough[0] = 1
         may_end = target.scorer.is_costly and not target.is_stepwise
@@ -76,7 +74,7 @@ class Particles:
     def place(self, places: Floats) -> None:
         """Put the points there and score them."""
         points, target = self.points, self.target
-        score, best = target.scoring(self.problem), self.best
+        score, best = target.score, self.best
         self.places[:] = places
         self.problem.shown.needed[0] = -math.inf
         stood_for, points.references[:] = standing(self.kind, places)
@@ -142,12 +140,6 @@ class Particles:
 def kind_of(prior: Prior) -> int:
     """What points stand for under a prior."""
     return KINDS.get(prior.name, PLAIN)
-
-
-def problem_of(target: Target) -> Problem:
-    """What scores are computed from, with a workspace of its own."""
-    shown = shown_in(target.evidence, target.confidence)
-    return Problem(target.scorer.model, target.scorer.workspace(), shown)
 
 
 def standing(kind: int, places: Floats) -> tuple[Floats, Floats]:

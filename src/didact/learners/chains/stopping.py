@@ -13,7 +13,6 @@ import numpy as np
 
 from didact.learners.belief_checks import named_feature
 from didact.learners.chains.metropolis import Target
-from didact.learners.chains.particles import problem_of
 from didact.learners.diagnostics import bulk_ess, rank_r_hat
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
@@ -91,9 +90,9 @@ class Planned:
     """Optimal values of draws by the kernels that score them, each from the policy before it."""
 
     def __init__(self, target: Target):
-        self.target, self.problem = target, problem_of(target)
+        self.target, self.problem = target, target.problem()
         self.weights = np.zeros(target.k)
-        self.score = target.scoring(self.problem)
+        self.score = target.score
 
     def values(self, draws: Floats) -> Floats:
         """V* (n, S) under each of the draws (n, k); one that repeats the last is not planned."""
@@ -101,8 +100,8 @@ class Planned:
         left = self.target.scorer.values(self.problem.work)
         repeats = np.zeros(len(draws), dtype=bool)
         repeats[1:] = (draws[1:] == draws[:-1]).all(axis=1)
-        for i, is_planned in enumerate(repeats.tolist()):
-            if not is_planned:
+        for i, is_repeated in enumerate(repeats.tolist()):
+            if not is_repeated:
                 self.weights[:] = draws[i]
                 self.score(*self.problem, self.weights)
             found[i] = left[: found.shape[1]]
