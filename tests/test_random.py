@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.errors import InvalidParameter
-from didact.random import as_generator, skipping, stream
+from didact.random import as_generator, stream
 
 NAMES = st.lists(st.text(alphabet="ab1-", min_size=1, max_size=3) | st.integers(0, 20), max_size=3)
 
@@ -90,20 +90,6 @@ def test_a_bad_seed_is_refused_in_one_line(seed: object) -> None:
     ) as caught:
         as_generator(seed)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937])
-@pytest.mark.parametrize("halves", [0, 1])
-def test_draws_that_are_left_out_are_those_that_would_have_come(bits: type, halves: int) -> None:
-    """Also where half of a draw is left of a number of 32 bits, which stays for the next such."""
-    drawn, left_out = (np.random.Generator(bits(3)) for _ in range(2))
-    for rng in (drawn, left_out):
-        rng.integers(2**32, size=halves, dtype=np.uint32)
-    drawn.random(7)
-    skipping(left_out)(7)
-    assert drawn.random() == left_out.random()
-    small = [int(rng.integers(2**32, dtype=np.uint32)) for rng in (drawn, left_out)]
-    assert small[0] == small[1]
 
 
 @given(st.integers(0, 2**64), NAMES)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,11 +50,3 @@ def require_seed(seed: object) -> int:
             f"it is {shown(seed)}"
         )
     return int(seed)
-
-
-def skipping(rng: np.random.Generator) -> Callable[[int], Any]:
-    """What leaves out the next so many draws of `rng.random`, at once where that can be done."""
-    bits = rng.bit_generator
-    if isinstance(bits, np.random.PCG64) and not bits.state["has_uint32"]:
-        return bits.advance
-    return rng.random

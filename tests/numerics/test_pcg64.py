@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from didact.numerics.compiled import kernel
-from didact.numerics.pcg64 import Stream, after, draw, four, stream_of
+from didact.numerics.pcg64 import Stream, after, draw, four, skipping, stream_of
 
 
 @kernel
@@ -53,3 +53,17 @@ def test_other_generators_have_no_stream():
     assert stream_of(rng, 2) is None
     assert stream_of(np.random.Generator(np.random.MT19937(0)), 2) is None
     assert stream_of(np.random.Generator(np.random.PCG64DXSM(0)), 2) is None
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937])
+@pytest.mark.parametrize("halves", [0, 1])
+def test_draws_that_are_left_out_are_those_that_would_have_come(bits: type, halves: int) -> None:
+    """Also where half of a draw is left of a number of 32 bits, which stays for the next such."""
+    drawn, left_out = (np.random.Generator(bits(3)) for _ in range(2))
+    for rng in (drawn, left_out):
+        rng.integers(2**32, size=halves, dtype=np.uint32)
+    drawn.random(7)
+    skipping(left_out)(7)
+    assert drawn.random() == left_out.random()
+    small = [int(rng.integers(2**32, dtype=np.uint32)) for rng in (drawn, left_out)]
+    assert small[0] == small[1]

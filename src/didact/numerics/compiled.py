@@ -254,11 +254,10 @@ def _compiler() -> Any:
 def _disk_cache() -> Any:
     """Numba's cache of compiled functions, which loads one without what only compiling needs.
 
-    What else compiling needs is said before it begins.
-
     Before it looks into its cache, Numba makes ready all that it knows of compiling, which takes
     longer than to import it and to load what a lesson needs. A kernel in the cache is machine
-    code that asks for none of that; where it is not in the cache, the compiler makes itself ready.
+    code that asks for none of that; where it is not in the cache, `before_compiling` is called, and
+    the compiler makes itself ready.
     """
     from numba.core.caching import FunctionCache
 

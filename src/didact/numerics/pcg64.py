@@ -8,6 +8,7 @@ only words: with other whole numbers compiled ones become floats, so constants a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -40,14 +41,25 @@ class Stream(NamedTuple):
 
 def stream_of(rng: np.random.Generator, row: int) -> Stream | None:
     """The draws of `rng.random` that come next, in rows of so many; None for another generator."""
+    bits = _leaping(rng)
+    if bits is None:
+        return None
+    own = bits.state["state"]
+    return Stream(_words(own["state"]), _step(1, own["inc"]), _step(row, own["inc"]))
+
+
+def skipping(rng: np.random.Generator) -> Callable[[int], Any]:
+    """What leaves out the next so many draws of `rng.random`, at once where that can be done."""
+    bits = _leaping(rng)
+    return rng.random if bits is None else bits.advance
+
+
+def _leaping(rng: np.random.Generator) -> np.random.PCG64 | None:
+    """The generator's PCG64, unless it keeps half a draw, which a leap would lose; else None."""
     bits = rng.bit_generator
-    if not isinstance(bits, np.random.PCG64):
-        return None
-    own = bits.state
-    if own["has_uint32"]:
-        return None
-    state, more = own["state"]["state"], own["state"]["inc"]
-    return Stream(_words(state), _step(1, more), _step(row, more))
+    if isinstance(bits, np.random.PCG64) and not bits.state["has_uint32"]:
+        return bits
+    return None
 
 
 def _step(draws: int, more: int) -> Words:

@@ -21,10 +21,10 @@ from didact.mdp import MDP, Demonstration, Task, as_mdp
 from didact.mdp.demonstrations import demonstration_of
 from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
-from didact.numerics.pcg64 import stream_of
+from didact.numerics.pcg64 import skipping, stream_of
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
-from didact.random import Seed, as_generator, skipping
+from didact.random import Seed, as_generator
 from didact.teaching.covers.walks import Begin, Choices, distinct_walks, walk_choices
 
 Indices = NDArray[np.int64]
@@ -228,7 +228,7 @@ def _sample_surely(
     n = begin.first.size * begin.each
     stream = stream_of(rng, 2 * n) if n and walk_choices.pays() else None
     if stream is not None:
-        rng.bit_generator.advance(2 * n * horizon)  # type: ignore[attr-defined]
+        skipping(rng)(2 * n * horizon)
         return distinct_walks(choices, begin, horizon, stream)
     first, count = np.repeat(begin.first, begin.each), np.repeat(begin.count, begin.each)
     places, draws, skip = np.empty((horizon, n), dtype=np.int64), np.empty(n), skipping(rng)

@@ -16,7 +16,6 @@ from didact.numerics.compiled import inlined, kernel
 from didact.numerics.pcg64 import Stream, after, draw, four
 
 Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _FACTOR, _MOST = 1103515245, 2**31 - 1
 """Of the number that a line is looked up by; products stay below 2**62."""
