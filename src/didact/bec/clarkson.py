@@ -73,18 +73,12 @@ def find_facets(
     matrix = np.asarray(rows, dtype=np.float64)
     units, kept = unit_rows(matrix, zero_below)
     point = _unit_point(inside, matrix.shape[1])
-    labels, first = (kept, kept) if are_distinct else label_units(units)
-    distinct = units if are_distinct else units[first]
-    slack = distinct @ point
-    _require_inside(slack, kept[first])
-    ties = slack <= TOLERANCE
-    if ties.any():
-        lineality, scan = _scan_with_ties(distinct, point, ties)
-    else:
-        lineality, scan = np.zeros((0, matrix.shape[1])), scan_rows(distinct, slack)
     if are_distinct:
+        lineality, scan = _scan(units, point, kept)
         facet_of, facets = scan.facet_of, scan.facets
     else:
+        labels, first = label_units(units)
+        lineality, scan = _scan(units[first], point, kept[first])
         facet_of, facets = np.full(len(matrix), IS_ZERO), kept[first[scan.facets]]
         facet_of[kept] = scan.facet_of[labels]
     equalities = (facet_of == IS_EQUALITY).nonzero()[0]
@@ -94,6 +88,16 @@ def find_facets(
         *(lineality, equalities, facets, facet_of),
         *(scan.margin, scan.largest_residual, scan.n_unknown),
     )
+
+
+def _scan(distinct: Floats, point: Floats, numbers: Indices) -> tuple[Floats, Scan]:
+    """L, and the scan of distinct unit rows; numbers: theirs, to name one that is violated."""
+    slack = distinct @ point
+    _require_inside(slack, numbers)
+    ties = slack <= TOLERANCE
+    if ties.any():
+        return _scan_with_ties(distinct, point, ties)
+    return np.zeros((0, distinct.shape[1])), scan_rows(distinct, slack)
 
 
 def _scan_with_ties(

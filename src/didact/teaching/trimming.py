@@ -141,11 +141,12 @@ class Trimmer:
         whole: all of them as they are.
         """
         lines: list[Line] = []
-        taken, before = set(numbers), 0
+        masks, taken, before = self.problem.masks, set(numbers), 0
         for place, line in enumerate(whole):
-            if not self.swaps or place >= len(numbers):
-                wanted = self.needs.said_by(line) & ~before
-            elif wanted := self.problem.masks.get(number := numbers[place], 0) & ~before:
+            number = numbers[place] if self.swaps and place < len(numbers) else None
+            said = self.needs.said_by(line) if number is None else masks.get(number, 0)
+            wanted = said & ~before
+            if number is not None and wanted:
                 other = self._soonest.of((number, line), wanted, before, taken)
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]

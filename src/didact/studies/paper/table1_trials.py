@@ -110,13 +110,14 @@ def trial(settings: TableSettings, number: int) -> Record:
         shown = show()
         seconds[name] = time.perf_counter() - began + (0.0 if name in classless else first)
         verdict = check(task, shown, known=known)
-        if repr(shown) not in lessons:  # some teachers find the same one
-            lessons[repr(shown)] = _lessons_learned(settings, number, task, known, shown)
+        words = repr(shown)
+        if words not in lessons:  # some teachers find the same one
+            lessons[words] = _lessons_learned(settings, number, task, known, shown)
         rows[name] = {
             "pairs": sum(len(demonstration) for demonstration in shown),
             "teaches": verdict.teaches,
             "closed": verdict.closed,
-            **lessons[repr(shown)],
+            **lessons[words],
         }
     return {"world": world, "facets": known.cone.n_facets, "rows": rows, "seconds": seconds}
 
