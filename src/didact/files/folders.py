@@ -1,15 +1,22 @@
-"""Folders that appear whole or not at all."""
+"""Folders that appear whole or not at all, and renames that never give up what is there."""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from didact.errors import InvalidFile
 from didact.files.reading import shown_path
+
+AT_FDCWD, RENAME_NOREPLACE, RENAME_EXCHANGE = -100, 1, 2
+NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+"""What kernels and file systems answer that do not know a flag of renameat2."""
 
 
 def write_folder(
@@ -21,8 +28,9 @@ def write_folder(
 ) -> None:
     """Fill a folder beside the target and rename it, so that no reader sees a part.
 
-    An existing target is refused; with `replace` it gives way if `is_such` knows it for a folder
-    of the same kind, so that a slip of the keyboard never deletes anything else.
+    An existing target is refused, also one that appears while the folder is filled; with `replace`
+    it gives way if `is_such` knows it for a folder of the same kind, so that a slip of the keyboard
+    never deletes anything else.
     """
     path = Path(os.path.realpath(target))
     require_free(path, replace=replace, is_such=is_such)
@@ -31,7 +39,11 @@ def write_folder(
         path.parent.mkdir(parents=True, exist_ok=True)
         beside.mkdir()
         fill(beside)
-        _move(beside, path)
+        sync_tree(beside)
+        _put_in_place(beside, path, replace=replace, is_such=is_such)
+        sync_folder(path.parent)
+    except InvalidFile:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidFile(f"{shown_path(target)}: cannot be written: {reason}") from None
@@ -44,7 +56,7 @@ def require_free(path: Path, *, replace: bool, is_such: Callable[[Path], bool]) 
     if not os.path.lexists(path):
         return
     if not replace:
-        raise InvalidFile(f"{shown_path(path)}: exists already; take another name, or force it")
+        raise _exists(path)
     if not is_such(path):
         raise InvalidFile(
             f"{shown_path(path)}: is no demonstrations of this format, so it is not replaced; "
@@ -52,16 +64,89 @@ def require_free(path: Path, *, replace: bool, is_such: Callable[[Path], bool]) 
         )
 
 
-def _move(beside: Path, path: Path) -> None:
-    """Put the new folder in place of the old one, if there is one."""
-    if not os.path.exists(path):
-        beside.rename(path)
-        return
-    old = path.parent / f".didact-{secrets.token_hex(8)}.old"
-    path.rename(old)
+def _exists(path: Path) -> InvalidFile:
+    return InvalidFile(f"{shown_path(path)}: exists already; take another name, or force it")
+
+
+def _put_in_place(
+    beside: Path, path: Path, *, replace: bool, is_such: Callable[[Path], bool]
+) -> None:
+    """Give the new folder its name; afterwards `beside` is what had it before, if anything did."""
     try:
-        beside.rename(path)
-    except OSError:
-        old.rename(path)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+        rename_new(beside, path)
+    except FileExistsError:
+        require_free(path, replace=replace, is_such=is_such)
+        _exchange(beside, path)
+        if not is_such(beside):  # another program put something else there meanwhile
+            _exchange(beside, path)
+            require_free(path, replace=replace, is_such=is_such)
+
+
+def rename_new(old: Path, new: Path) -> None:
+    """Rename a file or folder to a name that nothing has; FileExistsError where something has it.
+
+    Where the system cannot do both in one step, a file is linked, which never replaces, and a
+    folder takes the place of an empty one that was made for it: renaming a folder onto one that
+    holds anything fails.
+    """
+    if _renameat2(old, new, RENAME_NOREPLACE):
+        return
+    if old.is_dir():
+        new.mkdir()
+        try:
+            old.rename(new)
+        except BaseException:
+            with suppress(OSError):
+                new.rmdir()
+            raise
+    else:
+        os.link(old, new)
+        old.unlink()
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Let two folders change names in one step; refused where the system cannot."""
+    if not _renameat2(one, other, RENAME_EXCHANGE):
+        raise OSError(
+            errno.ENOTSUP,
+            "this file system cannot replace a folder in one step; "
+            "move the old one away, or take another name",
+        )
+
+
+def _renameat2(old: Path, new: Path, flag: int) -> bool:
+    """Linux's renameat2; False where the system or the file system does not have it."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return False
+    if call(AT_FDCWD, os.fsencode(old), AT_FDCWD, os.fsencode(new), flag) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in NOT_SUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), os.fspath(new))
+
+
+def sync_tree(folder: Path) -> None:
+    """Have everything in a folder on the disk before its name is."""
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with open(os.path.join(place, name), "rb") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(place))
+
+
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Have the names in a folder on the disk, where the system can say so of a folder."""
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders, and some may be written to and not read
+        return
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in NOT_SUPPORTED:
+            raise
+    finally:
+        os.close(opened)
