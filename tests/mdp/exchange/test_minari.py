@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from didact.cli import main
-from didact.errors import InvalidFile, Unsupported
+from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.mdp import Demonstration
 from didact.mdp.exchange.formats import load_recording, save_recording
 from didact.mdp.exchange.minari import read_minari
@@ -440,3 +440,16 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_what_was_there(
 
 def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_module_in_the_metadata_is_never_imported(recording, root, monkeypatch, tmp_path):
+    """Gymnasium imports the module of an id such as module:Name-v0."""
+    from didact.app.convert import open_recording
+
+    (tmp_path / "evil_payload.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.syspath_prepend(tmp_path)
+    save_recording(recording, "lesson-v0")
+    spec = json.dumps({"id": "evil_payload:X-v0", "kwargs": {}})
+    edited(root / "lesson-v0", didact_task=None, didact_lesson=None, env_spec=spec)
+    with pytest.raises(InvalidInput, match="names a module, and files run no code"):
+        open_recording("lesson-v0")
