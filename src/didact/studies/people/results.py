@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -115,10 +116,19 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> str:
     return out.getvalue()
 
 
+FORMULA = re.compile(r"^(?=[\s\0]*[=+@-])", re.MULTILINE)
+"""The beginning of a line that a spreadsheet may take for a formula, also after blanks."""
+
+
 def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
+    """What people typed, so that no spreadsheet runs it; other values as they are.
+
+    Line ends become \\n, which is quoted: a lone \\r would begin a new row in some programs.
+    """
+    if not isinstance(value, str):
+        return value
+    lines = "\n".join(value.splitlines()) if value.splitlines() else value
+    return FORMULA.sub("'", lines)
 
 
 def codebook(design: Design) -> str:
