@@ -63,3 +63,18 @@ def test_a_walk_stops_at_enough_and_can_be_cut_short():
     assert not part.is_proved
     assert part.n_cells < whole.n_cells
     assert worst_cell(region, 0.5 * whole.worst.loss).worst.loss > 0.5 * whole.worst.loss
+
+
+def test_policies_of_more_than_256_actions_are_told_apart():
+    """Keys of one byte took actions 0 and 256 for the same, so that cells stayed unvisited."""
+    from types import SimpleNamespace
+
+    from didact.teaching.loss.cells import Walk
+
+    search = object.__new__(Walk)
+    search.fan, search.seen, search.open = SimpleNamespace(states=np.array([0])), set(), []
+    search.worst = search.least = None
+    for loss, action in ((0.0, 0), (1.0, 256)):
+        search._add(loss, np.array([action], dtype=np.uint32), np.ones(2))
+    assert len(search.seen) == 2
+    assert search.worst.loss == 1.0

@@ -150,7 +150,7 @@ class Walk:
             self._add(float(lost.losses[i]), lost.policies[i], weights[i])
 
     def _add(self, loss: float, policy: Policy, weights: Floats) -> None:
-        key = policy[self.fan.states].astype(np.uint8).tobytes()
+        key = policy[self.fan.states].tobytes()
         if key in self.seen:
             return
         self.seen.add(key)
