@@ -252,3 +252,9 @@ def test_the_proof_of_an_exam_is_checked_alone(didact, tmp_path):
     assert "proved: 4 questions decide 'six-cell'" in asked.out
     open_one = ("exam", "six-cell", "--proof", "--ask", "actions", "--no-closed")
     refused(didact(*open_one), "no proof", code=4)
+
+
+@pytest.mark.parametrize("ask", ["comparisons", "preferences"])
+def test_a_proof_does_not_depend_on_closed_where_nothing_needs_closing(ask, didact):
+    answer = didact("exam", "six-cell", "--ask", ask, "--no-closed", "--proof")
+    assert answer.code == 0, answer

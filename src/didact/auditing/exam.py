@@ -251,7 +251,7 @@ def exam(
         open=tuple(known.words_of(row) for row in open_rows),
         arithmetic=known.arithmetic,
         n_close_calls=known.n_close_calls,
-        settings=_settings(known, ask, closed),
+        settings=_settings(known, ask, is_closed),
         _known=known,
     )
 
