@@ -7,6 +7,7 @@ exam, `didact.exam/1`.
 Every step substitutes, none solves or rounds. mu(s) are the counts of the policy uniform over its
 optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b). A
 trajectory counts its phi(s, a) discounted, and where it surely ends the terminal state once.
+A part `fewest` bounds the cost of every lesson from below (see `Claim.fewest`).
 Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong, or
 the check itself could not be finished; so 1 is never said of a proof that was not refuted.
 """
@@ -175,12 +176,15 @@ class Check:
         rows = read(file.get("transitions"), [(n, m, n, Fraction)], "transitions")
         rows += [[n, 0, *pair] for pair in read(start, [(n, Fraction)], "start")]
         self.chances: Any = defaultdict(lambda: defaultdict(Fraction))
+        self.likely: Any = {}  # probabilities where more than one state may follow
         for s, a, t, p in rows:  # state n stands for the start
             need(s not in terminal and p >= 0, "{}: {} is terminal or {} < 0", [s, a, t], s, p)
             self.chances[s, a][t] += p
         for (s, a), chances in self.chances.items():
             mass, place = sum(chances.values()), f"transitions[{s}, {a}]" if s < n else "start"
             need(abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {{}}", mass)
+            if len(chances) > 1:
+                self.likely[s, a] = {t: p / mass for t, p in chances.items() if p}
             share = discount / mass
             self.chances[s, a] = {t: share * p for t, p in chances.items() if p}
         need(m and len(self.chances) == len(self.live) * m + 1, "transitions or start are missing")
@@ -250,6 +254,13 @@ class Check:
     def ended(self, states: Any) -> bool:
         """Whether all of the states are terminal."""
         return not any(self.chances[s, 0] for s in states)
+
+    def probability(self, way: Any) -> Fraction:
+        """Of the moves of a trajectory, given its start and its actions."""
+        found = Fraction(1)
+        for (s, a), (t, _) in pairwise(way):
+            found *= self.likely.get((s, a), {}).get(t, 1)
+        return found
 
     def closed(self, pairs: set[tuple[int, int]]) -> bool:
         """Whether all optimal actions of every state shown and of all that may follow are shown."""
@@ -532,12 +543,144 @@ class Claim:
             given = read(lesson["witness"], self.k, "witness")
             need(given == scaled, "witness must be the weights of the proof, the largest 1 or -1")
         self.hardest(lesson)
+        if "fewest" in proof:
+            self.settled(lesson, settings)
         longest = max((len(x) for _, x in self.shown), default=0)
         for key, least in (("budget", len(proof[what])), ("horizon", longest)):
             most = read(settings.get(key, least) or least, 10**18, key)
             need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
         first = [self.named(i, x[0][0]) for i, x in self.shown if x]
         self.starts(settings.get("starts"), first)
+
+    def fewest(self) -> str:
+        """8. Every lesson that teaches excludes each witness, a reward that some optimal pair in
+        scope excludes. No allowed demonstration excludes witnesses of more weight than it costs, so
+        every lesson costs at least the sum of the weights. A member's fixed cost may pay what its
+        demonstrations, those that no other one dominates, exclude beyond their own cost."""
+        part, n = self.proof["fewest"], len(self.members)
+        fits = type(part) is dict and not self.mixed and self.proof["claim"] == "teaches"
+        need(fits, "fewest must be an object, of demonstrations that teach")
+        patterns: Any = {"witnesses": [self.k], "weights": [Fraction], "bound": Fraction}
+        patterns |= {"min_probability": Fraction, "member_cost": [(n, Fraction)]}
+        found = {key: read(part.get(key), p, f"fewest.{key}") for key, p in patterns.items()}
+        self.y, self.least, fixed = found["weights"], found["min_probability"], found["member_cost"]
+        rule, fixed = part.get("cost"), dict(fixed)
+        is_named = rule in ("demonstrations", "pairs", "attempts")
+        listed = [] if is_named else read(rule, [(self.members[0].n, Fraction)], "fewest.cost")
+        self.rule, self.prices = rule if is_named else "table", dict(listed)
+        costs = [*self.prices.values(), *fixed.values()]
+        fits = min([*self.y, *costs, self.least], default=0) >= 0 and (is_named or not self.family)
+        need(fits, "fewest: a number is negative, or a family has a table of starts")
+        places = [part.get("starts"), part.get("horizon")]
+        starts, limits = places if self.family else ([[0, places[0]]], [places[1]])
+        limits = read(limits, [MAX_SIZE], "fewest.horizon")
+        need(type(starts) is list and len(starts) == len(limits), "fewest.starts must be a list")
+        self.begin: Any = {}
+        for x, horizon in zip(starts, limits, strict=True):
+            need(type(x) is list and x, "fewest.starts must name members")
+            i, (own,) = read(x[0], n, "fewest.starts"), read(x[1:], ([MAX_SIZE],), "fewest.starts")
+            fits = i not in self.begin and {*own} <= {*self.members[i].scope}
+            fits = fits and (is_named or {*own} <= {*self.prices})
+            need(fits, f"fewest.starts: member {i} stands twice, or a start has no cost or scope")
+            self.begin[i] = {*own}, horizon
+        excluded, wrong = self.exclusions(found["witnesses"])
+        fits = wrong + 1 == 1 << len(found["witnesses"]) and len(found["witnesses"]) == len(self.y)
+        need(fits, "fewest.witnesses: one is not a wrong reward, or has no weight")
+        for i in self.begin:
+            over = self.outweighing(i, excluded[i], i in fixed)
+            said = f"fewest: demonstrations of member {i} exclude more weight than they cost"
+            need(sum(over, Fraction(0)) <= fixed.get(i, 0), said)
+        bound, unit = sum(self.y, Fraction(0)), lcm(*(c.denominator for c in costs))
+        bound = bound if self.rule == "attempts" else Fraction(-(-bound * unit // 1), unit)
+        need(found["bound"] == bound, "fewest.bound must be {}, not {}", bound, found["bound"])
+        self.spent: Any = sum(fixed.get(i, Fraction(0)) for i in {i for i, _ in self.shown})
+        for i, way in self.shown:
+            own, horizon = self.begin.get(i, ((), 0))
+            likely = self.members[i].probability(way)
+            fits = way and way[0][0] in own and len(way) <= horizon and likely >= self.least
+            fits = fits and self.spent is not None
+            self.spent = self.spent + self.cost(way[0][0], len(way), likely) if fits else None
+        n_starts, longest = sum(len(own) for own, _ in self.begin.values()), max(limits, default=0)
+        walks = f"probability at least {show(self.least)}" if self.least else "any probability"
+        what = f"({n_starts} starts, at most {longest} steps, {walks}, cost {self.rule})"
+        if self.spent != bound:
+            return f"; every lesson of allowed demonstrations {what} costs at least {show(bound)}"
+        what = f"no lesson of allowed demonstrations {what} costs less than {show(bound)}"
+        return f"; proved fewest: {what}"
+
+    def cost(self, start: int, length: int, likely: Fraction) -> Fraction:
+        """What a demonstration costs, without the fixed cost of its member."""
+        if self.rule == "table":
+            return Fraction(self.prices[start])
+        return {"pairs": Fraction(length), "attempts": 1 / likely}.get(self.rule, Fraction(1))
+
+    def exclusions(self, rewards: Any) -> tuple[list[dict[tuple[int, int], int]], int]:
+        """Which rewards each optimal pair in scope excludes, as bits, and those of all pairs."""
+        excluded: Any = [defaultdict(int) for _ in self.members]
+        wrong = 0
+        for number, reward in enumerate(rewards):
+            _, (weights,) = in_common([reward])
+            for i, s in ((i, s) for i, check in enumerate(self.members) for s in check.scope):
+                values = [sum(map(mul, weights, mu)) for mu in self.members[i].table[s]]
+                for a in self.members[i].optimal[s]:
+                    if values[a] < max(values):
+                        excluded[i][s, a] |= 1 << number
+                        wrong |= 1 << number
+        return excluded, wrong
+
+    def outweighing(self, i: int, excluded: Any, every: bool) -> list[Fraction]:
+        """By how much sets of witnesses outweigh the allowed demonstrations of a member that
+        exclude them: the first that does, or every one that no other one dominates. The search is
+        over states and sets met before; it goes on where these are met more likely than before."""
+        check, worth, found = self.members[i], {0: Fraction(0)}, dict[int, Fraction]()
+        kept: list[Any] = []
+        starts, horizon = self.begin[i]
+        for begin in [[s] for s in starts] if self.rule == "table" else [sorted(starts)]:
+            front, length = {(s, 0): Fraction(1) for s in begin}, 0
+            best = dict(front)
+            while front and length < horizon:
+                after, length = {}, length + 1
+                for (s, met), likely, a in (
+                    (*x, a) for x in front.items() for a in check.optimal[x[0][0]]
+                ):
+                    now = met | excluded.get((s, a), 0)
+                    if now not in worth:
+                        own = (y for j, y in enumerate(self.y) if now >> j & 1)
+                        worth[now] = sum(own, Fraction(0))
+                    cost = self.cost(begin[0], length, likely) if now != met else worth[now]
+                    if worth[now] > cost and cost < found.get(now, cost + 1):
+                        found[now] = cost
+                    chances = check.likely.get((s, a)) or dict.fromkeys(check.chances[s, a], 1)
+                    for t, p in chances.items():
+                        chance = likely * p if self.least or self.rule == "attempts" else likely
+                        if chance >= self.least and chance > best.get((t, now), 0):
+                            best[t, now] = after[t, now] = chance
+                if found and not every:
+                    return [Fraction(1)]
+                need(
+                    len(best) <= MAX_SIZE, "fewest: there are too many sets of witnesses to search"
+                )
+                front = after
+        for now, cost in sorted(found.items(), key=lambda x: (x[1], -x[0].bit_count())):
+            kept += [(now, cost)] if all(now & ~other for other, _ in kept) else []
+        return [worth[now] - cost for now, cost in kept]
+
+    def settled(self, lesson: dict[str, Any], settings: dict[str, Any]) -> None:
+        """Cost, bound and what is allowed, as lesson and settings say them, fit `fewest`."""
+        part: Any = self.proof["fewest"]
+        usual = [[i, sorted({*c.chances[c.n, 0]} & {*c.live})] for i, c in enumerate(self.members)]
+        default = {"starts": usual if self.family else usual[0][1], "member_cost": []}
+        said = {key: part[key] for key in ("min_probability", "starts", "member_cost")}
+        said |= {"cost": "given" if self.rule == "table" else self.rule}
+        said["horizon"] = max((x for _, x in self.begin.values()), default=None)
+        for place, listed in ((lesson, {"lower_bound": part["bound"]}), (settings, said)):
+            for key, value in listed.items():
+                given = default.get(key, value) if place.get(key) is None else place[key]
+                fits = json.dumps(given) == json.dumps(value)
+                need(fits, f"{key} must be {{}}, as in fewest, not {{}}", value, given)
+        if self.spent is not None and "cost" in lesson:
+            given = read(lesson["cost"], Fraction, "cost")
+            need(given == self.spent, "cost must be {}, not {}", self.spent, given)
 
     def sizes(self) -> dict[str, Any]:
         """How much a lesson shows, whether it is closed, and nothing open where it teaches."""
@@ -622,6 +765,7 @@ def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str,
     what = f"{len(found.said)} items" if found.mixed else f"{len(found.shown)} demonstrations"
     what += f" ({n_pairs} pairs)" * (not found.mixed)
     line = f"proved{' open' * (claim == 'open')}: {what} {found.verdict()}"
+    line += found.fewest() if "fewest" in inner else ""
     if inner is not lesson:
         found.wrapper(lesson)
     return line

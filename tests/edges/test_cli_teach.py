@@ -59,7 +59,7 @@ def test_a_lesson_is_drawn_and_told_in_words(didact):
         "",
         "  reward by feature:   w  white: -1   g  grey: -10",
         "",
-        "  cost 1; no lesson of such demonstrations costs less",
+        "  cost 1, proved fewest: no lesson of allowed demonstrations costs less",
         "  closed: learners that plan for themselves learn it too",
         "  the hardest question is a difference of 0.5905 in return",
         "",

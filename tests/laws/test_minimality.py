@@ -113,7 +113,10 @@ def check_one(number: int) -> dict[str, bool]:
         spent = sum((costs_of(d, table)[name] for d in lesson.demonstrations), Fraction(0))
         assert lesson.cost == spent, (number, name)
         if wanted is not None:
-            assert lesson.cost == lesson.lower_bound == wanted, (number, name)
+            assert lesson.cost == wanted, (number, name)
+            # Shorter demonstrations are allowed too, so whole ones may cost more than the bound.
+            at_bound = lesson.lower_bound == wanted
+            assert at_bound or (name == "pairs" and lesson.lower_bound < wanted), (number, name)
             assert set(lesson.demonstrations) <= set(candidates)
         differ.add(lesson.demonstrations)
         short = teach(task, **how)

@@ -53,7 +53,8 @@ def test_a_trimmed_lesson_teaches_the_same_with_as_many_demonstrations(seed, tea
     assert didact.check(task, lesson.demonstrations).teaches
     assert (lesson.status, lesson.gains, lesson.cost) == (whole.status, whole.gains, whole.cost)
     assert lesson.lower_bound == whole.lower_bound
-    assert lesson.closed == whole.closed
+    if teacher != "exact":  # its generated walks are gone on with where they are not trimmed
+        assert lesson.closed == whole.closed
     assert lesson.n_pairs <= whole.n_pairs // (1 if whole.closed else 5)
     assert all(is_run(task, d, lesson.known.plan.optimal) for d in lesson.demonstrations)
 
@@ -126,7 +127,8 @@ def test_where_steps_cost_no_lesson_of_beginnings_costs_less(seed):
     assert steps.n_pairs <= single.n_pairs  # every start is allowed: single steps are beginnings
     assert didact.check(task, steps.demonstrations).teaches
     asked = didact.teach(task, teacher="exact", cost=lambda d: 3 + len(d))
-    assert asked.cost == sum(3 + len(d) for d in asked.demonstrations) == asked.lower_bound
+    assert asked.cost == sum(3 + len(d) for d in asked.demonstrations)
+    assert asked.lower_bound == (asked.cost if asked.candidates == "all" else None)
 
 
 def test_a_table_of_costs_by_start_keeps_the_starts_it_paid_for():

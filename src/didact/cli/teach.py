@@ -38,6 +38,10 @@ RESERVED = (
 @click.option("--budget", type=click.IntRange(1), help="At most so many demonstrations.")
 @click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's; or all.")
 @click.option("--rollouts", type=click.IntRange(1), help="Sample so many from each start.")
+@click.option(
+    "--min-probability",
+    help="Least probability of a demonstration's moves; 0: any. Default: 1/1000 for exact, else 0.",
+)
 @options.scope()
 @options.arithmetic()
 @click.option("--closed", is_flag=True, help="Extend it for learners that plan for themselves.")

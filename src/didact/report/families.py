@@ -10,12 +10,14 @@ from didact.mdp.naming import action_words, pair_words, step_words
 from didact.report.verdicts import (
     close_calls,
     closed_words,
+    cost_words,
     hardest_words,
     statement_words,
     within_lines,
     within_words,
 )
 from didact.teaching import Lesson, Verdict
+from didact.teaching.evidence import FEWEST
 
 MOST_SHOWN, MOST_STEPS = 30, 8
 """Demonstrations, and steps of one, that are written out."""
@@ -38,7 +40,7 @@ def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) ->
         yield from (f"  {line}" for line in within_lines(lesson, lesson.within))
         return
     if lesson.lower_bound is not None and lesson.is_complete:
-        yield f"  cost {lesson.cost}; at least {lesson.lower_bound} is needed"
+        yield f"  {cost_words(lesson, fewest=verified is not None and FEWEST in verified)}"
     if lesson.is_complete:
         yield f"  {closed_words(lesson.closed)}"
     if lesson.hardest is not None:

@@ -81,13 +81,42 @@ def within_lines(lesson: Lesson, within: Within) -> Iterator[str]:
         yield f"the most that half-space learners lose: {_lost(lesson, within, within.worst)}"
     whose = "the member's own " if lesson.is_of_family else ""
     yield f"percentages are of {whose}V* less V of the uniformly random policy"
-    bound = within.lower_bound
-    least = "no lesson within the bound costs less" if bound >= lesson.cost else ""
     yield (
-        f"cost {lesson.cost}; {least or f'at least {bound} are needed'}, by "
+        f"cost {lesson.cost}; at least {within.lower_bound} is needed to rule out "
         + counted(len(within.witnesses), "reward")
-        + " that must be ruled out"
     )
+
+
+def cost_words(lesson: Lesson, *, fewest: bool) -> str:
+    """What a complete lesson costs, and what every lesson costs at least.
+
+    fewest: whether the checker said so of this lesson in this run.
+    """
+    cost, bound = number_words(lesson.cost), lesson.lower_bound
+    if fewest:
+        return f"cost {cost}, proved fewest: no lesson of allowed demonstrations costs less"
+    if bound is not None and lesson.proof is not None and "fewest" in lesson.proof:
+        return f"cost {cost}; every allowed lesson costs at least {number_words(bound)}"
+    among = "" if lesson.candidates == "all" else f", found among candidates ({lesson.candidates})"
+    least = "" if bound is None else f"; at least {number_words(bound)}, not checked"
+    return f"cost {cost}{among}{least}"
+
+
+def number_words(value: Any) -> str:
+    """A cost or bound: whole numbers in full, others to four digits."""
+    return str(value) if isinstance(value, int) else f"{float(value):.4g}"
+
+
+def probability_words(lesson: Lesson) -> str | None:
+    """How likely the demonstrations are to be seen; None where all of them are certain."""
+    chances = lesson.probabilities
+    if not chances or min(chances) == 1:
+        return None
+    listed = ", ".join(f"{float(chance):.2g}" for chance in chances[:8])
+    more = "" if len(chances) <= 8 else ", ..."
+    least = lesson.settings.get("min_probability", 0)
+    allowed = f"at least {least} allowed" if least else "any is allowed"
+    return f"probability of each demonstration, given its start: {listed}{more} ({allowed})"
 
 
 def cost_lines(costs: Sequence[Worst], names: Sequence[str] | None = None) -> Iterator[str]:
@@ -114,9 +143,7 @@ def frontier_lines(task: Task | Family, found: Frontier) -> Iterator[str]:
         bar = "#" * max(1, round(40 * n / max(most, 1))) if n else ""
         bound = point.lesson.lower_bound
         known = point.status
-        if bound is not None and bound >= point.lesson.cost:
-            known += ", none costs less"
-        elif bound is not None:
+        if bound is not None:
             known += f", at least {float(bound):.3g}"
         label = "exact" if point.loss is None else f"within {point.loss}"
         mean = 100 * point.mean / point.spread if point.spread else 0.0
@@ -211,7 +238,7 @@ def mixed_lesson_lines(lesson: MixedLesson, verified: str | None = None) -> Iter
     for number, words in enumerate(lesson.words, start=1):
         yield f"  {number}. {words}"
         yield f"     {lesson.reason(number - 1)}"
-    least = "no mix of these candidates costs less, proved" if lesson.is_minimal else "not proved"
+    least = f"at least {float(lesson.lower_bound or 0):g} with these candidates, by the solver"
     yield f"  cost {float(lesson.cost):g}; {least}"
     if lesson.hardest is not None:
         yield f"  {hardest_words(lesson.hardest)}"

@@ -5,21 +5,29 @@ It is found when it is asked for the first time, and kept.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from didact.bec.families import Known
-from didact.mdp import Demonstration
+from didact.bec.families import Known, whole_of
+from didact.mdp import Demonstration, Family
+from didact.mdp.family_files import family_document
+from didact.mdp.files import task_document
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
+from didact.proofcheck import ProofError, check_proof
 from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.fewest import Allowed, Certificate, cheapest_lesson, probability_in
 from didact.teaching.covers.greedy import harmonic
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.relaxation import lp_bound
 from didact.teaching.margins import hardest_step
+
+MAX_STATES = 20_000
+"""Above it the bound of a teacher who does not need one is not searched for: seconds and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +35,8 @@ class Evidence:
     """The problem that a lesson answers, what its demonstrations are, and what they cover.
 
     teachers_bound: the teacher's own lower bound. is_greedy: whether the lesson is a greedy cover.
+    allowed: which demonstrations count for the bound; None where no certificate is made.
+    found: the teacher's certificate of its bound.
     """
 
     problem: Problem
@@ -34,6 +44,20 @@ class Evidence:
     coverage: Coverage
     teachers_bound: int | Fraction | None
     is_greedy: bool
+    allowed: Allowed | None = None
+    found: Certificate | None = None
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """Wrong rewards with weights that bound the cost of every lesson; None where none is."""
+        if self.found is not None or self.allowed is None or not self.coverage.is_complete:
+            return self.found
+        n_states = sum(part.task.mdp.n_states for part in self.known.parts)
+        if self.known.rows.exact is None or n_states > MAX_STATES:
+            return None
+        candidates = self.problem.candidates
+        found = cheapest_lesson(self.allowed, None if candidates.sampled else candidates)
+        return None if found is None else found.certificate
 
     @property
     def known(self) -> Known:
@@ -42,9 +66,14 @@ class Evidence:
 
     @cached_property
     def lower_bound(self) -> int | Fraction | None:
-        """The teacher's own bound, else that of the linear relaxation over the facets."""
+        """The certified bound over all allowed demonstrations, or the teacher's own; else, where
+        the candidates are all there are, that of the linear relaxation over the facets."""
         if self.teachers_bound is not None:
             return self.teachers_bound
+        if self.certificate is not None:
+            return self.certificate.bound
+        if self.problem.candidates.sampled:
+            return None
         masks = self.problem.masks
         elements = [
             [number for number, mask in masks.items() if mask >> facet & 1]
@@ -53,6 +82,25 @@ class Evidence:
         if not all(elements):
             return None
         return whole_if_whole(lp_bound(elements, self.problem.costs))
+
+    def is_fewest(self, lesson: Any) -> bool:
+        """Whether the certificate meets the cost, and the independent checker accepts the proof."""
+        if self.certificate is None or self.certificate.bound != lesson.cost:
+            return False
+        return checked_as_fewest(self.known, lesson.document())
+
+    @property
+    def candidates(self) -> str:
+        """'all' where the bound is over all allowed demonstrations, else how many were sampled."""
+        own = self.problem.candidates
+        if self.found is not None or not own.sampled:
+            return "all"
+        return f"sampled, {len(own)}"
+
+    @cached_property
+    def probabilities(self) -> tuple[Fraction, ...]:
+        """Of each demonstration's moves, given its start and its actions."""
+        return tuple(probability_in(self.known, demonstration) for demonstration in self.shown)
 
     @cached_property
     def guarantee(self) -> Fraction | None:
@@ -82,3 +130,23 @@ class Evidence:
             "words": self.known.words_of(row),
             "covered_by": self.coverage.first_to_cover(element),
         }
+
+
+def checked_as_fewest(known: Known, document: Mapping[str, Any]) -> bool:
+    """Whether the independent checker calls the lesson the fewest."""
+    whole = whole_of(known)
+    task = family_document(whole) if isinstance(whole, Family) else task_document(whole)
+    try:
+        line = check_proof(*(_as_read(each) for each in (task, document)))
+    except ProofError:
+        return False
+    return FEWEST in line
+
+
+FEWEST = "proved fewest"
+"""How the checker begins what it says of the fewest demonstrations."""
+
+
+def _as_read(document: Mapping[str, Any]) -> Any:
+    """The object as it comes out of a file, decimals as text."""
+    return json.loads(json.dumps(dict(document), default=str), parse_float=str)

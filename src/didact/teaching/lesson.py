@@ -53,6 +53,17 @@ class Evidence(Protocol):
     def lower_bound(self) -> int | Fraction | None:
         """No complete lesson from the same candidates costs less."""
 
+    def is_fewest(self, lesson: Any) -> bool:
+        """Whether no lesson of allowed demonstrations costs less, checked."""
+
+    @property
+    def candidates(self) -> str:
+        """'all', or how many demonstrations were sampled."""
+
+    @property
+    def probabilities(self) -> tuple[Fraction, ...]:
+        """Of each demonstration's moves."""
+
     @property
     def guarantee(self) -> Fraction | None:
         """Greedy costs at most so many times the cheapest."""
@@ -74,7 +85,13 @@ class Recorded:
     guarantee: Fraction | None = None
     facets: tuple[Mapping[str, Any], ...] = ()
     hardest: Fraction | None = None
+    candidates: str = "all"
+    probabilities: tuple[Fraction, ...] = ()
     known: None = None
+
+    def is_fewest(self, lesson: Any) -> bool:
+        """False: a file's claim counts only once its proof is checked with its task."""
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +184,29 @@ class Lesson:
 
     @property
     def lower_bound(self) -> int | Fraction | None:
-        """No complete lesson from the same candidates costs less; None where none is known.
+        """No complete lesson of allowed demonstrations costs less; None where none is known.
+
+        Over all allowed demonstrations, by the part `fewest` of the proof, where there is one.
 
         With a bound on the loss: no lesson that keeps to it.
         """
         return self._evidence.lower_bound
+
+    @property
+    def is_fewest(self) -> bool:
+        """Whether no lesson of allowed demonstrations costs less, by a certificate that the
+        independent checker accepted in this process; False for a lesson from a file."""
+        return self.is_complete and self.within is None and self._evidence.is_fewest(self)
+
+    @property
+    def candidates(self) -> str:
+        """'all', or how many demonstrations the teacher sampled: 'sampled, 400'."""
+        return self._evidence.candidates
+
+    @property
+    def probabilities(self) -> tuple[Fraction, ...]:
+        """Of each demonstration's moves, given its start and its actions."""
+        return self._evidence.probabilities
 
     @property
     def guarantee(self) -> Fraction | None:
@@ -225,6 +260,8 @@ class Lesson:
             "gains": list(self.gains),
             "cost": _number(self.cost),
             "lower_bound": _number(self.lower_bound),
+            "candidates": self.candidates,
+            "probabilities": [_number(chance) for chance in self.probabilities],
             "guarantee": _number(self.guarantee),
             "hardest": _number(self.hardest),
             "closed": self.closed,

@@ -76,6 +76,8 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
             _read(document["guarantee"]),
             tuple(_as_facet(facet) for facet in _as_list(document, "facets")),
             None if hardest is None else _as_exact(hardest, "hardest"),
+            as_text(document["candidates"], "candidates", error=InvalidFile),
+            tuple(_as_exact(p, "probabilities") for p in _as_list(document, "probabilities")),
         ),
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.families import FamilyClass
+from didact.bec.proofs import Proof
 from didact.inputs import is_whole
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
@@ -19,6 +19,7 @@ from didact.teaching.closure import all_closed, close
 from didact.teaching.covers.costs import candidate_costs
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.fewest import Allowed, probability_in
 from didact.teaching.covers.offers import Offer, as_candidates, lines_of
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.evidence import Evidence
@@ -28,7 +29,7 @@ from didact.teaching.loss.goal import Goal, once_closed, planners_keep_to, teach
 from didact.teaching.loss.ordering import order_by_loss
 from didact.teaching.trimming import needs_of, trimmed
 from didact.teaching.wish import Wish
-from didact.teaching.witness import judge, proof_of
+from didact.teaching.witness import judge
 
 
 def lesson_within(
@@ -61,7 +62,8 @@ def lesson_of_picks(
 ) -> Lesson:
     """What is known of the picked candidates, and of what closure adds to them."""
     extra = _closing(problem, picks, offers) if wish.closed else []
-    added = candidate_costs(as_candidates(problem.known, extra), wish.cost) if extra else []
+    chance = partial(probability_in, problem.known)
+    added = candidate_costs(as_candidates(problem.known, extra), wish.cost, chance) if extra else []
     known = problem.known
     demonstrations = _shown(wish, problem, picks, extra, offers)
     if wish.showing.by_loss:
@@ -73,6 +75,19 @@ def lesson_of_picks(
     found = judge(problem.elements, demonstrations, coverage.covered)
     n_close_calls = known.n_close_calls
     is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
+    allowed = None
+    if "loss" not in settings and not callable(wish.cost):
+        prices = {} if problem.charges is None else problem.charges.prices
+        visits = {member: Fraction(price) for member, price in prices.items()}
+        least = wish.min_probability or Fraction(0)
+        allowed = Allowed(known, offers, wish.cost, least, visits)
+    # A bound over sampled candidates holds for no other ones: only a certificate does.
+    is_sampled = problem.candidates.sampled and picks.certificate is None
+    bound = None if is_sampled and "loss" not in settings else picks.lower_bound
+    evidence = Evidence(
+        *(problem, demonstrations, coverage, bound, is_greedy),
+        *(allowed, picks.certificate),
+    )
     return Lesson(
         task_name=known.name,
         status=_status(found.pins_down, n_close_calls),
@@ -85,12 +100,19 @@ def lesson_of_picks(
         uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
         witness=found.witness,
         loss=found.loss,
-        proof=proof_of(found.proof, later=isinstance(known, FamilyClass)),
+        proof=None if found.proof is None else partial(_proof_with_bound, found.proof, evidence),  # type: ignore[arg-type]
         settings=settings,
         volumes=picks.volumes,
         n_close_calls=n_close_calls,
-        _evidence=Evidence(problem, demonstrations, coverage, picks.lower_bound, is_greedy),
+        _evidence=evidence,
     )
+
+
+def _proof_with_bound(proof: Proof, evidence: Evidence) -> dict[str, Any]:
+    """The proof that demonstrations teach or not, and the certificate of the bound on the cost."""
+    certificate = evidence.certificate if proof.teaches else None
+    part = {} if certificate is None else {"fewest": certificate.document()}
+    return {**proof.document, **part}
 
 
 def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[Demonstration]:

@@ -7,6 +7,7 @@ teach the task. A bound holds for every lesson of that kind, not only for the on
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -260,7 +261,10 @@ class _Search:
         row = _row(name, known, whole, single)
         if not whole.is_complete:
             return row
-        return replace(row, fewest_demonstrations=_fewest_demonstrations(known, self.time_limit))
+        bound = whole.lower_bound
+        if whole.proof is None or "fewest" not in whole.proof or bound is None:
+            bound = _fewest_demonstrations(known, self.time_limit)
+        return replace(row, fewest_demonstrations=math.ceil(bound))
 
     def lesson(self, known: Known, **where: Any) -> Lesson:
         """The smallest lesson found, or SCOT's."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, overload
 
 from didact.bec.families import Known, equivalence_class, require_class
@@ -20,6 +22,7 @@ from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.costs import Cost, candidate_costs, member_costs, members_of
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.fewest import Allowed, as_probability, cheapest_lesson, probability_in
 from didact.teaching.covers.offers import (
     Offer,
     Starts,
@@ -29,7 +32,7 @@ from didact.teaching.covers.offers import (
     require_in_scope,
     starts_of,
 )
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.lesson import Lesson
@@ -37,10 +40,18 @@ from didact.teaching.loss.goal import (
     Bound,
     as_goal,
 )
+from didact.teaching.methods.exact import chosen_picks
 from didact.teaching.picked import lesson_of_picks, lesson_within
 from didact.teaching.teachers import find_teacher, picked_by
 from didact.teaching.trimming import with_beginnings
-from didact.teaching.wish import Showing, Wish, family_settings, is_by_loss, settings_of
+from didact.teaching.wish import (
+    LIKELY,
+    Showing,
+    Wish,
+    family_settings,
+    is_by_loss,
+    settings_of,
+)
 
 
 @overload
@@ -65,6 +76,7 @@ def teach(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     rollouts: int | None = None,
+    min_probability: Any = None,
     starts: Starts = None,
     budget: int | None = None,
     closed: bool = False,
@@ -88,13 +100,19 @@ def teach(
     teacher: who picks: 'scot', 'exact', 'scot-redundant', 'uvm', 'random', or one of your own.
     horizon: steps of a demonstration; by default to the end of the episode where the task has
         terminal states, else 1 / (1 - discount).
-    cost: what is to be small: 'demonstrations', 'pairs', a function of a demonstration, or a table
+    cost: what is to be small: 'demonstrations', 'pairs', 'attempts' (the expected number of
+        rollouts until each demonstration is seen), a function of a demonstration, or a table
         {start: cost}, which a family does not take.
     member_cost: for a family, what walking over to a member costs, once however much is shown
         there: a table {member: cost}, or one cost for every member.
     scope: 'reachable', to teach what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
-    rollouts: sample so many trajectories from each start, instead of listing all there are.
+    rollouts: sample so many trajectories from each start, instead of listing all there are, as in
+        the paper. 'exact' samples nothing: it searches all allowed walks.
+    min_probability: of a trajectory's moves, given its start and actions, below which it is not
+        allowed; 0 allows every possible one. By default 'exact' allows what is seen within about
+        1,000 attempts, 1/1000, where such demonstrations can teach, else every possible one;
+        other teachers allow every possible one.
     starts: the states where demonstrations may begin, or 'all' that count; by default those of the
         task. For a family {member: states}; members that are left out show nothing.
     budget: at most so many demonstrations.
@@ -162,7 +180,8 @@ def teach(
     learners = () if goal is None else goal.learners
     by_loss = is_by_loss(order, teacher, usual=goal is not None)
     how = Showing(trim and kinds is None, learners, by_loss)
-    wish = Wish(teacher, horizon, cost, rollouts, budget, closed, how, seed, options)
+    likely = as_probability(min_probability)
+    wish = Wish(teacher, horizon, cost, rollouts, budget, closed, how, seed, options, likely)
     begin, visits = starts_of(task, starts), _visits(task, member_cost)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
@@ -170,13 +189,16 @@ def teach(
     given = None if starts is None else require_in_scope(known, offers)
     stage("cover: what can be shown, and the fewest of it")
     problem = _problem(wish, known, offers, visits, "demonstrations" if kinds else cost)
+    picks = None
+    if kinds is None and goal is None and _searches_all(wish, known):
+        wish, problem, picks = _all_walks(wish, problem, offers, visits)
     settings = settings_of(wish, problem, given) | family_settings(task, visits)
     settings |= {} if order is None else {"order": order}
     if kinds is not None and prices is not None:
         settings |= _mix_settings(kinds, least, margin)
         return mixed_lesson(problem, kinds, prices, settings, least)
     if goal is None:
-        picks = picked_by(teacher, problem, seed)
+        picks = picked_by(teacher, problem, seed) if picks is None else picks
         return lesson_of_picks(wish, problem, picks, offers, settings)
     settings |= {"loss": plain(loss.loss if isinstance(loss, Bound) else loss), "learner": learner}
     return lesson_within(wish, problem, goal, limit, offers, settings)
@@ -206,15 +228,50 @@ def _problem(
 ) -> Problem:
     """The covering problem of a class, with what can be shown and what that costs."""
     elements = cover_elements(known, redundant=wish.teacher == "scot-redundant")
-    candidates, masks = offered_candidates(elements, offers, rollouts=wish.rollouts, seed=wish.seed)
+    rollouts = None if _searches_all(wish, known) else wish.rollouts
+    candidates, masks = offered_candidates(elements, offers, rollouts=rollouts, seed=wish.seed)
     if wish.takes_beginnings:
         told = cover_elements(known, redundant=True) if wish.showing.learners else elements
         every_pair = "planner" in wish.showing.learners
         candidates, masks = with_beginnings(told, candidates, all_pairs=every_pair), None
     charges = Charges(members_of(candidates), visits) if visits else None
-    costs = candidate_costs(candidates, cost)
+    costs = candidate_costs(candidates, cost, partial(probability_in, known))
     most = None if wish.budget is None else whole_number(wish.budget, "budget", 1)
     return Problem(elements, candidates, costs, most, wish.options, charges, masks)
+
+
+def _searches_all(wish: Wish, known: Known) -> bool:
+    """Whether the teacher searches all allowed walks: that needs exact rows and a cost by rule."""
+    return wish.teacher == "exact" and known.rows.exact is not None and not callable(wish.cost)
+
+
+def _all_walks(
+    wish: Wish, problem: Problem, offers: Sequence[Offer], visits: Mapping[int, Fraction]
+) -> tuple[Wish, Problem, Picks | None]:
+    """The cheapest lesson over all allowed walks with its certificate, and the problem it solves.
+
+    Where the default least probability leaves no lesson that teaches, every walk is allowed.
+    """
+    listed = None if problem.candidates.sampled else problem.candidates
+    limit = wish.options.get("time_limit")
+    limit, found = None if limit is None else seconds(limit, "time_limit"), None
+    for least in (LIKELY, Fraction(0)) if wish.min_probability is None else (wish.min_probability,):
+        allowed = Allowed(problem.known, offers, wish.cost, least, visits)
+        found = cheapest_lesson(allowed, listed, limit)
+        wish = replace(wish, min_probability=least)
+        if found is None or found.chosen is not None:
+            break
+    if found is None:  # too large: what was sampled is all there is, without a bound
+        return wish, problem, None
+    if listed is None and not wish.showing.trim and not wish.counts_steps:
+        found = found.extended(allowed)
+    charges = Charges(members_of(found.candidates), visits) if visits else None
+    problem = replace(
+        problem, candidates=found.candidates, costs=found.costs, charges=charges, given_masks=None
+    )
+    if found.chosen is None or found.certificate is None:
+        return wish, problem, None
+    return wish, problem, chosen_picks(problem, found.chosen, found.certificate)
 
 
 def _require_mixable(teacher: str, asked: Mapping[str, bool]) -> str:

@@ -17,6 +17,8 @@ from didact.teaching.covers.costs import Cost
 from didact.teaching.covers.offers import Offer
 from didact.teaching.covers.problem import Problem
 
+LIKELY = Fraction(1, 1000)
+"""Walks that a teacher who repeats a start sees within about 1,000 attempts."""
 COVERING = ("scot", "scot-redundant", "exact")
 """Teachers whose demonstrations are trimmed."""
 
@@ -48,6 +50,7 @@ class Wish:
     showing: Showing
     seed: Seed
     options: Mapping[str, Any]
+    min_probability: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.budget is not None:
@@ -58,7 +61,8 @@ class Wish:
     @property
     def counts_steps(self) -> bool:
         """Whether demonstrations may cost less once they are cut."""
-        return callable(self.cost) or (isinstance(self.cost, str) and self.cost == "pairs")
+        named = isinstance(self.cost, str) and self.cost in ("pairs", "attempts")
+        return callable(self.cost) or named
 
     @property
     def takes_beginnings(self) -> bool:
@@ -100,6 +104,9 @@ def settings_of(wish: Wish, problem: Problem, offers: Sequence[Offer] | None) ->
         "budget": problem.budget,
         "closed": wish.closed,
         "trim": wish.showing.trim,
+        "min_probability": None
+        if wish.min_probability is None
+        else write_number(wish.min_probability),
         "seed": int(wish.seed) if is_whole(wish.seed) else None,
         **{name: plain(value) for name, value in problem.options.items()},
     }

@@ -214,7 +214,7 @@ def _verdict(facts: Facts, verified: str | None) -> Verdict:
             (f"{facts.n_covered} / {len(facts.said)}", "constraints covered"),
             (amount(loss), "loss still possible" if lesson.is_complete else "loss still found"),
         ),
-        bound=bound_words(lesson),
+        bound=bound_words(lesson, facts.known),
         hardest=hardest_sentence(lesson),
     )
 

@@ -11,8 +11,9 @@ from didact.mdp.naming import action_words
 from didact.report.page.facts import Belief, Facts
 from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
-from didact.report.verdicts import n_starts
+from didact.report.verdicts import cost_words, n_starts, probability_words
 from didact.teaching import Lesson
+from didact.teaching.evidence import checked_as_fewest
 
 USUAL = {
     "teacher": "scot",
@@ -80,17 +81,19 @@ def proof_words(facts: Facts, verified: str | None) -> tuple[str, str]:
     )
 
 
-def bound_words(lesson: Lesson) -> str:
-    """How much cheaper a complete lesson could be, as far as that is proved; else empty."""
+def bound_words(lesson: Lesson, known: Any) -> str:
+    """What a complete lesson costs, and what every lesson costs at least; else empty.
+
+    known: the class, by which the proof of a lesson from a file is checked.
+    """
     if not lesson.is_complete or lesson.lower_bound is None or not lesson.demonstrations:
         return ""
-    cost, least = float(lesson.cost), float(lesson.lower_bound)
-    if least >= cost:
-        return "No lesson made of such demonstrations is cheaper."
-    return (
-        f"It costs {amount(cost)}; no lesson of such demonstrations costs less than "
-        f"{amount(least)}."
-    )
+    likely = probability_words(lesson)
+    fewest = lesson.is_fewest
+    if lesson.known is None and lesson.cost == lesson.lower_bound and lesson.proof is not None:
+        fewest = checked_as_fewest(known, lesson.document())
+    words = [cost_words(lesson, fewest=fewest), *([] if likely is None else [likely])]
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in words)
 
 
 def hardest_sentence(lesson: Lesson) -> str:
@@ -244,7 +247,9 @@ def python_command(lesson: Lesson) -> str:
     given = [
         f"{name}={value!r}"
         for name, value in lesson.settings.items()
-        if name != "arithmetic" and (name not in USUAL or USUAL[name] != value)
+        if name != "arithmetic"
+        and (name, value) != ("min_probability", None)
+        and (name not in USUAL or USUAL[name] != value)
     ]
     call = ", ".join(["task", *given])
     return f'lesson = didact.teach({call})\nlesson.report("lesson.html")'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,13 +14,16 @@ from didact.mdp.naming import pair_words
 from didact.report.terminal.worlds import action_arrows, draw_grid, indented, letter_legend
 from didact.report.verdicts import (
     closed_words,
+    cost_words,
     hardest_words,
     lesson_line,
+    probability_words,
     statement_words,
     within_lines,
     witness_line,
 )
 from didact.teaching import Lesson
+from didact.teaching.evidence import FEWEST
 
 MOST_DRAWN, MOST_STEPS, MOST_WORDS = 6, 30, 40
 
@@ -38,7 +40,7 @@ def draw_lesson(
         [Text(line, style="bold", no_wrap=True, overflow="ignore")],
         *_demonstrations(task, lesson, width),
         letter_legend(task, width) if lesson.demonstrations else [],
-        [indented(line) for line in _size(lesson)],
+        [indented(line) for line in _size(lesson, verified)],
         _words(lesson) if lesson.within is None else [],
         _open(task, lesson) if lesson.within is None else [],
     ]
@@ -84,29 +86,28 @@ def frames(task: Task, demonstration: Demonstration, width: int) -> Iterator[Ren
         yield Group(*_picture(task, [Demonstration(demonstration.pairs[:step])], width))
 
 
-def _size(lesson: Lesson) -> Iterator[str]:
-    yield from _known(lesson) if lesson.within is None else within_lines(lesson, lesson.within)
+def _size(lesson: Lesson, verified: str | None) -> Iterator[str]:
+    if lesson.within is None:
+        yield from _known(lesson, verified)
+    else:
+        yield from within_lines(lesson, lesson.within)
+    likely = probability_words(lesson)
+    if likely is not None:
+        yield likely
     if lesson.hardest is not None:
         yield hardest_words(lesson.hardest)
 
 
-def _known(lesson: Lesson) -> Iterator[str]:
+def _known(lesson: Lesson, verified: str | None) -> Iterator[str]:
     if lesson.is_complete and lesson.demonstrations:
-        bound = lesson.lower_bound
-        least = "" if bound is None else f"; at least {_shown_bound(bound)} are needed"
-        if bound is not None and bound >= lesson.cost:
-            least = "; no lesson of such demonstrations costs less"
-        yield f"cost {_shown_bound(lesson.cost)}{least}"
+        fewest = lesson.is_fewest if verified is None else FEWEST in verified
+        yield cost_words(lesson, fewest=fewest)
     if lesson.n_close_calls:
         yield "exact arithmetic decides what floats cannot: arithmetic='exact'"
     if lesson.is_complete:
         yield closed_words(lesson.closed)
     if lesson.volumes is not None:
         yield "volume left by step: " + " ".join(f"{volume:.2g}" for volume in lesson.volumes)
-
-
-def _shown_bound(value: Any) -> str:
-    return str(value) if isinstance(value, int) else f"{float(value):.4g}"
 
 
 def _words(lesson: Lesson) -> list[RenderableType]:

@@ -22,11 +22,19 @@ Price = int | float | Fraction
 Cost = str | Callable[[Demonstration], Any] | Mapping[int, Any]
 
 
-def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
+def candidate_costs(
+    candidates: Candidates,
+    cost: Cost,
+    probability: Callable[[Demonstration], Fraction] | None = None,
+) -> list[int | Fraction]:
     """What each candidate costs: 'demonstrations' (1 each), 'pairs', a function or a table.
 
     A function takes a Demonstration; a table maps its first state to the cost of starting there.
+    'attempts' is 1 / probability of a demonstration, the expected number of rollouts to see it.
     """
+    if isinstance(cost, str) and cost == "attempts" and probability is not None:
+        each = (probability(candidates[i]) for i in range(len(candidates)))
+        return [whole_if_whole(1 / chance) for chance in each]
     if isinstance(cost, str) and cost == "demonstrations":
         return [1] * len(candidates)
     if isinstance(cost, str) and cost == "pairs":
@@ -42,8 +50,8 @@ def candidate_costs(candidates: Candidates, cost: Cost) -> list[int | Fraction]:
         given = [cost[first] for first in firsts]
     else:
         raise InvalidParameter(
-            "cost must be 'demonstrations', 'pairs', a function of a demonstration or a table "
-            f"{{start: cost}}; it is {shown(cost)}"
+            "cost must be 'demonstrations', 'pairs', 'attempts', a function of a demonstration or "
+            f"a table {{start: cost}}; it is {shown(cost)}"
         )
     costs: list[int | Fraction] = []
     for i, value in enumerate(given):

@@ -126,10 +126,11 @@ class Picks:
 
     gains: not needed; `teach` counts what each pick newly covers, whatever the teacher says.
     lower_bound: no complete lesson costs less, where the teacher knows. volumes: UVM's estimates,
-    before the first pick and after each.
+    before the first pick and after each. certificate: of the bound, over all allowed walks.
     """
 
     numbers: tuple[int, ...]
     gains: tuple[int, ...] = ()
     lower_bound: int | Fraction | None = None
     volumes: tuple[float, ...] | None = None
+    certificate: Any = None

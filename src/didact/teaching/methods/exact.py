@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,12 @@ def exact_minimum(
     chosen = _in_greedy_order(problem, found.chosen)
     bound = whole_if_whole(Fraction(found.lower_bound)) if offered == problem.everything else None
     return Picks(_within_budget(problem, chosen), lower_bound=bound)
+
+
+def chosen_picks(problem: Problem, chosen: Sequence[int], certificate: Any) -> Picks:
+    """The chosen candidates in greedy order, within the budget, and the certificate."""
+    picks = _within_budget(problem, _in_greedy_order(problem, chosen))
+    return Picks(picks, lower_bound=certificate.bound, certificate=certificate)
 
 
 def _within_budget(problem: Problem, chosen: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,0 +1,680 @@
+"""A lower bound on the cost of every lesson, with its certificate, over all allowed demonstrations.
+
+A reward w is wrong if it violates a half-space of an optimal pair in scope. X(w) is the set of
+optimal pairs (s, a) that exclude it: w.(mu(s, a) - mu(s, b)) < 0 for some b. A lesson teaches
+half-space learners if and only if it shows a pair of X(w) for every wrong w.
+
+Theorem. Let w_1..w_n be wrong rewards (witnesses) with weights y_i >= 0. If for every allowed
+demonstration D the weights of the witnesses that D excludes sum to at most cost(D), then every
+lesson that teaches costs at least sum y_i: sum over its D of cost(D) >= sum over D and i of
+y_i [D excludes w_i] >= sum y_i. Where costs are multiples of a unit, the bound is rounded up.
+Fixed costs F_m of members: the excess of a member's demonstrations over their cost, summed over
+those that no other demonstration of the member dominates, may be at most F_m.
+
+Witnesses: w* + step * v on both sides of nothing but one facet, v from the facet's certificate;
+for equalities v excludes what the shown equality rows leave open. Weights: the dual of the covering
+LP. All walks of a stochastic world, or of a world with ties, are covered by column generation: the
+pricing step searches (state, set of witnesses excluded so far) breadth first, keeps the likeliest
+walk of each, and adds walks that exclude more weight than they cost. It stops when there is none:
+then the bound holds for all walks, sampled or not. `didact.proofcheck` repeats that last search.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.bec.families import FamilyClass, Known
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Row, dot, primitive
+from didact.bec.parts import most_actions
+from didact.errors import InvalidParameter
+from didact.inputs import shown
+from didact.mdp import Demonstration
+from didact.mdp.files import write_number
+from didact.numerics.exact import read_number, whole_if_whole
+from didact.numerics.texts import number_text
+from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.costs import Cost
+from didact.teaching.covers.offers import Offer
+
+MAX_NODES = 400_000
+"""(state, set) nodes of one search; a search that needs more gives no bound."""
+MAX_ROUNDS = 60
+"""Rounds of column generation; 10 were enough in all worlds tried."""
+BEAM = 300
+"""Walks of one length above their cost that are followed further while columns are collected."""
+NEW_COLUMNS = 60
+"""Columns that one round adds at most: more make the LP slower than the rounds they save."""
+_DENOMINATORS = (12, 60, 10**4, 10**8)
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """The demonstrations that count: starts and horizon of each member, cost, least probability.
+
+    min_probability: of a walk given its start and actions; 0 allows every possible one.
+    fixed: what members cost, once, however much is shown there.
+    """
+
+    known: Known
+    offers: Sequence[Offer]
+    cost: Cost
+    min_probability: Fraction
+    fixed: Mapping[int, Fraction]
+
+    def _cost(self, start: int, length: int, probability: Fraction) -> Fraction:
+        if isinstance(self.cost, Mapping):
+            return read_number(self.cost[start], f"cost of start {start}")
+        if self.cost == "pairs":
+            return Fraction(length)
+        return 1 / probability if self.cost == "attempts" else Fraction(1)
+
+    @cached_property
+    def unit(self) -> Fraction | None:
+        """Every cost is a multiple of it; None for attempts."""
+        if isinstance(self.cost, str) and self.cost == "attempts":
+            return None
+        table = self.cost.values() if isinstance(self.cost, Mapping) else ()
+        costs = [*(read_number(c, "cost") for c in table), *self.fixed.values()]
+        return Fraction(1, math.lcm(*(c.denominator for c in costs)))
+
+    def document(self) -> dict[str, Any]:
+        """The rule as a proof names it."""
+        is_family = isinstance(self.known, FamilyClass)
+        starts = [[o.part.member, o.starts.tolist()] for o in self.offers]
+        horizons = [o.horizon for o in self.offers]
+        cost: Any = self.cost
+        if isinstance(cost, Mapping):
+            wanted = {s for o in self.offers for s in o.starts.tolist()}
+            cost = [[s, number_text(read_number(cost[s], "cost"))] for s in sorted(wanted)]
+        return {
+            "starts": starts if is_family else starts[0][1],
+            "horizon": horizons if is_family else horizons[0],
+            "cost": cost,
+            "min_probability": write_number(self.min_probability),
+            "member_cost": [[m, write_number(c)] for m, c in self.fixed.items()],
+        }
+
+
+class Certificate(NamedTuple):
+    """Wrong rewards with weights, and the bound they prove over the allowed demonstrations."""
+
+    allowed: Allowed
+    witnesses: tuple[Row, ...]
+    weights: tuple[Fraction, ...]
+    bound: int | Fraction
+
+    def document(self) -> dict[str, Any]:
+        """The part `fewest` of a proof; witnesses of weight 0 prove nothing and are left out."""
+        kept = [(w, y) for w, y in zip(self.witnesses, self.weights, strict=True) if y]
+        return {
+            **self.allowed.document(),
+            "witnesses": [[number_text(x) for x in w] for w, _ in kept],
+            "weights": [number_text(y) for _, y in kept],
+            "bound": write_number(Fraction(self.bound)),
+        }
+
+
+def as_probability(given: Any) -> Fraction | None:
+    """The least probability of an allowed walk; None where it was not given."""
+    if given is None:
+        return None
+    exact = read_number(given, "min_probability")
+    if not 0 <= exact <= 1:
+        raise InvalidParameter(f"min_probability must be from 0 to 1; it is {shown(given)}")
+    return exact
+
+
+def probability_in(known: Known, demonstration: Demonstration) -> Fraction:
+    """The probability of a demonstration's moves in its member, given its start and actions."""
+    return walk_probability(known.parts[demonstration.member or 0].task.mdp, demonstration)
+
+
+def walk_probability(mdp: Any, walk: Iterable[tuple[int, int]]) -> Fraction:
+    """The probability of the moves of a walk, given its start and its actions."""
+    chance = Fraction(1)
+    if mdp.is_deterministic():
+        return chance
+    palette, codes = mdp.transitions.exact()
+    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
+    for (s, a), (after, _) in pairwise(walk):
+        row = s * mdp.n_actions + a
+        places = range(int(offsets[row]), int(offsets[row + 1]))
+        chance *= sum(
+            (palette[codes[i]] for i in places if int(successors[i]) == after), Fraction(0)
+        )
+    return chance
+
+
+class Witnesses:
+    """Wrong rewards, as they are found, and which pairs exclude each: bits by pair number."""
+
+    def __init__(self, known: Known):
+        assert known.rows.exact is not None
+        self.known, self._rows = known, known.rows.exact
+        self._true = primitive(known.cone.true_weights.fractions())
+        self._slack = [dot(row, self._true) for row in self._rows]
+        self._pairs_of_row = self._who_states()
+        self.rewards: list[Row] = []
+        self.excludes: dict[int, int] = {}
+        facets = zip(known.cone.facets, known.cone.witnesses, strict=True)
+        for members, direction in facets:
+            self.add(direction, self._slack[members[0]], -dot(self._rows[members[0]], direction))
+
+    def _who_states(self) -> list[list[int]]:
+        width, rows = most_actions(self.known.parts), self.known.rows
+        found: list[list[int]] = [[] for _ in self._rows]
+        pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
+        for pair, row in zip(pairs, rows.number.tolist(), strict=True):
+            if row >= 0:
+                found[row].append(pair)
+        return found
+
+    def add(self, direction: Row, slack: int = 0, slope: int = 1) -> None:
+        """The reward w* + step * direction, step just above slack / slope.
+
+        Where rows fall along the direction, each is violated from its own slack / slope on; the
+        step lies halfway to the next of these, so that no further row is violated.
+        """
+        slopes = [dot(row, direction) for row in self._rows]
+        later = [
+            Fraction(s, -d)
+            for s, d in zip(self._slack, slopes, strict=True)
+            if d < 0 and s * slope > slack * -d
+        ]
+        first = Fraction(slack, slope)
+        step = (first + min(later)) / 2 if later else first + 1
+        reward = [
+            step.denominator * w + step.numerator * v
+            for w, v in zip(self._true, direction, strict=True)
+        ]
+        bit = 1 << len(self.rewards)
+        self.rewards.append(primitive(reward))
+        for row, (s, d) in enumerate(zip(self._slack, slopes, strict=True)):
+            if step.denominator * s + step.numerator * d < 0:
+                for pair in self._pairs_of_row[row]:
+                    self.excludes[pair] = self.excludes.get(pair, 0) | bit
+
+    def useful_pairs(self) -> set[int]:
+        """Pairs that exclude a witness, or may exclude one that an open equality adds."""
+        equalities = self.known.cone.equalities
+        return {*self.excludes, *(p for row in equalities for p in self._pairs_of_row[row])}
+
+    def excluded_by(self, line: Iterable[int]) -> int:
+        """The witnesses that a demonstration excludes, as bits."""
+        found = 0
+        for pair in line:
+            found |= self.excludes.get(pair, 0)
+        return found
+
+    def add_open_equality(self, lines: Iterable[Iterable[int]]) -> bool:
+        """Add a witness that breaks an equality these demonstrations leave open; else False."""
+        equalities = self.known.cone.equalities
+        pairs = {pair for line in lines for pair in line}
+        given = [self._rows[r] for r in equalities if not pairs.isdisjoint(self._pairs_of_row[r])]
+        for row in equalities:
+            verdict = decide(given, self._rows[row])
+            if not isinstance(verdict, Inside):
+                self.add(verdict.witness)
+                return True
+        return False
+
+
+class Found(NamedTuple):
+    """A walk of a search: its pairs, the witnesses it excludes, and what it costs."""
+
+    line: tuple[int, ...]
+    excluded: int
+    cost: Fraction
+
+
+class TooLarge(Exception):
+    """A search would visit more than MAX_NODES nodes."""
+
+
+class Walks:
+    """Searches the allowed walks of one member; states and pairs in the common numbering."""
+
+    def __init__(self, allowed: Allowed, offer: Offer):
+        self._allowed, self._offer = allowed, offer
+        part, mdp = offer.part, offer.part.task.mdp
+        self._first, self._width = part.first, most_actions(allowed.known.parts)
+        self._counts_chance = not mdp.is_deterministic() and (
+            allowed.min_probability > 0 or allowed.cost == "attempts"
+        )
+        self._graph = self._optimal_graph(mdp)
+        groups: dict[Any, list[int]] = {}
+        for start in offer.starts.tolist():
+            is_table = isinstance(allowed.cost, Mapping)
+            groups.setdefault(allowed._cost(start, 1, Fraction(1)) if is_table else 1, []).append(
+                start
+            )
+        self._groups = list(groups.values())
+
+    def _optimal_graph(self, mdp: Any) -> list[list[tuple[int, list[tuple[int, Fraction]]]]]:
+        """For each state its optimal pairs, and the states that may follow, with probabilities."""
+        offsets, successors = mdp.transitions.offsets.tolist(), mdp.transitions.successors.tolist()
+        palette, codes = mdp.transitions.exact() if self._counts_chance else ([], [])
+        one, ended = Fraction(1), mdp.terminal.tolist()
+        graph = []
+        for s in range(mdp.n_states):
+            moves = []
+            for a in self._offer.plan.optimal_actions(s) if not ended[s] else ():
+                row = s * mdp.n_actions + a
+                chances: dict[int, Fraction] = {}
+                for i in range(offsets[row], offsets[row + 1]):
+                    if not ended[successors[i]]:
+                        p = palette[codes[i]] if self._counts_chance else one
+                        t = successors[i]
+                        chances[t] = chances.get(t, Fraction(0)) + p if self._counts_chance else one
+                pair = (self._first + s) * self._width + a
+                moves.append((pair, [(t, p) for t, p in chances.items() if p]))
+            graph.append(moves)
+        return graph
+
+    def search(
+        self, excludes: Mapping[int, int], weights: Sequence[Fraction], *, beam: int | None = None
+    ) -> list[Found]:
+        """Every set of witnesses above the cost of the cheapest walk that excludes it.
+
+        beam: of the walks above their cost, only so many of each length are followed further.
+        """
+        support = sum(1 << i for i, y in enumerate(weights) if y)
+        masks = {pair: bits & support for pair, bits in excludes.items() if bits & support}
+        worth: dict[int, Fraction] = {0: Fraction(0)}
+        best: dict[int, Found] = {}
+        for starts in self._groups:
+            for found in self._search(starts, masks, worth, weights, beam):
+                old = best.get(found.excluded)
+                if old is None or found.cost < old.cost:
+                    best[found.excluded] = found
+        return list(best.values())
+
+    def _search(
+        self,
+        starts: Sequence[int],
+        masks: Mapping[int, int],
+        worth: dict[int, Fraction],
+        weights: Sequence[Fraction],
+        beam: int | None,
+    ) -> Iterable[Found]:
+        cost = self._allowed._cost
+        is_attempts, least = self._allowed.cost == "attempts", self._allowed.min_probability
+        one = Fraction(1)
+        # A node is a state and what was excluded before it; its entry holds the probability and
+        # the way there. A later node is dropped unless it is likelier than every earlier one.
+        best: dict[tuple[int, int], Fraction] = {(s, 0): one for s in starts}
+        front: dict[tuple[int, int], tuple[Fraction, Any]] = {(s, 0): (one, None) for s in starts}
+        for length in range(1, self._offer.horizon + 1):
+            after: dict[tuple[int, int], tuple[Fraction, Any]] = {}
+            above: dict[int, Fraction] = {}
+            for (state, met), (chance, way) in front.items():
+                for pair, moves in self._graph[state]:
+                    now = met | masks.get(pair, 0)
+                    here = (way, pair)
+                    if now not in worth:
+                        worth[now] = _total(now, weights)
+                    is_above = False
+                    if now != met or is_attempts:
+                        price = cost(starts[0], length, chance)
+                        is_above = worth[now] > price
+                    if is_above and now != met:
+                        yield Found(_line(here), now, price)
+                        above[now] = worth[now]
+                    for target, p in moves:
+                        likely = chance * p if self._counts_chance else one
+                        if self._counts_chance and likely < least:
+                            continue
+                        key = (target, now)
+                        if likely > best.get(key, 0):
+                            best[key] = likely
+                            after[key] = (likely, here)
+            if len(best) > MAX_NODES:
+                raise TooLarge
+            if beam is not None and len(above) > beam:
+                kept = {*sorted(above, key=lambda bits: -above[bits])[:beam]}
+                after = {k: v for k, v in after.items() if k[1] not in above or k[1] in kept}
+            if not after:
+                break
+            front = after
+
+    def shortest(self, wanted: Container[int]) -> list[tuple[int, ...]]:
+        """For every wanted pair that an allowed walk shows, a shortest walk that ends there."""
+        one, found = Fraction(1), []
+        best = {s: one for s in self._offer.starts.tolist()}
+        front: dict[int, tuple[Fraction, Any]] = {s: (one, None) for s in best}
+        shown_pairs: set[int] = set()
+        for _ in range(self._offer.horizon):
+            after: dict[int, tuple[Fraction, Any]] = {}
+            for state, (chance, way) in front.items():
+                for pair, moves in self._graph[state]:
+                    if pair in wanted and pair not in shown_pairs:
+                        shown_pairs.add(pair)
+                        found.append(_line((way, pair)))
+                    for target, p in moves:
+                        likely = chance * p if self._counts_chance else one
+                        if likely < self._allowed.min_probability and self._counts_chance:
+                            continue
+                        if likely > best.get(target, 0):
+                            best[target] = likely
+                            after[target] = (likely, (way, pair))
+            if not after:
+                break
+            front = after
+        return found
+
+    def extended(self, line: Sequence[int]) -> list[int]:
+        """The walk, gone on with by first optimal actions and likeliest moves while allowed."""
+        found, mdp = list(line), self._offer.part.task.mdp
+        steps = [divmod(pair - self._first * self._width, self._width) for pair in found]
+        chance = walk_probability(mdp, steps) if self._counts_chance else Fraction(1)
+        while len(found) < self._offer.horizon:
+            state = found[-1] // self._width - self._first
+            moves = next(after for pair, after in self._graph[state] if pair == found[-1])
+            if not moves:
+                break
+            target, p = max(moves, key=lambda move: move[1])
+            chance *= p
+            if self._counts_chance and chance < self._allowed.min_probability:
+                break
+            found.append(self._graph[target][0][0])
+        return found
+
+
+def _line(way: Any) -> tuple[int, ...]:
+    pairs = []
+    while way is not None:
+        way, pair = way
+        pairs.append(pair)
+    return tuple(reversed(pairs))
+
+
+def _total(bits: int, weights: Sequence[Fraction]) -> Fraction:
+    total = Fraction(0)
+    while bits:
+        low = bits & -bits
+        total += weights[low.bit_length() - 1]
+        bits ^= low
+    return total
+
+
+class Columns:
+    """Walks found so far: what each excludes and costs. The LP over them, and its exact duals."""
+
+    def __init__(self, allowed: Allowed, witnesses: Witnesses, lines: Iterable[Sequence[int]]):
+        self.allowed, self.witnesses = allowed, witnesses
+        self._walks = [Walks(allowed, offer) for offer in allowed.offers]
+        self._firsts = [part.first for part in allowed.known.parts]
+        self.lines: list[tuple[int, ...]] = []
+        self.costs: list[Fraction] = []
+        self.members: list[int] = []
+        self._known: set[tuple[int, ...]] = set()
+        for line in lines:
+            self._add(tuple(line))
+
+    def _add(self, line: tuple[int, ...], cost: Fraction | None = None) -> None:
+        if line in self._known:
+            return
+        self._known.add(line)
+        width = most_actions(self.allowed.known.parts)
+        member = int(np.searchsorted(self._firsts, line[0] // width, side="right")) - 1
+        if cost is None:
+            first = self._firsts[member]
+            steps = [divmod(pair - first * width, width) for pair in line]
+            mdp = self.allowed.known.parts[member].task.mdp
+            needs_chance = self.allowed.cost == "attempts"
+            chance = walk_probability(mdp, steps) if needs_chance else Fraction(1)
+            cost = self.allowed._cost(steps[0][0], len(line), chance)
+        self.lines.append(line)
+        self.costs.append(cost)
+        self.members.append(member)
+
+    def excluded(self) -> list[int]:
+        """The witnesses that each column excludes, as bits."""
+        return [self.witnesses.excluded_by(line) for line in self.lines]
+
+    def complete(self) -> bool:
+        """Whether every witness is excluded by a walk; adds shortest walks until that is so."""
+        everything = (1 << len(self.witnesses.rewards)) - 1
+        for walks in self._walks:
+            for line in walks.shortest(self.witnesses.useful_pairs()):
+                self._add(line)
+        found = 0
+        for bits in self.excluded():
+            found |= bits
+        return found == everything
+
+    def generate(self) -> None:
+        """Add walks that exclude more weight than they cost until no allowed walk does."""
+        for _ in range(MAX_ROUNDS):
+            prices = self.duals(10**6)
+            # A little less than the LP's own duals: else its rounding errors would be columns.
+            trial = [y * Fraction(10**6 - 10, 10**6) for y in prices]
+            found = [
+                column
+                for walks in self._walks
+                for column in walks.search(self.witnesses.excludes, trial, beam=BEAM)
+            ]
+            if self.allowed.fixed:
+                found = [f for f in found if self._improves(f, trial)]
+            if not found:
+                return
+            found.sort(key=lambda f: -_total(f.excluded, trial) / f.cost)
+            before = len(self.lines)
+            for column in _undominated(found)[:NEW_COLUMNS]:
+                self._add(column.line, column.cost)
+            if len(self.lines) == before:
+                return
+
+    def _improves(self, found: Found, prices: Sequence[Fraction]) -> bool:
+        """With fixed costs a column may cost less than its weight; none is added twice."""
+        return found.line not in self._known
+
+    def duals(self, denominator: int) -> list[Fraction]:
+        """Weights of the witnesses: the duals of the covering LP over the columns, rounded."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array
+
+        excluded, n = self.excluded(), len(self.witnesses.rewards)
+        distinct: dict[tuple[int, int], Fraction] = {}
+        for bits, cost, member in zip(excluded, self.costs, self.members, strict=True):
+            key = (bits, member if self.allowed.fixed else 0)
+            distinct[key] = min(cost, distinct.get(key, cost))
+        keys = list(distinct)
+        paid = sorted({m for _, m in keys if self.allowed.fixed.get(m)})
+        entries = [(i, j, -1.0) for j, (bits, _) in enumerate(keys) for i in _bits(bits)]
+        place = {m: len(keys) + i for i, m in enumerate(paid)}
+        height = n
+        for j, (_, member) in enumerate(keys):
+            if member in place:
+                entries += [(height, j, 1.0), (height, place[member], -1.0)]
+                height += 1
+        rows, columns, values = zip(*entries, strict=True)
+        matrix = csr_array((values, (rows, columns)), shape=(height, len(keys) + len(paid)))
+        scale = max(distinct.values())
+        objective = [float(distinct[key] / scale) for key in keys]
+        objective += [float(self.allowed.fixed[m] / scale) for m in paid]
+        answer = linprog(objective, A_ub=matrix, b_ub=[-1.0] * n + [0.0] * (height - n))
+        if answer.status != 0:
+            return [Fraction(0)] * n
+        return [
+            Fraction(max(0.0, -y)).limit_denominator(denominator) * scale
+            for y in answer.ineqlin.marginals[:n].tolist()
+        ]
+
+    def ascent(self) -> list[Fraction]:
+        """Weights by dual ascent: each witness in turn, rare ones first, pays what it still can."""
+        excluded, left = self.excluded(), list(self.costs)
+        n = len(self.witnesses.rewards)
+        who = [[j for j, bits in enumerate(excluded) if bits >> i & 1] for i in range(n)]
+        weights = [Fraction(0)] * n
+        for i in sorted(range(n), key=lambda i: len(who[i])):
+            weights[i] = min((left[j] for j in who[i]), default=Fraction(0))
+            for j in who[i]:
+                left[j] -= weights[i]
+        return weights
+
+    def certificate(self, cost: Fraction | int | None) -> Certificate:
+        """The best bound that exact weights prove; it stops early where it meets the cost."""
+        best = Certificate(self.allowed, (), (), 0)
+        if any(self.lines):
+            for number in range(1 + len(_DENOMINATORS)):
+                weights = self.ascent() if not number else self.duals(_DENOMINATORS[number - 1])
+                share = self._feasible_share(weights)
+                weights = [y * share for y in weights]
+                bound = _rounded_up(sum(weights, Fraction(0)), self.allowed.unit)
+                if bound > best.bound:
+                    rewards = tuple(self.witnesses.rewards)
+                    best = Certificate(self.allowed, rewards, tuple(weights), bound)
+                if cost is not None and best.bound >= cost:
+                    break
+        return best
+
+    def _feasible_share(self, weights: Sequence[Fraction]) -> Fraction:
+        """By what the weights are to be multiplied so that no allowed walk outweighs its cost."""
+        share = Fraction(1)
+        for walks in self._walks:
+            fixed = self.allowed.fixed.get(walks._offer.part.member or 0, Fraction(0))
+            while True:
+                scaled = [y * share for y in weights]
+                found = _undominated(walks.search(self.witnesses.excludes, scaled))
+                worths = [(_total(f.excluded, scaled), f.cost) for f in found]
+                excess = sum((worth - cost for worth, cost in worths), Fraction(0))
+                if excess <= fixed:
+                    break
+                if not fixed:
+                    share *= min(cost / worth for worth, cost in worths)
+                    break
+                share *= Fraction(99, 100) if share > Fraction(1, 2) else Fraction(1, 2)
+                if share < Fraction(1, 1000):
+                    return Fraction(0)
+        return share
+
+
+def _bits(bits: int) -> Iterable[int]:
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def _undominated(found: Sequence[Found]) -> list[Found]:
+    """Those of which none excludes as much at no higher cost."""
+    kept: list[Found] = []
+    for one in sorted(found, key=lambda f: (f.cost, -f.excluded.bit_count())):
+        if all(one.excluded & ~other.excluded for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _rounded_up(bound: Fraction, unit: Fraction | None) -> int | Fraction:
+    if unit is None:
+        return whole_if_whole(bound)
+    return whole_if_whole(math.ceil(bound / unit) * unit)
+
+
+class Cheapest(NamedTuple):
+    """The cheapest lesson over listed or generated walks: the walks, those chosen, and its bound.
+
+    chosen, certificate: None where no allowed lesson teaches.
+    """
+
+    candidates: Candidates
+    costs: list[int | Fraction]
+    chosen: tuple[int, ...] | None
+    certificate: Certificate | None
+
+    def extended(self, allowed: Allowed) -> Cheapest:
+        """The same with walks that go on to the horizon or the episode's end, while allowed."""
+        own = self.candidates
+        by_first = {offer.part.first: Walks(allowed, offer) for offer in allowed.offers}
+        firsts = sorted(by_first)
+        lines = []
+        for row in own.pairs.tolist():
+            line = [pair for pair in row if pair >= 0]
+            at = bisect_right(firsts, line[0] // own.n_actions) - 1
+            lines.append(by_first[firsts[at]].extended(line))
+        return self._replace(
+            candidates=Candidates.of(lines, own.n_actions, own.horizon, own.firsts)
+        )
+
+
+def cheapest_lesson(
+    allowed: Allowed, candidates: Candidates | None, time_limit: float | None = None
+) -> Cheapest | None:
+    """The cheapest lesson over all allowed walks, with the certificate of its bound.
+
+    candidates: all walks there are, where they are listed; else walks are generated. None where a
+    search would be too large.
+    """
+    from didact.teaching.covers.charges import Charges
+    from didact.teaching.covers.minimum import cheapest_cover
+    from didact.teaching.covers.reductions import Uncoverable
+
+    known = allowed.known
+    witnesses = Witnesses(known)
+    listed = (
+        []
+        if candidates is None
+        else [[p for p in row if p >= 0] for row in candidates.pairs.tolist()]
+    )
+    columns = Columns(allowed, witnesses, listed)
+
+    def find_gap(chosen: tuple[int, ...]) -> set[int] | None:
+        excluded = 0
+        for number in chosen:
+            excluded |= witnesses.excluded_by(columns.lines[number])
+        left = ((1 << len(witnesses.rewards)) - 1) & ~excluded
+        if not left:
+            if not witnesses.add_open_equality(columns.lines[number] for number in chosen):
+                return None
+            left = 1 << (len(witnesses.rewards) - 1)
+        bit = left & -left
+        return {n for n, line in enumerate(columns.lines) if witnesses.excluded_by(line) & bit}
+
+    def walks(chosen: tuple[int, ...] | None, certificate: Certificate | None) -> Cheapest:
+        costs = [whole_if_whole(cost) for cost in columns.costs]
+        if candidates is not None:
+            return Cheapest(candidates, costs, chosen, certificate)
+        firsts = tuple(p.first for p in known.parts) if isinstance(known, FamilyClass) else None
+        horizon = max(offer.horizon for offer in allowed.offers)
+        own = Candidates.of(columns.lines, most_actions(known.parts), horizon, firsts)
+        return Cheapest(own, costs, chosen, certificate)
+
+    try:
+        while True:
+            if candidates is None and not columns.complete():
+                return walks(None, None)
+            n_witnesses = len(witnesses.rewards)
+            if candidates is None and n_witnesses:
+                columns.generate()
+            excluded = columns.excluded()
+            found = cheapest_cover(
+                len(columns.lines),
+                [range(bits.bit_count()) for bits in excluded],
+                [whole_if_whole(cost) for cost in columns.costs],
+                find_gap,
+                elements=[
+                    {n for n, bits in enumerate(excluded) if bits >> i & 1}
+                    for i in range(n_witnesses)
+                ],
+                time_limit=time_limit,
+                charges=Charges(columns.members, allowed.fixed) if allowed.fixed else None,
+            )
+            # Each equality that was still open has become a witness: price walks for it too.
+            if candidates is not None or len(witnesses.rewards) == n_witnesses:
+                break
+        return walks(found.chosen, columns.certificate(found.cost))
+    except Uncoverable:
+        return walks(None, None)
+    except TooLarge:
+        return None
