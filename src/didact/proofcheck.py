@@ -1,13 +1,11 @@
 """An independent check of a lesson's proof: `python -m didact.proofcheck task.json lesson.json`.
 
-The task may be a family of them, `didact.family/1`, with a proof about all its members. A lesson
-may mix demonstrations with comparisons, preferences and the like; instead of a lesson it may be an
-exam, `didact.exam/1`.
-
-Every step substitutes, none solves or rounds. mu(s) are the counts of the policy uniform over its
-optimal actions, mu(s, a) = phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b). A
-trajectory counts its phi(s, a) discounted, and where it surely ends the terminal state once.
-A part `fewest` bounds the cost of every lesson from below (see `Claim.fewest`).
+The task may be a family, `didact.family/1`; the lesson may mix demonstrations with comparisons,
+preferences and the like, or be an exam, `didact.exam/1`. Every step substitutes or searches, none
+solves or rounds. mu(s) are the counts of the policy uniform over its optimal actions, mu(s, a) =
+phi(s, a) + discount * E[mu(next)], rows are mu(s, a) - mu(s, b). A trajectory counts its phi(s, a)
+discounted, and where it surely ends the terminal state once. What a file says beside its proof is
+recomputed, or named as not checked.
 Exit code 0: proved. 1: the step named is false. 2: a file cannot be read, or the task is wrong, or
 the check itself could not be finished; so 1 is never said of a proof that was not refuted.
 """
@@ -20,33 +18,26 @@ import select
 import stat
 import sys
 from collections import defaultdict
+from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache, reduce
 from itertools import pairwise
-from math import gcd, lcm
-from operator import mul, sub
+from math import gcd, lcm, prod
+from operator import mul, or_, sub
 from pathlib import Path
 from typing import Any
 
 MAX_SIZE, MAX_BYTES, ROUNDING = 10**6, 4 * 10**8, Fraction(1, 10**9)
 MAX_DIGITS, PLAIN_DIGITS = 2 * 10**5, 600  # of one number; that int() takes whatever its limit
-SIGN, DIGITS, POWER = r"([+-]?)(?=\.?\d)", r"(\d*)(?:\.(\d*))?", r"(?:[eE]([+-]?\d{1,3}))?"
-NUMBER = re.compile(rf"{SIGN}{DIGITS}{POWER}(?:/0*([1-9]\d*))?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?=\.?\d)\d*(\.\d*)?([eE][+-]?\d{1,3})?(/0*[1-9]\d*)?", re.ASCII)
 AT_ONCE, PATIENCE = getattr(os, "O_NONBLOCK", 0), 10  # opening waits for nobody; seconds
 STATUS = {"teaches": "complete", "open": "partial"}
-SIDES = {
-    "comparison": ("state", "better", "other"),
-    "preference": ("better", "other"),
-    "correction": ("better", "other"),
-    "ranking": ("ways",),
-    "stop": ("way", "after"),
-}
-PATTERNS: Any = {  # of these sides, in a model of n states and m actions
-    "comparison": lambda n, m: (n, m, m),
-    "preference": lambda n, m: ([(n, m)], [(n, m)]),
-    "correction": lambda n, m: ([(n, m)], [(n, m)]),
-    "ranking": lambda n, m: ([[(n, m)]],),
-    "stop": lambda n, m: ([(n, m)], MAX_SIZE),
+KINDS: Any = {  # the sides of an item and their patterns, in a model of n states and m actions
+    "comparison": (("state", "better", "other"), lambda n, m: (n, m, m)),
+    "preference": (("better", "other"), lambda n, m: ([(n, m)], [(n, m)])),
+    "correction": (("better", "other"), lambda n, m: ([(n, m)], [(n, m)])),
+    "ranking": (("ways",), lambda n, m: ([[(n, m)]],)),
+    "stop": (("way", "after"), lambda n, m: ([(n, m)], MAX_SIZE)),
 }
 STRICT: Any = {
     "object_pairs_hook": lambda x: dict(x) if len(dict(x)) == len(x) else {},
@@ -79,11 +70,9 @@ def show(value: object) -> str:
 def content(path: Any) -> bytes:
     """The bytes of a file or pipe, neither a device nor endless, nor one that nobody writes to."""
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | AT_ONCE)) as file:
-        mode = os.fstat(file.fileno()).st_mode
-        need(not stat.S_ISCHR(mode), "it is a device")
-        if stat.S_ISFIFO(mode):
-            need(select.select([file], [], [], PATIENCE)[0], "nobody writes to this pipe")
-            os.set_blocking(file.fileno(), True)
+        need(not stat.S_ISCHR(os.fstat(file.fileno()).st_mode), "it is a device")
+        need(select.select([file], [], [], PATIENCE)[0], "nobody writes to this pipe")
+        os.set_blocking(file.fileno(), True)
         data = file.read(MAX_BYTES + 1)
     need(len(data) <= MAX_BYTES, f"it has more than {MAX_BYTES} bytes")
     return data
@@ -100,41 +89,33 @@ def load(source: Any, *formats: str, then: Any = dict) -> Any:
         raise ProofError(f"cannot read a {' or '.join(formats)} file: {error!s:.400}") from error
 
 
-def whole(digits: str) -> int:
-    """A whole number from any number of digits; by halves, which takes no quadratic time."""
-    half = len(digits) // 2
-    if len(digits) <= PLAIN_DIGITS:
-        return int(digits or "0")
-    return whole(digits[:-half]) * int(10**half) + whole(digits[-half:])
-
-
 @lru_cache
 def number(text: str) -> Fraction | None:
     """The exact value of 1, 0.1, 2e-3 or 9/10; None for any other text and for too many digits."""
-    found = NUMBER.fullmatch(text)
-    if found is None or max(map(len, found.groups(""))) > MAX_DIGITS:
+    if NUMBER.fullmatch(text) is None or max(map(len, re.findall(r"\d+", text))) > MAX_DIGITS:
         return None
-    sign, before, after, power, below = found.groups("")
-    size, shift = whole(before + after), int(power or 0) - len(after)
-    size *= int(10 ** max(shift, 0)) * (-1 if sign == "-" else 1)
-    return Fraction(size, whole(below or "1") * int(10 ** max(-shift, 0)))
+    above, _, below = text.partition("/")
+    return Fraction(Decimal(above)) / Fraction(Decimal(below or 1))  # int() refuses long texts
 
 
 def read(value: Any, pattern: Any, place: str) -> Any:
     """The value if it has the pattern: n, a whole number below n; Fraction, a number as 1, 0.1 or
-    "9/10", read exactly; (p, q), a list of a p and a q; [p], a list of any number of p."""
+    "9/10", read exactly; (p, q), a list of a p and a q; [p], a list of any number of p; {key: p},
+    what an object says of its keys, as a list; None, anything."""
     wanted = f"a number of at most {MAX_DIGITS} digits"
-    if isinstance(pattern, int):
-        wanted = f"a whole number below {pattern}"
+    if isinstance(pattern, int | dict):
+        wanted = f"a whole number below {pattern}" if type(pattern) is int else "an object"
     if isinstance(pattern, list | tuple):
         patterns = pattern * len(value) if type(pattern) is type(value) is list else pattern
         wanted = f"a list of {len(patterns)}" if type(pattern) is tuple else "a list"
         if type(value) is list and len(value) == len(patterns):
             return [read(value[i], p, f"{place}[{i}]") for i, p in enumerate(patterns)]
+    elif type(pattern) is type(value) is dict:
+        return [read(value.get(key), p, f"{place}.{key}") for key, p in pattern.items()]
     elif pattern is Fraction and type(value) in (int, str):
         if (exact := number(str(value).strip())) is not None:
             return exact
-    elif type(value) is type(pattern) is int and 0 <= value < pattern:
+    elif pattern is None or (type(value) is type(pattern) is int and 0 <= value < pattern):
         return value
     raise ProofError(f"{place} must be {wanted}, not {show(value)}")
 
@@ -144,6 +125,11 @@ def primitive(row: Any) -> tuple[Fraction, tuple[int, ...]]:
     common, unit = gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row))
     direction = (x.numerator // (common or 1) * (unit // x.denominator) for x in row)
     return Fraction(common, unit), tuple(direction)
+
+
+def dot(left: Any, right: Any) -> Any:
+    """The sum of the products of two rows."""
+    return sum(map(mul, left, right))
 
 
 def in_common(rows: list[list[Fraction]]) -> tuple[int, list[Any]]:
@@ -158,7 +144,7 @@ def in_common(rows: list[list[Fraction]]) -> tuple[int, list[Any]]:
 
 
 class Check:
-    """A task, then step by step what a proof says of it; chances are times the discount."""
+    """A task, then step by step what a proof says of it."""
 
     def __init__(self, file: dict[str, Any]) -> None:
         n, m = (read(file.get(key), MAX_SIZE, key) for key in ("n_states", "n_actions"))
@@ -166,8 +152,8 @@ class Check:
         self.n, self.m, self.k = n, m, (Fraction,) * len(self.weights)
         by_action = reprlib.repr(file.get("features")).startswith("[[[")
         phi = read(file.get("features"), ((self.k,) * m if by_action else self.k,) * n, "features")
-        discount = read(file.get("discount"), Fraction, "discount")
-        need(0 <= discount < 1, "discount must be in [0, 1), not {}", discount)
+        self.discount = read(file.get("discount"), Fraction, "discount")
+        need(0 <= self.discount < 1, "discount must be in [0, 1), not {}", self.discount)
         ended = file.get("terminal")
         terminal = {*read([] if ended is None else ended, [n], "terminal")}
         self.live = [s for s in range(n) if s not in terminal]
@@ -176,17 +162,13 @@ class Check:
         rows = read(file.get("transitions"), [(n, m, n, Fraction)], "transitions")
         rows += [[n, 0, *pair] for pair in read(start, [(n, Fraction)], "start")]
         self.chances: Any = defaultdict(lambda: defaultdict(Fraction))
-        self.likely: Any = {}  # probabilities where more than one state may follow
         for s, a, t, p in rows:  # state n stands for the start
             need(s not in terminal and p >= 0, "{}: {} is terminal or {} < 0", [s, a, t], s, p)
             self.chances[s, a][t] += p
         for (s, a), chances in self.chances.items():
             mass, place = sum(chances.values()), f"transitions[{s}, {a}]" if s < n else "start"
             need(abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {{}}", mass)
-            if len(chances) > 1:
-                self.likely[s, a] = {t: p / mass for t, p in chances.items() if p}
-            share = discount / mass
-            self.chances[s, a] = {t: share * p for t, p in chances.items() if p}
+            self.chances[s, a] = {t: p / mass for t, p in chances.items() if p}
         need(m and len(self.chances) == len(self.live) * m + 1, "transitions or start are missing")
         need(self.chances[n, 0].keys() - terminal, "start lies in terminal states only")
         self.features = phi if by_action else [[x] * m for x in phi]
@@ -199,7 +181,8 @@ class Check:
         self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, f"{at}optimal")
         counts = read(proof.get("counts"), (self.k,) * self.n, f"{at}counts")
         pairs = [(s, a) for s in self.live for a in range(self.m)]
-        step, shares = in_common([[*self.chances[pair].values()] for pair in pairs])
+        shares = [[self.discount * p for p in self.chances[pair].values()] for pair in pairs]
+        step, shares = in_common(shares)
         unit, scaled = in_common([*counts, *(phi for state in self.features for phi in state)])
         self.unit, paid = unit * step, iter(scaled[self.n :])
         self.table = [[[x * step for x in next(paid)] for _ in state] for state in self.features]
@@ -207,19 +190,18 @@ class Check:
             mu = self.table[s][a]
             for t, share in zip(self.chances[s, a], row, strict=True):
                 mu[:] = [x + share * y for x, y in zip(mu, scaled[t], strict=True)]
+        size, (weights,) = in_common([self.weights])
         for s, listed in enumerate(self.optimal):
             rows = [self.table[s][a] for a in listed or [0]]
             for i, (x, *column) in enumerate(zip(counts[s], *rows, strict=True)):
                 mean = Fraction(sum(column), len(rows) * self.unit)
-                said = "the Bellman equation gives {}, the proof says {}"
-                need(mean == x, f"{at}counts[{s}][{i}]: {said}", mean, x)
-        size, (weights,) = in_common([self.weights])
+                said = f"{at}counts[{s}][{i}]: the Bellman equation gives {{}}, the proof says {{}}"
+                need(mean == x, said, mean, x)
         for s, listed in enumerate(self.optimal):
-            values = [sum(map(mul, weights, mu)) for mu in self.table[s]]
-            worth = max(values)
-            best = [a for a, x in enumerate(values) if x == worth and (s, a) in self.chances]
-            said, worth = "must be {}, worth {}, not {}", Fraction(worth, size * self.unit)
-            need(listed == best, f"{at}optimal[{s}] {said}", best, worth, listed)
+            values = [dot(weights, mu) for mu in self.table[s]]
+            best = [a for a, x in enumerate(values) if x == max(values) and (s, a) in self.chances]
+            said, worth = f"{at}optimal[{s}] must be {{}}, worth {{}}, not {{}}", max(values)
+            need(listed == best, said, best, Fraction(worth, size * self.unit), listed)
 
     def reach(self, scope: str) -> None:
         """Scope 'reachable' is what the start can lead to under any policy; else all states."""
@@ -238,15 +220,14 @@ class Check:
     def walk(self, way: Any, place: str, skip: int = 0) -> tuple[list[int], list[Fraction]]:
         """Where a trajectory that can happen may end, and what it counts after so many steps."""
         need(way, f"{place} shows no step")
-        total, weight, after = [Fraction(0)] * len(self.k), Fraction(1), {}
+        total, weight, after = [Fraction(0)] * len(self.k), Fraction(1), dict[int, Fraction]()
         for j, (s, a) in enumerate(way):
             fits = self.chances[s, a] and (s in after or j == 0)
             need(fits, f"{place}: step {j}, {[s, a]}, cannot come next")
-            after = {t: weight * c for t, c in self.chances[s, a].items()}
-            paid = [(weight, self.features[s][a])] * (j >= skip)
-            weight *= sum(self.chances[s, a].values())
+            paid, after = [(weight, self.features[s][a])] * (j >= skip), self.chances[s, a]
+            weight *= self.discount
             if j + 1 == len(way) and self.ended(after):
-                paid += [(c, self.features[t][0]) for t, c in after.items()]
+                paid += [(weight * p, self.features[t][0]) for t, p in after.items()]
             for share, phi in paid:
                 total = [x + share * y for x, y in zip(total, phi, strict=True)]
         return sorted(after), total
@@ -257,10 +238,7 @@ class Check:
 
     def probability(self, way: Any) -> Fraction:
         """Of the moves of a trajectory, given its start and its actions."""
-        found = Fraction(1)
-        for (s, a), (t, _) in pairwise(way):
-            found *= self.likely.get((s, a), {}).get(t, 1)
-        return found
+        return prod((self.chances[s, a][t] for (s, a), (t, _) in pairwise(way)), start=Fraction(1))
 
     def closed(self, pairs: set[tuple[int, int]]) -> bool:
         """Whether all optimal actions of every state shown and of all that may follow are shown."""
@@ -272,32 +250,30 @@ class Claim:
     """What a proof says of a task, or of a family, whose states and pairs have the member first."""
 
     def __init__(self, members: list[Check], name: str, proof: dict[str, Any]) -> None:
-        self.members, self.name, self.proof = members, name, proof
-        self.family, self.k = proof["format"] == "didact.proof/2", members[0].k
+        self.members, self.title, self.name, self.proof = members, name, show(name), proof
+        self.family = proof["format"] == "didact.proof/2"
+        self.k, self.weights = members[0].k, members[0].weights
         listed: Any = proof.get("members") if self.family else [proof]
-        fits = type(listed) is list and len(listed) == len(members)
-        need(fits and all(type(x) is dict for x in listed), f"members must list {len(members)}")
+        read(listed, ({},) * len(members), "members")
         self.claimed: Any = proof.get("scope")
+        need(self.claimed in ("reachable", "all"), "scope must be 'reachable' or 'all'")
         for i, (check, policy) in enumerate(zip(members, listed, strict=True)):
             check.policy(policy, f"members[{i}]." if self.family else "")
-        need(self.claimed in ("reachable", "all"), "scope must be 'reachable' or 'all'")
-        for check in members:
             check.reach(str(self.claimed))
         self.mixed = "items" in proof
-        self.shown: list[tuple[int, Any]] = []
+        self.listed: list[tuple[int, str, Any]] = []  # member, kind and what is shown, in order
         what, says = ("items", self.item) if self.mixed else ("demonstrations", self.demonstration)
-        listed = proof.get(what)
-        need(type(listed) is list, f"{what} must be a list, not {{}}", listed)
+        listed = read(proof.get(what), [None], what)
         self.said: list[Any] = [says(x, f"{what}[{j}]") for j, x in enumerate(listed)]
+        self.shown = [(i, x) for i, kind, x in self.listed if kind == "demonstration"]
         self.pairs = {(i, s, a) for i, x in self.shown for s, a in x}
 
     def of_member(self, value: Any, patterns: Any, place: str) -> tuple[int, Any]:
         """The member that a value of a family begins with; the rest, by patterns of its size."""
         i = 0
         if self.family:
-            fits = type(value) is list and value
-            need(fits, f"{place} must begin with a member, not {{}}", value)
-            i, value = read(value[0], len(self.members), f"{place}[0]"), value[1:]
+            first, *value = read(value, [None], place) or [None]
+            i = read(first, len(self.members), f"{place}[0]")
         return i, read(value, patterns(self.members[i].n, self.members[i].m), place)
 
     def demonstration(self, listed: Any, place: str) -> Any:
@@ -310,7 +286,7 @@ class Claim:
             need(fits, f"{place}[{j}]: {[s, a]} is not optimal in scope")
             fits = j == 0 or s in check.chances[tuple(x[j - 1])]
             need(fits, f"{place}[{j}]: {[s, a]} cannot come next")
-        self.shown.append((i, x))
+        self.listed.append((i, "demonstration", x))
         return i, x
 
     def item(self, x: Any, place: str) -> Any:
@@ -320,7 +296,8 @@ class Claim:
             rows = [self.row(i, s, a, b) for s, a in way for b in range(self.members[i].m)]
         else:
             i, rows = self.feedback(x, place)
-        fits = all(sum(map(mul, self.members[i].weights, row)) >= 0 for _, row in rows)
+            self.listed.append((i, x["kind"], x))
+        fits = all(dot(self.members[i].weights, row) >= 0 for _, row in rows)
         need(fits, f"{place} is not true of the weights")
         return rows
 
@@ -328,10 +305,10 @@ class Claim:
         """The member and the rows of a comparison, or of trajectories that are compared: from the
         same start, and as long as each other or both ended."""
         kind: Any = x.get("kind") if type(x) is dict else None
-        need(type(kind) is str and kind in SIDES, f"{place} has no kind of its own")
+        need(type(kind) is str and kind in KINDS, f"{place} has no kind of its own")
         need(self.family or x.get("member") is None, f"{place} must have no member")
-        sides = [x.get("member")] * self.family + [x.get(name) for name in SIDES[kind]]
-        i, sides = self.of_member(sides, PATTERNS[kind], place)
+        sides = [x.get("member")] * self.family + [x.get(name) for name in KINDS[kind][0]]
+        i, sides = self.of_member(sides, KINDS[kind][1], place)
         check = self.members[i]
         if kind == "comparison":
             need(check.chances[sides[0], 0], f"{place}: state {sides[0]} is terminal")
@@ -360,10 +337,6 @@ class Claim:
         """The row of a statement of a member."""
         return self.members[i].row(*statement)
 
-    def worth(self, weights: list[Fraction], i: int, *statement: int) -> Fraction:
-        """Negative where the weights break the row of a statement of a member."""
-        return sum(map(mul, weights, self.row(i, *statement)[1]), Fraction(0))
-
     def verdict(self) -> str:
         """4. "open": the weights given fit all rows that are said and break one row. "teaches":
         rows are sums of nonnegative multiples of said ones, so what fits these fits all."""
@@ -373,26 +346,29 @@ class Claim:
             i, (s, a, b) = self.of_member(self.proof.get("row"), lambda n, m: (n, m, m), "row")
             fits = s in members[i].reached and a in members[i].optimal[s]
             need(fits, f"row: {self.named(i, s, a)} is not optimal in scope")
-            broken = [x for x, (_, row) in self.rows() if sum(map(mul, weights, row)) < 0]
+            broken = [x for x, (_, row) in self.rows() if dot(weights, row) < 0]
             need(not broken, f"weights: they break what is said, {broken[:1]}")
-            breaks = self.worth(weights, i, s, a, b) < 0
+            breaks = dot(weights, self.row(i, s, a, b)[1]) < 0
             need(breaks, f"row: the weights do not break {self.named(i, s, a, b)}")
             where = f"state {s} of member {i}" if self.family else f"state {s}"
             return f"leave {named} open: weights that fit them prefer {b} to {a} in {where}"
-        rays = []
-        listed: Any = self.proof.get("generators")
-        need(type(listed) is list, "generators must be a list, not {}", listed)
-        for j, x in enumerate(listed):
+        rays = [ray for ray, _ in self.generators()]
+        return f"teach {named}: {self.follow(rays, [True] * len(rays))} follow"
+
+    def generators(self) -> list[tuple[Any, bool]]:
+        """Rows that shown pairs or items state, and whether each compares with a worse action."""
+        found = []
+        for j, x in enumerate(read(self.proof.get("generators"), [None], "generators")):
             place = f"generators[{j}]"
             if self.mixed:
                 item, number = read(x, (len(self.said), MAX_SIZE), place)
                 need(number < len(self.said[item]), f"{place}: items[{item}] says less")
-                rays.append(self.said[item][number])
+                found.append((self.said[item][number], True))
                 continue
-            i, (s, a, b) = self.of_member(x, lambda n, m: (n, m, m), place)
-            need((i, s, a) in self.pairs, f"{place}: {self.named(i, s, a)} is not demonstrated")
-            rays.append(self.row(i, s, a, b))
-        return f"teach {named}: {self.follow(rays, [True] * len(rays))} follow"
+            i, (s, a, b) = self.of_member(x, KINDS["comparison"][1], place)
+            need((i, s, a) in self.pairs, f"{place}: {self.named(i, s, a)} is not shown or asked")
+            found.append((self.row(i, s, a, b), b not in self.members[i].optimal[s]))
+        return found
 
     def rows(self) -> list[tuple[Any, Any]]:
         """All rows that are said, each with its name."""
@@ -401,38 +377,36 @@ class Claim:
         named = [(*pair, c) for pair in sorted(self.pairs) for c in range(self.members[pair[0]].m)]
         return [(self.named(*x), self.row(*x)) for x in named]
 
-    def follow(self, rays: list[Any], strict: list[bool]) -> str:
+    def follow(self, rays: Any, strict: Any) -> str:
         """All directions of the optimal policy's rows are sums of multiples of the rays, which are
         not negative where these are strict."""
-        rows = [
-            (i, s, a, b)
-            for i, check in enumerate(self.members)
-            for s in check.scope
-            for a in check.optimal[s]
-            for b in range(check.m)
-        ]
-        directions = [*dict.fromkeys(filter(any, (self.row(*row)[1] for row in rows)))]
+        every = ((i, s, check) for i, check in enumerate(self.members) for s in check.scope)
+        rows = (c.row(s, a, b)[1] for _, s, c in every for a in c.optimal[s] for b in range(c.m))
+        directions = [*dict.fromkeys(filter(any, rows))]
         pattern = ([(len(rays), Fraction)],) * len(directions)
         for i, terms in enumerate(read(self.proof.get("multipliers"), pattern, "multipliers")):
             fits = all(c >= 0 or not strict[j] for j, c in terms)
             need(fits, f"multipliers[{i}]: one is negative")
-            scaled = [(c * rays[j][0], rays[j][1]) for j, c in terms]
-            total = tuple(sum(c * ray[f] for c, ray in scaled) for f in range(len(self.k)))
-            need(total == directions[i], f"multipliers[{i}] do not give {{}}", directions[i])
+            unit, (shares,) = in_common([[c * rays[j][0] for j, c in terms]])
+            total = [0] * len(self.k)
+            for share, (j, _) in zip(shares, terms, strict=True):
+                total = [x + share * y for x, y in zip(total, rays[j][1], strict=True)]
+            fits = total == [unit * x for x in directions[i]]
+            need(fits, f"multipliers[{i}] do not give {{}}", directions[i])
         n_states = sum(len(check.scope) for check in self.members)
         return f"{len(directions)} directions of {n_states} states"
 
     def exam(self, exam: dict[str, Any]) -> str:
         """6. Each question compares two actions of a state in scope, or trajectories that begin
-        with them, the better one optimal, so that who has the same optimal sets answers as the key
-        says; who does has them, because all rows follow; and for each question an agent answers
-        all others rightly and not this one."""
+        with them, the better one optimal: who has the same optimal sets answers as the key says,
+        and who does has them, because all rows follow. Each has an agent that fails it alone, none
+        would fail two; ties, which are independent, need as many: so no exam has fewer."""
         rays, strict = [], []
         for j, x in enumerate(exam["questions"]):
             place = f"questions[{j}]"
-            i, (s, a, b), (size, normal) = self.question(x, str(exam.get("ask"))[:-1], place)
+            i, (s, a, b), (size, normal) = self.question(x, str(exam["ask"])[:-1], place)
             check = self.members[i]
-            worth = size * sum(map(mul, check.weights, normal))
+            worth = size * dot(check.weights, normal)
             key = "first" if worth > 0 else "second" if worth else "equal"
             better = b if worth < 0 else a
             fits = s in check.reached and better in check.optimal[s]
@@ -445,27 +419,27 @@ class Claim:
             rays.append((Fraction(1), tuple(-c for c in normal) if worth < 0 else normal))
             strict.append(worth != 0)
         n, told = len(rays), self.follow(rays, strict)
-        for i, weights in enumerate(read(self.proof.get("agents"), (self.k,) * n, "agents")):
+        agents = read(self.proof.get("agents"), (self.k,) * n, "agents")
+        for i, weights in enumerate(agents):
             for j, (_, ray) in enumerate(rays):
-                worth = sum(map(mul, weights, ray), Fraction(0))
+                worth = dot(weights, ray)
                 right = worth > 0 if strict[j] else worth == 0
                 need(right == (i != j), f"agents[{i}] must fail question {i} alone, not {j}")
-        self.exam_says(exam, {"lower_bound": n})
-        where = f"{self.name} (scope {self.claimed})"
-        return f"{n} questions decide {where}: {told} follow, and each is needed"
+        answers = self.answers([w for w, x in zip(agents, strict, strict=True) if x], True)
+        twice = [pair for pair, each in answers.items() for x in each if x & (x - 1)]
+        need(not twice, f"agents: one question about {twice[:1]} fails two of them")
+        return self.decides(exam, f"{told} follow", Fraction(n))
 
     def question(self, x: Any, kind: str, place: str) -> tuple[int, Any, Any]:
-        """The member, the state and the two actions of a question, and the row between its sides.
-
-        Trajectories go on optimally after the first action, surely, and meet or end: so to whoever
-        has the same optimal sets they differ by what these two actions do."""
+        """Member, state and actions of a question, and its row. Trajectories go on optimally after
+        the first action, surely, and meet or end: so they differ by what these two actions do."""
         fits = type(x) is dict and type(x.get("options")) is list
         need(fits and x.get("kind") == kind, f"{place} must be a {kind}")
         asked = [x.get("member")] * self.family + [x.get("state"), *x["options"]]
         if kind == "comparison":
-            i, statement = self.of_member(asked, PATTERNS[kind], place)
+            i, statement = self.of_member(asked, KINDS[kind][1], place)
             return i, statement, self.row(i, *statement)
-        i, (s, *ways) = self.of_member(asked, lambda n, m: (n, *PATTERNS[kind](n, m)), place)
+        i, (s, *ways) = self.of_member(asked, lambda n, m: (n, *KINDS[kind][1](n, m)), place)
         check = self.members[i]
         ends, row = self.preferred(check, ways[0], ways[1], place)
         for way in ways:
@@ -490,250 +464,306 @@ class Claim:
             need(fits, f"{place}: {self.named(i, s)} is not a whole state in scope")
             need(x.get("key") == best, f"{place}.key must be {{}}", best)
             rows = [self.row(i, s, best[0], b) for b in options]
-            costs = [size * sum(map(mul, check.weights, row)) for size, row in rows]
+            costs = [size * dot(check.weights, row) for size, row in rows]
             given = read(x.get("costs"), (Fraction,) * check.m, f"{place}.costs")
             need(given == costs, f"{place}.costs must be {{}}, not {{}}", costs, given)
+            need((i, s) not in asked, "questions: a state is asked twice")
             asked.add((i, s))
         for i, s in sorted(asked):
-            check = self.members[i]
-            after = {t for a in check.optimal[s] for t in check.chances[s, a]}
-            left = [t for t in sorted(after) if not check.ended([t]) and (i, t) not in asked]
+            left = [t for t in self.after(i, s) if (i, t) not in asked]
             need(not left, f"questions: {left[:1]} follows {self.named(i, s)} and is not asked")
-        rays, strict = [], []
-        need(type(self.proof.get("generators")) is list, "generators must be a list")
-        for j, x in enumerate(self.proof["generators"]):
-            i, (s, a, b) = self.of_member(x, PATTERNS["comparison"], f"generators[{j}]")
-            best = self.members[i].optimal[s]
-            need((i, s) in asked and a in best, f"generators[{j}]: {x} is not asked")
-            rays.append((Fraction(1), self.row(i, s, a, b)[1]))
-            strict.append(b not in best)
-        n, told = len(exam["questions"]), self.follow(rays, strict)
-        need(n == len(asked), "questions: a state is asked twice")
+        self.pairs = {(i, s, a) for i, s in asked for a in self.members[i].optimal[s]}
+        found = self.generators()
+        told = self.follow(
+            [(1, row) for (_, row), _ in found], [is_strict for _, is_strict in found]
+        )
+        told += " follow, and their states are closed"
+        return self.decides(exam, told, self.closed_bound() if "fewest" in self.proof else None)
+
+    def after(self, i: int, s: int) -> list[int]:
+        """The states that optimal actions of a state may lead to and that do not end."""
+        check = self.members[i]
+        found = {t for a in check.optimal[s] for t in check.chances[s, a]}
+        return [t for t in sorted(found) if not check.ended([t])]
+
+    def closed_bound(self) -> Fraction:
+        """8. An exam that decides asks about a state where a witness, who is not aligned, answers
+        otherwise. A closed one asks about all that follows, so what flows from a state to those
+        that follow it stays inside. Where the witnesses that a state fails weigh at most 1 and what
+        flows from it less what flows to it, there are as many questions as all weights together."""
+        wanted: Any = {"witnesses": [self.k], "weights": [Fraction], "flows": [None]}
+        rewards, weights, flows = read(self.proof["fewest"], wanted, "fewest")
+        costs = defaultdict[Any, Fraction](lambda: Fraction(1))
+        for x in flows:
+            i, (s, t, flow) = self.of_member(x, lambda n, m: (n, n, Fraction), "fewest.flows")
+            need(flow >= 0 and t in self.after(i, s), f"fewest.flows: {t} does not follow {s}")
+            costs[i, s] += flow
+            costs[i, t] -= flow
+        masks: Any = defaultdict(int)
+        for (i, s, _), each in self.answers(rewards, True).items():
+            masks[i, s] |= reduce(or_, each)
+        singles = [(i, bits, costs[i, s]) for (i, s), bits in masks.items()]
+        self.begin, self.fixed, self.unit = dict[int, Any](), dict[int, Fraction](), 1
+        return self.bound(weights, masks, singles)
+
+    def decides(self, exam: dict[str, Any], told: str, bound: Fraction | None) -> str:
+        """What an exam decides, whether fewer questions could, and what was not checked."""
+        n, said = len(exam["questions"]), {"open": [], "closed": True, "n_close_calls": 0}
+        said |= {key: exam[key] for key in ("ask", "questions")}
+        said |= {} if bound is None else {"lower_bound": bound}
+        for key in (*said, "arithmetic"):
+            need(key in exam, f"{key} must be said")
         read(exam.get("lower_bound"), n + 1, "lower_bound")
-        self.exam_says(exam, {})
-        where = f"{self.name} (scope {self.claimed})"
-        return f"{n} questions decide {where}: {told} follow, and their states are closed"
-
-    def exam_says(self, exam: dict[str, Any], said: dict[str, Any]) -> None:
-        """What an exam and its settings say of themselves, they say as the proof does."""
-        settings: Any = exam.get("settings")
-        need(type(settings) is dict, "settings must be an object, not {}", settings)
-        said |= {"ask": exam["ask"], "arithmetic": "exact", "open": []}
-        said |= {"closed": True, "n_close_calls": 0}
-        for name, value in {**said, "scope": self.claimed}.items():
-            given = exam.get(name) if name in said else settings.get(name)
-            fits = json.dumps([given, settings.get(name, value)]) == json.dumps([value, value])
-            need(fits, f"{name} must be {{}}, as in the proof", value)
-
-    def wrapper(self, lesson: dict[str, Any]) -> None:
-        """5. What a lesson and its settings say of themselves, they say as the proof does."""
-        settings, proof = lesson.get("settings", {}), self.proof
-        need(type(settings) is dict, "settings must be an object, not {}", settings)
-        what = "items" if self.mixed else "demonstrations"
-        needed = {what: proof[what], "status": STATUS[proof["claim"]]}
-        chosen = {"scope": self.claimed, "arithmetic": "exact"}
-        for place, said in ((lesson, needed | self.sizes() | chosen), (settings, chosen)):
-            for key, value in said.items():
-                given = place.get(key, None if key in needed else value)
-                fits = json.dumps(given) == json.dumps(value)
-                need(fits, f"{key} must be {{}}, as in the proof, not {{}}", value, given)
-        if proof["claim"] == "open" and lesson.get("witness") is not None:
-            weights = read(proof["weights"], self.k, "weights")
-            scaled = [x / max(map(abs, weights)) for x in weights]
-            given = read(lesson["witness"], self.k, "witness")
-            need(given == scaled, "witness must be the weights of the proof, the largest 1 or -1")
-        self.hardest(lesson)
-        if "fewest" in proof:
-            self.settled(lesson, settings)
-        longest = max((len(x) for _, x in self.shown), default=0)
-        for key, least in (("budget", len(proof[what])), ("horizon", longest)):
-            most = read(settings.get(key, least) or least, 10**18, key)
-            need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
-        first = [self.named(i, x[0][0]) for i, x in self.shown if x]
-        self.starts(settings.get("starts"), first)
+        some = "" if bound is None else f"; every such exam has at least {bound}"
+        some = f"; proved fewest: no such exam has fewer than {n}" if bound == n else some
+        left = self.says(exam, said, {"closed": True, "ask": exam["ask"]})
+        return f"{n} questions decide {self.name} (scope {self.claimed}): {told}{some}{left}"
 
     def fewest(self) -> str:
-        """8. Every lesson that teaches excludes each witness, a reward that some optimal pair in
-        scope excludes. No allowed demonstration excludes witnesses of more weight than it costs, so
-        every lesson costs at least the sum of the weights. A member's fixed cost may pay what its
-        demonstrations, those that no other one dominates, exclude beyond their own cost."""
+        """9. A lesson that teaches excludes every witness, a reward that some optimal pair in scope
+        excludes. Where nothing that is allowed excludes witnesses of more weight than it costs, a
+        lesson costs at least the sum of the weights. Of a mix all comparisons of an optimal action
+        in scope are allowed, and other items as they are listed."""
         part, n = self.proof["fewest"], len(self.members)
-        fits = type(part) is dict and not self.mixed and self.proof["claim"] == "teaches"
-        need(fits, "fewest must be an object, of demonstrations that teach")
-        patterns: Any = {"witnesses": [self.k], "weights": [Fraction], "bound": Fraction}
-        patterns |= {"min_probability": Fraction, "member_cost": [(n, Fraction)]}
-        found = {key: read(part.get(key), p, f"fewest.{key}") for key, p in patterns.items()}
-        self.y, self.least, fixed = found["weights"], found["min_probability"], found["member_cost"]
-        rule, fixed = part.get("cost"), dict(fixed)
-        is_named = rule in ("demonstrations", "pairs", "attempts")
-        listed = [] if is_named else read(rule, [(self.members[0].n, Fraction)], "fewest.cost")
-        self.rule, self.prices = rule if is_named else "table", dict(listed)
-        costs = [*self.prices.values(), *fixed.values()]
-        fits = min([*self.y, *costs, self.least], default=0) >= 0 and (is_named or not self.family)
-        need(fits, "fewest: a number is negative, or a family has a table of starts")
-        places = [part.get("starts"), part.get("horizon")]
-        starts, limits = places if self.family else ([[0, places[0]]], [places[1]])
+        need(self.proof["claim"] == "teaches", "fewest must be of what teaches")
+        wanted: Any = {"witnesses": [self.k], "weights": [Fraction], "bound": Fraction}
+        wanted |= {"member_cost": [(n, Fraction)], "min_probability": Fraction, "cost": None}
+        rewards, weights, given, fixed, self.least, rule = read(part, wanted, "fewest")
+        self.fixed, self.rule = dict(fixed), "table" if type(rule) is list else "demonstrations"
+        if type(rule) is str:
+            need(rule in ("demonstrations", "pairs", "attempts"), "fewest.cost must be a rule")
+            self.rule = rule
+        fits = (type(rule) is dict) == self.mixed and (self.rule != "table" or not self.family)
+        need(fits, "fewest.cost must be a rule, not {}", rule)
+        listed = (
+            [[rule, 1]] if type(rule) is str else [*map(list, rule.items())] if self.mixed else rule
+        )
+        self.prices: dict[Any, Fraction] = {
+            key: read(x, Fraction, "fewest.cost")
+            for key, x in read(listed, [(None, None)], "fewest.cost")
+        }
+        costs = [*self.prices.values(), *self.fixed.values()]
+        need(min([*costs, self.least]) >= 0, "fewest: a cost or probability is negative")
+        self.unit = 0 if self.rule == "attempts" else lcm(*(c.denominator for c in costs))
+        self.allow(part)
+        excluded = self.answers(rewards)
+        masks = {pair: reduce(or_, each) for pair, each in excluded.items() if any(each)}
+        bound = self.bound(weights, masks, self.singles(excluded, rewards))
+        need(given == bound, "fewest.bound must be {}, not {}", bound, given)
+        n_starts = sum(len(own) for own, _ in self.begin.values())
+        longest = max((x for _, x in self.begin.values()), default=0)
+        what = (
+            f"lesson of allowed {'items' if self.mixed else 'demonstrations'} ({n_starts} starts, "
+        )
+        what += f"at most {longest} steps, probability at least {show(self.least)}, cost "
+        what += f"by kind, {len(self.offered)} other items)" if self.mixed else f"{self.rule})"
+        if self.spent() != bound:
+            return f"; every {what} costs at least {show(bound)}"
+        return f"; proved fewest: no {what} costs less than {show(bound)}"
+
+    def allow(self, part: dict[str, Any]) -> None:
+        """Where demonstrations of each member may begin, their longest, and the items listed."""
+        self.begin, pair = {}, (part.get("starts"), part.get("horizon"))
+        starts, limits = pair if self.family else ([[0, pair[0]]], [pair[1]])
         limits = read(limits, [MAX_SIZE], "fewest.horizon")
-        need(type(starts) is list and len(starts) == len(limits), "fewest.starts must be a list")
-        self.begin: Any = {}
-        for x, horizon in zip(starts, limits, strict=True):
-            need(type(x) is list and x, "fewest.starts must name members")
-            i, (own,) = read(x[0], n, "fewest.starts"), read(x[1:], ([MAX_SIZE],), "fewest.starts")
+        starts = read(starts, ((len(self.members), [MAX_SIZE]),) * len(limits), "fewest.starts")
+        for (i, own), horizon in zip(starts, limits, strict=True):
             fits = i not in self.begin and {*own} <= {*self.members[i].scope}
-            fits = fits and (is_named or {*own} <= {*self.prices})
+            fits = fits and (self.rule != "table" or {*own} <= {*self.prices})
             need(fits, f"fewest.starts: member {i} stands twice, or a start has no cost or scope")
-            self.begin[i] = {*own}, horizon
-        excluded, wrong = self.exclusions(found["witnesses"])
-        fits = wrong + 1 == 1 << len(found["witnesses"]) and len(found["witnesses"]) == len(self.y)
-        need(fits, "fewest.witnesses: one is not a wrong reward, or has no weight")
-        for i in self.begin:
-            over = self.outweighing(i, excluded[i], i in fixed)
-            said = f"fewest: demonstrations of member {i} exclude more weight than they cost"
-            need(sum(over, Fraction(0)) <= fixed.get(i, 0), said)
-        bound, unit = sum(self.y, Fraction(0)), lcm(*(c.denominator for c in costs))
-        bound = bound if self.rule == "attempts" else Fraction(-(-bound * unit // 1), unit)
-        need(found["bound"] == bound, "fewest.bound must be {}, not {}", bound, found["bound"])
-        self.spent: Any = sum(fixed.get(i, Fraction(0)) for i in {i for i, _ in self.shown})
-        for i, way in self.shown:
-            own, horizon = self.begin.get(i, ((), 0))
-            likely = self.members[i].probability(way)
-            fits = way and way[0][0] in own and len(way) <= horizon and likely >= self.least
-            fits = fits and self.spent is not None
-            self.spent = self.spent + self.cost(way[0][0], len(way), likely) if fits else None
-        n_starts, longest = sum(len(own) for own, _ in self.begin.values()), max(limits, default=0)
-        walks = f"probability at least {show(self.least)}" if self.least else "any probability"
-        what = f"({n_starts} starts, at most {longest} steps, {walks}, cost {self.rule})"
-        if self.spent != bound:
-            return f"; every lesson of allowed demonstrations {what} costs at least {show(bound)}"
-        what = f"no lesson of allowed demonstrations {what} costs less than {show(bound)}"
-        return f"; proved fewest: {what}"
+            self.begin[i] = sorted({*own}), horizon
+        self.offered = read(part.get("offered") if self.mixed else [], [None], "fewest.offered")
+
+    def answers(self, rewards: Any, exam: bool = False) -> dict[Any, list[int]]:
+        """For each optimal pair (i, s, a) in scope and each other action the rewards that prefer
+        the other one, as bits; of an exam also those that find equal what is not, or tell ties
+        apart."""
+        units, found = [in_common([reward])[1][0] for reward in rewards], dict[Any, list[int]]()
+        for i, check in enumerate(self.members):
+            for s in check.scope:
+                worth = [[dot(w, mu) for mu in check.table[s]] for w in units]
+                for a, b in ((a, b) for a in check.optimal[s] for b in range(check.m)):
+                    tied = b in check.optimal[s]
+                    wrong = (x[a] < x[b] or (exam and (x[a] == x[b]) != tied) for x in worth)
+                    bits = sum(1 << j for j, x in enumerate(wrong) if x)
+                    found.setdefault((i, s, a), []).append(bits)
+        return found
+
+    def singles(self, excluded: Any, rewards: Any) -> list[tuple[int, int, Fraction]]:
+        """Of a mix the member of each comparison and listed item, what it excludes and costs."""
+        each = {(i, bits) for (i, _, _), listed in excluded.items() for bits in listed}
+        price = self.prices.get("comparisons") if self.mixed else None
+        found = [] if price is None else [(*x, price) for x in each]
+        for j, x in enumerate(self.offered):
+            i, rows = self.feedback(x, f"fewest.offered[{j}]")
+            need(f"{x['kind']}s" in self.prices, f"fewest.offered[{j}] has no cost")
+            wrong = (any(dot(w, row) < 0 for _, row in rows) for w in rewards)
+            bits = sum(1 << number for number, is_wrong in enumerate(wrong) if is_wrong)
+            found.append((i, bits, self.prices[f"{x['kind']}s"]))
+        return found
+
+    def bound(self, y: Any, masks: Any, singles: Any) -> Fraction:
+        """The sum of the weights, rounded up, where no set of witnesses outweighs its cost. With a
+        fixed cost some may: each is needed once, and not where another one dominates it; the rest
+        together may outweigh their costs by the fixed cost of the member."""
+        fits = reduce(or_, masks.values(), 0) + 1 == 1 << len(y) and min(y, default=0) >= 0
+        need(fits, "fewest: a witness is no wrong reward, or its weight is missing or negative")
+        worth = cache(lambda x: sum((c for j, c in enumerate(y) if x >> j & 1), Fraction(0)))
+        for i in range(len(self.members)):
+            found = self.outweighing(i, masks, worth)
+            for _, bits, cost in (x for x in singles if x[0] == i and worth(x[1]) > x[2]):
+                found[bits] = min(cost, found.get(bits, cost))
+            kept: list[int] = []
+            for bits in sorted(found, key=lambda x: (found[x], -x.bit_count())):
+                kept += [bits] if all(bits & ~other for other in kept) else []
+            over = sum((worth(bits) - found[bits] for bits in kept), Fraction(0))
+            need(over <= self.fixed.get(i, 0), f"fewest: what member {i} shows outweighs its cost")
+        total = sum(y, Fraction(0))
+        return Fraction(-(-total * self.unit // 1), self.unit) if self.unit else total
+
+    def outweighing(self, i: int, masks: Any, worth: Any) -> dict[int, Fraction]:
+        """Sets of witnesses that outweigh demonstrations of a member which exclude them, with the
+        least cost of these; only the first where that is enough. The search is over states and sets
+        met before; it goes on where these are met by likelier moves than before."""
+        check, found = self.members[i], dict[int, Fraction]()
+        starts, horizon = self.begin.get(i, ((), 0))
+        counts = starts and (self.least or self.rule == "attempts")
+        for begin in [[s] for s in starts] if starts and self.rule == "table" else [starts]:
+            front, length = {(s, 0): Fraction(1) for s in begin}, 0
+            best = dict(front)
+            while front and length < horizon and (not found or i in self.fixed):
+                last, front, length = front, {}, length + 1
+                steps = ((*x, likely, a) for x, likely in last.items() for a in check.optimal[x[0]])
+                for s, met, likely, a in steps:
+                    now = met | masks.get((i, s, a), 0)
+                    if now != met and worth(now) > (cost := self.cost(begin[0], length, likely)):
+                        found[now] = min(cost, found.get(now, cost))
+                    for t, p in check.chances[s, a].items():
+                        chance = likely * p if counts and p != 1 else likely
+                        if chance > best.get((t, now), 0) and (not counts or chance >= self.least):
+                            best[t, now] = front[t, now] = chance
+                need(len(best) <= MAX_SIZE, "fewest: there are too many sets to search")
+        return found
 
     def cost(self, start: int, length: int, likely: Fraction) -> Fraction:
         """What a demonstration costs, without the fixed cost of its member."""
-        if self.rule == "table":
-            return Fraction(self.prices[start])
-        return {"pairs": Fraction(length), "attempts": 1 / likely}.get(self.rule, Fraction(1))
+        if self.rule in ("table", "demonstrations"):
+            return self.prices[start if self.rule == "table" else self.rule]
+        return Fraction(length) if self.rule == "pairs" else 1 / likely
 
-    def exclusions(self, rewards: Any) -> tuple[list[dict[tuple[int, int], int]], int]:
-        """Which rewards each optimal pair in scope excludes, as bits, and those of all pairs."""
-        excluded: Any = [defaultdict(int) for _ in self.members]
-        wrong = 0
-        for number, reward in enumerate(rewards):
-            _, (weights,) = in_common([reward])
-            for i, s in ((i, s) for i, check in enumerate(self.members) for s in check.scope):
-                values = [sum(map(mul, weights, mu)) for mu in self.members[i].table[s]]
-                for a in self.members[i].optimal[s]:
-                    if values[a] < max(values):
-                        excluded[i][s, a] |= 1 << number
-                        wrong |= 1 << number
-        return excluded, wrong
+    def spent(self) -> Fraction | None:
+        """What is shown costs, with the members' fixed costs; None where one is not allowed."""
+        members = {i for i, _, _ in self.listed}
+        total = sum((cost for i, cost in self.fixed.items() if i in members), Fraction(0))
+        for i, kind, x in self.listed:
+            check, price, fits = self.members[i], self.prices.get(f"{kind}s"), x in self.offered
+            if kind == "demonstration":
+                (own, horizon), likely = self.begin.get(i, ((), 0)), check.probability(x)
+                fits = x and x[0][0] in own and len(x) <= horizon and likely >= self.least
+                price = self.cost(x[0][0], len(x), likely) if fits else None
+            elif kind == "comparison":
+                fits = x["state"] in check.reached and x["better"] in check.optimal[x["state"]]
+            if price is None or not fits:
+                return None
+            total += price
+        return total
 
-    def outweighing(self, i: int, excluded: Any, every: bool) -> list[Fraction]:
-        """By how much sets of witnesses outweigh the allowed demonstrations of a member that
-        exclude them: the first that does, or every one that no other one dominates. The search is
-        over states and sets met before; it goes on where these are met more likely than before."""
-        check, worth, found = self.members[i], {0: Fraction(0)}, dict[int, Fraction]()
-        kept: list[Any] = []
-        starts, horizon = self.begin[i]
-        for begin in [[s] for s in starts] if self.rule == "table" else [sorted(starts)]:
-            front, length = {(s, 0): Fraction(1) for s in begin}, 0
-            best = dict(front)
-            while front and length < horizon:
-                after, length = {}, length + 1
-                for (s, met), likely, a in (
-                    (*x, a) for x in front.items() for a in check.optimal[x[0][0]]
-                ):
-                    now = met | excluded.get((s, a), 0)
-                    if now not in worth:
-                        own = (y for j, y in enumerate(self.y) if now >> j & 1)
-                        worth[now] = sum(own, Fraction(0))
-                    cost = self.cost(begin[0], length, likely) if now != met else worth[now]
-                    if worth[now] > cost and cost < found.get(now, cost + 1):
-                        found[now] = cost
-                    chances = check.likely.get((s, a)) or dict.fromkeys(check.chances[s, a], 1)
-                    for t, p in chances.items():
-                        chance = likely * p if self.least or self.rule == "attempts" else likely
-                        if chance >= self.least and chance > best.get((t, now), 0):
-                            best[t, now] = after[t, now] = chance
-                if found and not every:
-                    return [Fraction(1)]
-                need(
-                    len(best) <= MAX_SIZE, "fewest: there are too many sets of witnesses to search"
-                )
-                front = after
-        for now, cost in sorted(found.items(), key=lambda x: (x[1], -x[0].bit_count())):
-            kept += [(now, cost)] if all(now & ~other for other, _ in kept) else []
-        return [worth[now] - cost for now, cost in kept]
+    def says(self, file: Any, said: dict[str, Any], chosen: dict[str, Any]) -> str:
+        """5. What a file and its settings say beside the proof is as computed; the rest by name."""
+        settings, common = file.get("settings", {}), {"scope": self.claimed, "arithmetic": "exact"}
+        read(settings, {}, "settings")
+        said = {"task": self.title, **common, **said}
+        for place, listed in ((file, said), (settings, common | chosen)):
+            for key, value in ((x, y) for x, y in listed.items() if x in place):
+                given, many = place[key], type(value) is list and value
+                fits = json.dumps(given, default=str) == json.dumps(value, default=str)
+                if isinstance(value[0] if many else value, Fraction) and given is not None:
+                    fits = read(given, [Fraction] if many else Fraction, key) == value
+                need(fits, f"{key} must be {{}}, as in the proof, not {{}}", value, given)
+        left = {*file} - {*said} - {"format", "proof", "settings"}
+        left |= {f"settings.{x}" for x, y in settings.items() if y is not None} - {
+            f"settings.{x}" for x in common | chosen
+        }
+        return f"; not checked: {', '.join(sorted(left))}" * bool(left)
 
-    def settled(self, lesson: dict[str, Any], settings: dict[str, Any]) -> None:
-        """Cost, bound and what is allowed, as lesson and settings say them, fit `fewest`."""
-        part: Any = self.proof["fewest"]
-        usual = [[i, sorted({*c.chances[c.n, 0]} & {*c.live})] for i, c in enumerate(self.members)]
-        default = {"starts": usual if self.family else usual[0][1], "member_cost": []}
-        said = {key: part[key] for key in ("min_probability", "starts", "member_cost")}
-        said |= {"cost": "given" if self.rule == "table" else self.rule}
-        said["horizon"] = max((x for _, x in self.begin.values()), default=None)
-        for place, listed in ((lesson, {"lower_bound": part["bound"]}), (settings, said)):
-            for key, value in listed.items():
-                given = default.get(key, value) if place.get(key) is None else place[key]
-                fits = json.dumps(given) == json.dumps(value)
-                need(fits, f"{key} must be {{}}, as in fewest, not {{}}", value, given)
-        if self.spent is not None and "cost" in lesson:
-            given = read(lesson["cost"], Fraction, "cost")
-            need(given == self.spent, "cost must be {}, not {}", self.spent, given)
+    def wrapper(self, lesson: dict[str, Any]) -> str:
+        """What a lesson says of itself, and which of that was not checked."""
+        settings, proof = lesson.get("settings", {}), self.proof
+        read(settings, {}, "settings")
+        what, part = "items" if self.mixed else "demonstrations", proof.get("fewest")
+        need({what, "status"} <= {*lesson}, f"{what} must be a list, and status be said")
+        said: Any = {what: proof[what], "status": STATUS[proof["claim"]]}
+        if proof["claim"] == "teaches":
+            said |= {"open" if self.mixed else "uncovered": [], "witness": None, "loss": None}
+        elif lesson.get("witness") is not None:
+            weights = read(proof["weights"], self.k, "weights")
+            said["witness"] = [x / max(map(abs, weights)) for x in weights]  # the largest 1 or -1
+        worths = [size * dot(self.weights, row) for _, (size, row) in self.rows()]
+        said["hardest"] = min((x for x in worths if x > 0), default=None)
+        longest = max((len(x) for _, x in self.shown), default=0)
+        for key, least in (("budget", len(proof[what])), ("horizon", longest)):
+            most = read(settings.get(key) or least, 10**18, key)
+            need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
+        usual: Any = [
+            [i, sorted({*c.chances[c.n, 0]} & {*c.live})] for i, c in enumerate(self.members)
+        ]
+        usual, rule = usual if self.family else usual[0][1], dict[str, Any]()
+        own = settings.get("starts") or usual
+        own = dict(read(own if self.family else [[0, own]], [(MAX_SIZE, [MAX_SIZE])], "starts"))
+        fits = (
+            all(x[0][0] in own.get(i, ()) for i, x in self.shown if x) or "starts" not in settings
+        )
+        need(fits, "starts must hold all that demonstrations begin with, not {}", own)
+        if part is not None:
+            spent, said["lower_bound"] = self.spent(), read(part["bound"], Fraction, "bound")
+            said |= {} if spent is None else {"cost": spent}
+        if part is not None and not self.mixed:
+            rule = {key: part[key] for key in ("starts", "member_cost", "min_probability")}
+            rule |= {"cost": "given" if self.rule == "table" else self.rule}
+            rule |= {"horizon": max((x for _, x in self.begin.values()), default=None)}
+        for key, value in rule.items():
+            given = {**rule, "starts": usual, "member_cost": []}[key]
+            given = given if settings.get(key) is None else settings[key]
+            fits = json.dumps(given) == json.dumps(value)
+            need(fits, f"{key} must be {{}}, as in fewest, not {{}}", value, given)
+        chosen = {key: settings.get(key) for key in ("budget", "horizon", "starts", *rule)}
+        return self.says(lesson, said | ({} if self.mixed else self.sizes(lesson)), chosen)
 
-    def sizes(self) -> dict[str, Any]:
-        """How much a lesson shows, whether it is closed, and nothing open where it teaches."""
-        said: dict[str, Any] = {}
-        if self.proof["claim"] == "teaches":
-            said = {"open" if self.mixed else "uncovered": [], "witness": None, "loss": None}
-        if self.mixed:
-            return said
-        own: Any = defaultdict(set)
+    def sizes(self, lesson: dict[str, Any]) -> dict[str, Any]:
+        """How much is shown, how likely it is, whether it is closed; facets are rows in scope."""
+        n, own = [0, 0], defaultdict[Any, Any](set)
+        wanted: Any = [{"statement": None, "normal": self.k, "equality": None}]
+        for j, x in enumerate(read(lesson.get("facets", []), wanted, "facets")):
+            place, (statement, normal, tied) = f"facets[{j}]", x
+            i, (s, a, b) = self.of_member(statement, KINDS["comparison"][1], place)
+            best = self.members[i].optimal[s] if s in self.members[i].reached else []
+            fits = a in best and tied is (b in best) and normal == [*self.row(i, s, a, b)[1]]
+            need(fits, f"{place} does not state its row, or not whether it is a tie")
+            n[b in best] += 1
         for i, s, a in self.pairs:
             own[i].add((s, a))
-        said["closed"] = all(self.members[i].closed(x) for i, x in own.items())
-        n_pairs = sum(len(x) for _, x in self.shown)
-        return said | {"n_demonstrations": len(self.shown), "n_pairs": n_pairs}
-
-    def hardest(self, lesson: dict[str, Any]) -> None:
-        """The least positive worth of a row that is said; None where there is none."""
-        weights = self.members[0].weights
-        worths = (size * sum(map(mul, weights, row)) for _, (size, row) in self.rows())
-        least = min((x for x in worths if x > 0), default=None)
-        given = lesson.get("hardest", least)
-        exact = given if given is None or given is least else read(given, Fraction, "hardest")
-        need(exact == least, "hardest must be {}, not {}", least, given)
-
-    def starts(self, given: Any, first: list[list[int]]) -> None:
-        """Demonstrations begin where the settings say; in a family [member, states] for each."""
-        if not given:
-            return
-        allowed = [] if self.family else [[s] for s in read(given, [self.members[0].n], "starts")]
-        need(type(given) is list, "starts must be a list, not {}", given)
-        for j, x in enumerate(given if self.family else []):
-            i, (states,) = self.of_member(x, lambda n, m: ([n],), f"starts[{j}]")
-            allowed += [[i, s] for s in states]
-        fits = all(x in allowed for x in first)
-        need(fits, "starts must hold {}, as in the proof, not {}", first, given)
+        closed = all(self.members[i].closed(x) for i, x in own.items())
+        said: Any = {"closed": closed, "n_demonstrations": len(self.shown), "n_close_calls": 0}
+        said |= {"probabilities": [self.members[i].probability(x) for i, x in self.shown]}
+        said |= {"n_facets": n[0], "n_equalities": n[1]} if "facets" in lesson else {}
+        return dict(said, n_pairs=sum(len(x) for _, x in self.shown))
 
 
 def tasks(document: dict[str, Any], folder: Path) -> tuple[list[Check], str]:
     """The task of a file, or the members of a family, inline or in files beside it."""
-    name = show(document.get("name", "the task" if "members" not in document else "the family"))
+    name = document.get("name", "the task" if "members" not in document else "the family")
     if document["format"] == "didact.task/1":
         return [Check(document)], name
-    weights, members = document.get("weights"), document.get("members", [])
+    members, found = document.get("members", []), []
     need(type(members) is list and members, "members must be a list of tasks, not {}", members)
-    found = []
     for i, member in enumerate(members):
-        inline = type(member) is dict
-        if not inline:
+        if type(member) is dict:
+            member = {**member, "weights": document.get("weights")}
+        else:
             need(type(member) is str, f"members[{i}] must be a task or a path")
             member = load(folder / member, "didact.task/1")
-        shared = {"weights": weights} if inline else {}
-        found.append(Check({**member, **shared}))
-        exact = read(weights, found[i].k, "weights")
+        found.append(Check(member))
+        exact = read(document.get("weights"), found[i].k, "weights")
         need(found[i].weights == exact, f"members[{i}] has other weights than the family")
     return found, name
 
@@ -757,18 +787,16 @@ def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str,
         ask = lesson.get("ask")
         need(ask in ("comparisons", "preferences", "actions"), "ask must be a kind, not {}", ask)
         need(type(lesson.get("questions")) is list, "questions must be a list")
-        found = Claim(members, name, {**inner, "items": []})
+        found = Claim(members, name, {**inner, "demonstrations": []})
         return f"proved: {found.states(lesson) if ask == 'actions' else found.exam(lesson)}"
     need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
     found = Claim(members, name, inner)
     n_pairs = sum(len(x) for _, x in found.shown)
-    what = f"{len(found.said)} items" if found.mixed else f"{len(found.shown)} demonstrations"
-    what += f" ({n_pairs} pairs)" * (not found.mixed)
+    what = f"{len(found.shown)} demonstrations ({n_pairs} pairs)"
+    what = f"{len(found.said)} items" if found.mixed else what
     line = f"proved{' open' * (claim == 'open')}: {what} {found.verdict()}"
     line += found.fewest() if "fewest" in inner else ""
-    if inner is not lesson:
-        found.wrapper(lesson)
-    return line
+    return line if inner is lesson else line + found.wrapper(lesson)
 
 
 if __name__ == "__main__":
