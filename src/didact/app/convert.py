@@ -11,12 +11,12 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import parse_json
 from didact.files.reading import shown_path
-from didact.inputs import is_whole, shown
+from didact.inputs import is_whole
 from didact.mdp import Task
 from didact.mdp.exchange.formats import format_of_name, load_recording, save_recording
 from didact.mdp.exchange.recordings import Recording
 from didact.teaching import Lesson
-from didact.worlds.opening import environment_task, open_task
+from didact.worlds.opening import open_task, recorded_task
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +112,7 @@ def open_recording(
             )
         if recording.task is None and recording.environment is not None:
             where = recording.environment
-            if ":" in where.id:  # Gymnasium would import the module that the file names
-                raise InvalidParameter(
-                    f"its environment {shown(where.id)} names a module, and files run no code; "
-                    "name the world with --task if you trust it"
-                )
-            return recording.of_task(environment_task(where.id, where.options))
+            return recording.of_task(recorded_task(where.id, where.options))
     except InvalidInput as error:
         if world is None:
             _refuse_continuous(recording, source)

@@ -13,6 +13,7 @@ import inspect
 import os
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Literal
 
 from didact.errors import InvalidParameter
@@ -27,6 +28,8 @@ from didact.worlds.registry import make_registered, worlds
 
 _PAIR = re.compile(r"[0-9]{1,30}x[0-9]{1,30}")
 _PYTHON = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
+_WORD = re.compile(r"[\w +-]*")
+"""A text that names neither a module nor a file."""
 
 WALKING = {"key", "limit", "seed"}
 """Parameters of a walk, which a table does not need."""
@@ -116,6 +119,39 @@ def environment_task(env_or_id: Any, parameters: Mapping[str, Any]) -> Task:
         if has_table(env) and not WALKING & set(own):
             return from_gymnasium(env, **own)
     return from_environment(env, **own)
+
+
+def recorded_task(id: str, options: Mapping[str, Any]) -> Task:
+    """The task of the environment that a file names; the only way from a file to an environment.
+
+    Files run no code: the id must be registered (Gymnasium imports the module of module:Name-v0),
+    and options are numbers and words (environments may take a path, a module or an id in them).
+    """
+    remedy = "name the world with --task if you trust it"
+    if ":" in id:
+        raise InvalidParameter(
+            f"its environment {shown(id)} names a module, and files run no code; {remedy}"
+        )
+    for name, value in options.items():
+        if not _is_plain(value):
+            raise InvalidParameter(
+                f"its environment's option {shown(name)} must be numbers and words, because files "
+                f"run no code; it is {shown(value)}; {remedy}"
+            )
+    if is_minigrid(id):
+        require_minigrid()
+    return environment_task(make_environment(id, options), {})
+
+
+def _is_plain(value: Any, depth: int = 4) -> bool:
+    """Whether a value of JSON is numbers and words, in lists and tables of some depth."""
+    if isinstance(value, Mapping):
+        return _is_plain([*value, *value.values()], depth)
+    if isinstance(value, list):
+        return depth > 0 and all(_is_plain(part, depth - 1) for part in value)
+    if isinstance(value, str):
+        return _WORD.fullmatch(value) is not None
+    return value is None or isinstance(value, bool | int | float | Decimal)
 
 
 def _split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

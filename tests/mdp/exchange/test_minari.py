@@ -442,14 +442,48 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_module_in_the_metadata_is_never_imported(recording, root, monkeypatch, tmp_path):
-    """Gymnasium imports the module of an id such as module:Name-v0."""
+class Importing(gymnasium.Env):
+    """An environment that imports what its option names, as Shimmy's do with the ids they take."""
+
+    def __init__(self, env_id="", **others):
+        __import__(str(env_id or others).partition(":")[0])
+
+
+SPECS = [
+    ({"id": "evil_payload:X-v0"}, "names a module, and files run no code"),
+    ({"id": "space/evil_payload:X-v0"}, "names a module, and files run no code"),
+    ({"id": "evil_payload.X-v0"}, "has no environment 'evil_payload.X-v0'"),
+    ({"id": "Evil-v0", "entry_point": "evil_payload:X"}, "has no environment 'Evil-v0'"),
+    ({"id": "Importing-v0", "kwargs": {"env_id": "evil_payload:X-v0"}}, "numbers and words"),
+    ({"id": "Importing-v0", "kwargs": {"more": [{"file": "evil/payload.py"}]}}, "numbers and"),
+    ({"id": "Importing-v0", "kwargs": {"evil.payload": 1, "m": [[[[[1]]]]]}}, "numbers and words"),
+    ({"id": "FrozenLake-v1", "kwargs": {"entry_point": "evil_payload"}}, "unexpected keyword"),
+    (
+        {
+            "id": "Unknown-v0",
+            "additional_wrappers": [{"name": "X", "entry_point": "evil_payload:X", "kwargs": {}}],
+        },
+        "has no environment",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "message"), SPECS)
+def test_an_environment_in_the_metadata_imports_nothing(
+    spec, message, recording, root, monkeypatch, tmp_path
+):
+    """Gymnasium imports the module of an id such as module:Name-v0, and entry points of specs."""
     from didact.app.convert import open_recording
 
     (tmp_path / "evil_payload.py").write_text("raise SystemExit('it ran')")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(
+        gymnasium.registry,
+        "Importing-v0",
+        gymnasium.envs.registration.EnvSpec("Importing-v0", entry_point=Importing),
+    )
     save_recording(recording, "lesson-v0")
-    spec = json.dumps({"id": "evil_payload:X-v0", "kwargs": {}})
-    edited(root / "lesson-v0", didact_task=None, didact_lesson=None, env_spec=spec)
-    with pytest.raises(InvalidInput, match="names a module, and files run no code"):
+    written = json.dumps({"kwargs": {}, **spec})
+    edited(root / "lesson-v0", didact_task=None, didact_lesson=None, env_spec=written)
+    with pytest.raises(InvalidInput, match=message):
         open_recording("lesson-v0")
