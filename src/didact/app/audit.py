@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from didact.app.agents import load_agent, refuse_pickle
 from didact.app.policies import read_policy
 from didact.auditing import Audit, Exam, audit, exam, load_exam
 from didact.auditing.grading import as_answer, is_right
 from didact.auditing.questions import SIDES, Question
-from didact.errors import InvalidFile, InvalidModel, InvalidParameter, Unsupported
+from didact.errors import InvalidFile, InvalidModel, InvalidParameter
 from didact.files.arrays import read_array
 from didact.files.extras import named_object
 from didact.files.json import read_json
 from didact.files.reading import shown_path
-from didact.inputs import FAILURES, reason_of
 from didact.learners import load_belief
 from didact.mdp import Family, Task
 from didact.worlds.members import open_task_or_family
 
 Choose = Callable[[int, Question], Any]
 """The answer of a person to a question with its number; None to stop."""
-ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +44,13 @@ def audit_source(
     within: Any = 0,
     loss: Any = None,
     loss_time: float | None = None,
+    trust_pickle: bool = False,
     **settings: Any,
 ) -> Audited:
-    """The audit of an agent that a file or module:name holds, or of a person who is asked."""
+    """The audit of an agent that a file or module:name holds, or of a person who is asked.
+
+    trust_pickle: whether a file of Stable-Baselines3 may be unpickled, which can run any code.
+    """
     if (agent is None) == (person is None):
         raise InvalidParameter("an audit needs --agent or --person, and not both")
     task = open_task_or_family(source, parameters)
@@ -62,7 +64,9 @@ def audit_source(
         more = {"loss": loss, "loss_time": loss_time, "known": questions.known}
         return Audited(task, audit(task, agent, within=within, exam=questions, **more))
     settings |= {"within": within, "loss": loss, "loss_time": loss_time}
-    return Audited(task, audit(task, read_agent(agent, task), **settings))
+    return Audited(
+        task, audit(task, read_agent(agent, task, trust_pickle=trust_pickle), **settings)
+    )
 
 
 def ask_all(questions: Exam, person: Choose, **how: Any) -> tuple[tuple[Any, ...], Audit]:
@@ -109,7 +113,7 @@ def _holds_answers(agent: str) -> bool:
     return sides or (isinstance(document, list) and None in document)
 
 
-def read_agent(text: str, task: Task | Family) -> Any:
+def read_agent(text: str, task: Task | Family, *, trust_pickle: bool = False) -> Any:
     """Weights, a policy, a belief or an agent with `predict` from what a person names."""
     mdp = task.members[0].mdp if isinstance(task, Family) else task.mdp
     if text.endswith((".json", ".npy")):
@@ -129,32 +133,8 @@ def read_agent(text: str, task: Task | Family) -> Any:
     if text.endswith(".npz"):
         return load_belief(text, task.mdp)
     if text.endswith(".zip"):
-        return load_agent(text)
+        return load_agent(text, trust_pickle=trust_pickle)
     if text.endswith((".json", ".npy")):
         return read_policy(text, task)
+    refuse_pickle(text)
     return named_object(text, "--agent")
-
-
-def load_agent(path: str) -> Any:
-    """The trained agent in a file of Stable-Baselines3, by the first algorithm that reads it.
-
-    Such files hold pickled Python, which can run anything: open only what you trust.
-    """
-    try:
-        import stable_baselines3 as package  # type: ignore[import-not-found]
-    except ImportError:
-        raise Unsupported(
-            "files of Stable-Baselines3 (.zip) need the package stable_baselines3; install it, or "
-            "name the agent as module:name"
-        ) from None
-    if not os.path.isfile(path):
-        raise InvalidFile(f"{shown_path(path)}: cannot be read: No such file or directory")
-    reasons = []
-    for name in ALGORITHMS:
-        try:
-            return getattr(package, name).load(path, device="cpu")
-        except FAILURES as error:  # another algorithm's file, or none at all
-            reasons.append(reason_of(error))
-    raise InvalidFile(
-        f"{shown_path(path)}: no algorithm of Stable-Baselines3 reads it: {reasons[0]}"
-    )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.audit import load_agent
+from didact.app.agents import load_agent, refuse_pickle
 from didact.bec import Observed, observe
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
 from didact.files.json import require_writable, write_text
-from didact.inputs import shown
+from didact.inputs import own_code, shown
 from didact.report.page.simulators import simulator_page
 from didact.teaching import ClipLesson, certify, teach
+from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.opening import BUILT_IN, named_environment
 
 
@@ -39,20 +41,22 @@ def observe_source(
     minari: str | None = None,
     certify_it: bool = True,
     seed: int | None = None,
+    trust_pickle: bool = False,
     **settings: Any,
 ) -> Watched:
     """The certified lesson of a policy in the simulator that `source` names.
 
     source: a built-in simulator, the id of an environment, or module:name. policy: a file of
     Stable-Baselines3 or module:name. features: module:name. certificate: settings of `certify`;
-    certify_it: whether fresh situations are drawn.
+    certify_it: whether fresh situations are drawn. trust_pickle: whether a file of
+    Stable-Baselines3 may be unpickled, which can run any code.
     """
     for place in (out, html):
         if place is not None:
             require_writable(place)
     given = 0 if seed is None else seed
     env = _environment(source, dict(parameters or {}))
-    agent = None if policy is None else _agent(policy)
+    agent = None if policy is None else _agent(policy, env, trust_pickle)
     phi = None if features is None else named_object(features, "--features")
     seen = observe(env, agent, features=phi, seed=given, **settings)
     if out is not None:
@@ -78,8 +82,18 @@ def _environment(source: str, parameters: dict[str, Any]) -> Any:
     return found(**parameters)
 
 
-def _agent(text: str) -> Any:
-    return load_agent(text) if text.endswith(".zip") else named_object(text, "--policy")
+def _agent(text: str, env: Any, trust_pickle: bool) -> Any:
+    """The policy that a text names; one in a .zip is built for the environment's spaces."""
+    if not text.endswith(".zip"):
+        refuse_pickle(text)
+        return named_object(text, "--policy")
+    spaces = env
+    if isinstance(env, str):
+        spaces = make_environment(env, {})
+    elif inspect.isclass(env) or (callable(env) and not hasattr(env, "action_space")):
+        with own_code("making the environment"):
+            spaces = env()
+    return load_agent(text, spaces, trust_pickle=trust_pickle)
 
 
 def as_share(text: str, name: str) -> float:

@@ -29,6 +29,7 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
     help="weights.json, policy.npy or .json, answers.json, belief.npz, model.zip of "
     "Stable-Baselines3, or module:name.",
 )
+@options.trust_pickle
 @click.option("--person", is_flag=True, help="You are asked, until an answer decides it.")
 @options.file("--exam", "exam_file", help="The exam that answers are to; else one is made.")
 @options.choice(

@@ -16,6 +16,7 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @options.parameters
 @options.seed("all that is drawn")
 @click.option("--policy", help="A file of Stable-Baselines3 (.zip), module:name or file.py:name.")
+@options.trust_pickle
 @click.option(
     "--features",
     help="phi(observation, action, next_observation, terminated): module:name or file.py:name.",

@@ -9,6 +9,11 @@ import click
 
 Option = Callable[[Any], Any]
 
+trust_pickle = click.option(
+    "--trust-pickle",
+    is_flag=True,
+    help="Let a .zip of Stable-Baselines3 be unpickled, which can run any code that it holds.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 horizon = click.option(
     "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."

@@ -35,6 +35,7 @@ OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
     "environment that was recorded; then --policy and --features are needed too.",
 )
 @click.option("--policy", help="With --simulator: who goes on after a step, as for observe.")
+@options.trust_pickle
 @click.option("--features", help="With --simulator: phi of a step, as for observe.")
 @click.option("--weights", help="With --simulator: of the features, as 1,0.")
 @click.option("--discount", type=float, help="With --simulator: below 1; 0.99 by default.")
@@ -56,9 +57,12 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     from didact.cli.progress import waiting
 
     observing = {name: given.pop(name) for name in OBSERVING}
-    simulator = given.pop("simulator")
+    simulator, trust_pickle = given.pop("simulator"), given.pop("trust_pickle")
     if simulator is not None:
+        observing["trust_pickle"] = trust_pickle
         return _by_simulator(dataset, simulator, observing, as_json=as_json)
+    if trust_pickle:
+        raise click.UsageError("--trust-pickle goes with --simulator; name the environment too")
     for name, value in observing.items():
         if value is not None:
             raise click.UsageError(f"--{name} goes with --simulator; name the environment too")

@@ -27,10 +27,15 @@ def named_object(text: str, place: str) -> Any:
     from didact.files.reading import shown_path
     from didact.inputs import FAILURES, reason_of
 
+    module, _, name = text.partition(":")
+    if not module or not name:  # the name of a file must not import a module of that name
+        raise InvalidParameter(
+            f"{place} must be module:name or file.py:name, or a file that is read here; it is "
+            f"{shown_path(text)}"
+        )
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
-    module, _, name = text.partition(":")
     try:
         found: Any = _from_file(module) if module.endswith(".py") else import_module(module)
         for part in name.split("."):

@@ -1,0 +1,430 @@
+"""Agents of Stable-Baselines3 from their files, without unpickling anything.
+
+A file is a zip. Its member `data` is JSON, in which Python objects stand as pickles
+(':serialized:') beside readable texts of their parts; `policy.pth` holds the weights of the
+policy's networks. A pickle can run any code, so none is decoded: the policy is one of
+Stable-Baselines3's own classes, built anew from the readable parts and the environment's spaces.
+Its weights are read by torch.load(weights_only=True), after the opcodes of their file were looked
+through. Where that is not enough, the user must say that the file is trusted.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import pickletools
+import re
+import zipfile
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from didact.errors import DidactError, InvalidFile, Unsupported
+from didact.files.reading import MOST_BYTES, open_file, shown_path
+from didact.inputs import FAILURES, is_number, is_whole, reason_of, shown
+
+ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
+MOST_OF_DATA = 10_000_000
+"""Bytes of `data`: what Python makes of JSON takes twenty times as much memory."""
+MOST_UNPACKED = 50
+"""Times the packed size that a member may unpack to, beyond the first megabyte."""
+NORMALISATION = "vecnormalize.pkl"
+"""The file in which VecNormalize keeps how observations were normalised."""
+
+UNTRUSTED = "a pickle can run any code; say --trust-pickle (trust_pickle=True) if you trust it"
+
+POLICIES = {
+    "stable_baselines3.common.policies": ("ActorCriticPolicy", "ActorCriticCnnPolicy"),
+    "stable_baselines3.dqn.policies": ("DQNPolicy", "CnnPolicy"),
+    "stable_baselines3.sac.policies": ("SACPolicy", "CnnPolicy"),
+    "stable_baselines3.td3.policies": ("TD3Policy", "CnnPolicy"),
+}
+"""Classes of policies by module; DDPG has those of TD3."""
+HIDDEN = dict(zip(POLICIES, ([64, 64], [64, 64], [256, 256], [400, 300]), strict=True))
+"""Widths of layers where a file names none."""
+CLASSES = {
+    "activation_fn": (
+        "torch.nn.modules.activation",
+        ("ELU", "GELU", "LeakyReLU", "Mish", "ReLU", "SELU", "Sigmoid", "SiLU", "Softplus", "Tanh"),
+    ),
+    "features_extractor_class": (
+        "stable_baselines3.common.torch_layers",
+        ("FlattenExtractor", "NatureCNN"),
+    ),
+}
+"""Options of a policy that are classes: their module, and the names that are known."""
+SWITCHES = (
+    *("use_sde", "full_std", "use_expln", "squash_output", "normalize_images"),
+    "share_features_extractor",
+)
+WITHOUT_EFFECT = ("optimizer_class", "optimizer_kwargs", "ortho_init", "log_std_init")
+"""Options that change no answer of a trained policy that is asked for its best action."""
+TENSORS = {
+    ("collections", "OrderedDict"),
+    ("torch._utils", "_rebuild_tensor_v2"),
+    ("torch._utils", "_rebuild_parameter"),
+    *(("torch", f"{kind}Storage") for kind in ("Float", "Double", "Half", "Long", "Int", "Byte")),
+}
+"""What a file of weights may name: tensors and the table that holds them."""
+NUMBERS = ("float32", "float64", "uint8", "int8", "int16", "int32", "int64")
+
+
+def load_agent(path: str, spaces: Any = None, *, trust_pickle: bool = False) -> Any:
+    """The trained agent in a file of Stable-Baselines3: an object with `predict`.
+
+    spaces: an object with the environment's observation_space and action_space, or one of them; by
+    default what the file says in plain text. trust_pickle: let Stable-Baselines3 unpickle the file,
+    and what lies beside it as vecnormalize.pkl, which can run any code.
+    """
+    beside = os.path.join(os.path.dirname(path), NORMALISATION)
+    if trust_pickle:
+        agent = _unpickled(path)
+        return _Normalised(agent, beside) if os.path.exists(beside) else agent
+    open_file(path).close()
+    if os.path.exists(beside):
+        raise Unsupported(
+            f"{shown_path(path)}: {NORMALISATION} beside it says how the agent's observations were "
+            f"normalised; {UNTRUSTED}, or move it away if it is another agent's"
+        )
+    try:
+        with open_file(path) as file, zipfile.ZipFile(file) as archive:
+            data = _data(archive)
+            weights = _member(archive, "policy.pth", MOST_BYTES)
+        _require_tensors(weights)
+        plan = _plan(data, spaces, len(weights))
+    except DidactError as error:
+        raise type(error)(f"{shown_path(path)}: {error}") from None
+    except FAILURES as error:  # zipfile's and pickletools' own
+        raise InvalidFile(
+            f"{shown_path(path)}: is not a whole file of Stable-Baselines3: {reason_of(error, 120)}"
+        ) from None
+    _require_package()
+    try:
+        return _built(*plan, weights)
+    except DidactError as error:
+        raise type(error)(f"{shown_path(path)}: {error}") from None
+    except FAILURES as error:
+        raise InvalidFile(f"{shown_path(path)}: cannot be rebuilt: {reason_of(error)}") from None
+
+
+def refuse_pickle(path: str) -> None:
+    """Refuse a file that is nothing but a pickle."""
+    if path.endswith((".pkl", ".pickle", ".pth", ".pt", ".joblib")):
+        raise Unsupported(
+            f"{shown_path(path)}: is a pickle, which can run any code, and is not read; name the "
+            "agent's .zip of Stable-Baselines3, a table of its actions, or module:name"
+        )
+
+
+def _needs_pickle(what: str) -> Unsupported:
+    return Unsupported(f"{what} cannot be read without unpickling it; {UNTRUSTED}")
+
+
+def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """The bytes of a member, which is never written anywhere; no more than it may have."""
+    try:
+        entry = archive.getinfo(name)
+    except KeyError:
+        raise InvalidFile(f"must be a file of Stable-Baselines3; it has no {name}") from None
+    most = min(most, 1_000_000 + MOST_UNPACKED * entry.compress_size)
+    if entry.file_size > most:
+        raise InvalidFile(f"{name} must have at most {most} bytes; it has {entry.file_size}")
+    return archive.read(entry)
+
+
+def _data(archive: zipfile.ZipFile) -> Mapping[str, Any]:
+    try:
+        data = json.loads(_member(archive, "data", MOST_OF_DATA))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DidactError):
+            raise
+        raise InvalidFile(f"data must be JSON: {reason_of(error, 120)}") from None
+    if not isinstance(data, dict):
+        raise InvalidFile(f"data must be an object; it is {shown(data)}")
+    return data
+
+
+Plan = tuple[tuple[str, str], Any, Any, dict[str, Any]]
+"""Module and name of the policy's class, its spaces, and its options."""
+
+
+def _plan(data: Mapping[str, Any], spaces: Any, n_bytes: int) -> Plan:
+    """How to build the policy, by plain text alone."""
+    kind = _class_of(data.get("policy_class"))
+    options = _options(data.get("policy_kwargs", {}))
+    if kind[0].endswith(".common.policies"):
+        options["use_sde"] = data.get("use_sde") is True
+    seen = _space(data, "observation_space", getattr(spaces, "observation_space", None))
+    taken = _space(data, "action_space", getattr(spaces, "action_space", None))
+    _require_size(n_bytes, kind, _n_numbers(seen), _n_numbers(taken), options)
+    return kind, seen, taken, options
+
+
+def _class_of(written: Any) -> tuple[str, str]:
+    """Module and name of a policy's class; JSON tells the name only in that of its function."""
+    given = written if isinstance(written, dict) else {}
+    module = given.get("__module__")
+    found = re.match(r"<function (\w+)\.__init__ at ", str(given.get("__init__")))
+    name = found[1] if found else ""
+    if not isinstance(module, str) or name not in POLICIES.get(module, ()):
+        raise _needs_pickle(f"its policy {shown(name or module)}, none that is known here,")
+    return module, name
+
+
+def _options(written: Any) -> dict[str, Any]:
+    """The options of a policy that are readable; refused where one is not."""
+    if not isinstance(written, dict):
+        raise InvalidFile(f"policy_kwargs must be an object; it is {shown(written)}")
+    if ":serialized:" in written and len(written) == 2:
+        raise _needs_pickle("policy_kwargs")
+    found = {}
+    for name, value in written.items():
+        if name in (":type:", ":serialized:", *WITHOUT_EFFECT):
+            continue
+        if (name == "net_arch" and _is_architecture(value)) or _is_plain(name, value):
+            found[name] = value
+        elif name in CLASSES:
+            found[name] = _named_class(name, value)
+        else:
+            raise _needs_pickle(f"policy_kwargs[{shown(name)}]")
+    return found
+
+
+def _is_plain(name: str, value: Any) -> bool:
+    """Whether an option is a switch or a number that is known."""
+    if name in SWITCHES:
+        return isinstance(value, bool)
+    if name == "n_critics":
+        return is_whole(value) and 1 <= value <= 100
+    if name == "features_extractor_kwargs":
+        return value == {} or (isinstance(value, dict) and _are_widths([value.get("features_dim")])
+                               and len(value) == 1)  # fmt: skip
+    return name == "clip_mean" and is_number(value)
+
+
+def _is_architecture(value: Any) -> bool:
+    """Whether this is widths of layers, for all networks or by their names."""
+    if isinstance(value, dict):
+        return set(value) <= {"pi", "vf", "qf"} and all(map(_are_widths, value.values()))
+    return _are_widths(value)
+
+
+def _are_widths(value: Any) -> bool:
+    """Whether these are widths of few layers; how wide is compared with the weights."""
+    few = isinstance(value, list) and len(value) <= 100
+    return few and all(is_whole(width) and 1 <= width < 2**31 for width in value)
+
+
+def _named_class(option: str, text: Any) -> str:
+    module, names = CLASSES[option]
+    found = re.fullmatch(rf"<class '{re.escape(module)}\.(\w+)'>", str(text))
+    if not found or found[1] not in names:
+        raise _needs_pickle(f"policy_kwargs[{option!r}], {shown(text)},")
+    return found[1]
+
+
+def _space(data: Mapping[str, Any], name: str, own: Any) -> Any:
+    """The environment's own space, which must be the file's; else the one that the file tells."""
+    from gymnasium import spaces
+
+    given = data.get(name)
+    written = given if isinstance(given, dict) else {}
+    named = re.fullmatch(r"<class 'gymnasium\.spaces\.\w+\.(\w+)'>", str(written.get(":type:")))
+    told = (named[1] if named else None, *_sizes(written))
+    if own is None:
+        if told[0] == "Discrete" and told[1] is not None:
+            return spaces.Discrete(told[1])
+        kind, shape = written.get("dtype"), told[2]
+        is_box = told[0] == "Box" and kind in NUMBERS and shape is not None
+        is_picture = is_box and kind == "uint8" and len(shape or ()) == 3
+        if is_box and not is_picture and name == "observation_space":
+            # bounds of what is observed change no answer; those of actions do
+            return spaces.Box(-1, 1, shape, dtype=np.dtype(kind).type)
+        raise _needs_pickle(f"its {name} {shown(told[0])}")
+    size = int(own.n) if isinstance(own, spaces.Discrete) else None
+    wanted = (type(own).__name__, size, None if size else tuple(own.shape or ()))
+    if told != wanted and told[0] == "Box" == wanted[0] and _is_transposed(own, told[2]):
+        return spaces.Box(0, 255, told[2], dtype=np.uint8)
+    if told != wanted:
+        raise InvalidFile(
+            f"its {name} must be the environment's, {_in_words(wanted)}; it is {_in_words(told)}"
+        )
+    return spaces.Discrete(size) if size else own
+
+
+def _sizes(written: Mapping[str, Any]) -> tuple[int | None, tuple[int, ...] | None]:
+    """The number of a Discrete space, or the shape of another, where the text tells it."""
+    n, shape = str(written.get("n", "")), written.get("_shape")
+    if n.isdecimal() and len(n) < 10 and int(n):
+        return int(n), None
+    if not isinstance(shape, list) or len(shape) > 8:
+        return None, None
+    are_sides = all(is_whole(side) and 0 < side < 2**31 for side in shape)
+    return None, tuple(shape) if are_sides else None
+
+
+def _is_transposed(own: Any, shape: tuple[int, ...] | None) -> bool:
+    """Whether this is the shape of the environment's pictures with their colours first."""
+    is_picture = str(own.dtype) == "uint8" and len(own.shape) == 3
+    return is_picture and shape == (own.shape[2], own.shape[0], own.shape[1])
+
+
+def _in_words(space: tuple[str | None, int | None, tuple[int, ...] | None]) -> str:
+    kind, n, shape = space
+    return f"{kind or 'unknown'} {n if n is not None else shape if shape is not None else ''}"
+
+
+def _require_tensors(weights: bytes) -> None:
+    """Refuse a file of weights that names more than tensors, before anything loads it.
+
+    torch.load refuses that too when it is up to date; this holds for older ones as well.
+    """
+    with zipfile.ZipFile(io.BytesIO(weights)) as archive:
+        entries = archive.infolist()
+        if sum(entry.file_size for entry in entries) > 2 * len(weights) + 1_000_000:
+            raise InvalidFile("policy.pth must hold its weights as they are; they are packed")
+        tables = [entry for entry in entries if entry.filename.endswith(".pkl")]
+        if len(tables) != 1 or not tables[0].filename.endswith("/data.pkl"):
+            raise InvalidFile("policy.pth must hold one table of weights, data.pkl")
+        table = archive.read(tables[0])
+    for code, argument, _ in pickletools.genops(table):
+        if code.name == "GLOBAL":
+            named = tuple(str(argument).split(" ", 1))
+            if named not in TENSORS:
+                raise _refused_weights(".".join(named))
+        elif code.name in ("STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX") or (
+            code.name.startswith("EXT")
+        ):
+            raise _refused_weights(code.name)
+
+
+def _refused_weights(what: str) -> InvalidFile:
+    return InvalidFile(
+        f"policy.pth must hold weights alone; it names {shown(what)}, and a pickle can run any code"
+    )
+
+
+def _require_package() -> Any:
+    try:
+        import stable_baselines3  # type: ignore[import-not-found]
+    except ImportError:
+        raise Unsupported(
+            "files of Stable-Baselines3 (.zip) need the package stable_baselines3; install it, or "
+            "name the agent as module:name"
+        ) from None
+    return stable_baselines3
+
+
+def _built(
+    kind: tuple[str, str], seen: Any, taken: Any, options: dict[str, Any], weights: bytes
+) -> Any:
+    """The policy with its weights; `predict` is that of the agent."""
+    import torch  # type: ignore[import-not-found]
+    from stable_baselines3.common import torch_layers  # type: ignore[import-not-found]
+
+    state = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
+    if not isinstance(state, dict) or not all(map(torch.is_tensor, state.values())):
+        raise InvalidFile("policy.pth must be a table of weights; it holds something else")
+    made = {
+        name: getattr(torch.nn if name == "activation_fn" else torch_layers, value)
+        if name in CLASSES
+        else value
+        for name, value in options.items()
+    }
+    if kind[0].endswith(".common.policies"):
+        made["ortho_init"] = False  # first weights are replaced, and such ones take long to find
+    policy = _class_named(*kind)(seen, taken, _no_steps, **made)
+    wanted = {name: tuple(part.shape) for name, part in policy.state_dict().items()}
+    given = {name: tuple(part.shape) for name, part in state.items()}
+    if given != wanted:
+        name = min(set(given.items()) ^ set(wanted.items()))[0]
+        raise InvalidFile(
+            f"policy.pth must fit the policy that data describes; {shown(name)} has the shape "
+            f"{given.get(name)} instead of {wanted.get(name)}"
+        )
+    policy.load_state_dict(state)
+    policy.set_training_mode(False)
+    return policy
+
+
+def _class_named(module: str, name: str) -> Any:
+    """A class of POLICIES."""
+    from stable_baselines3.common import policies
+    from stable_baselines3.dqn import policies as dqn  # type: ignore[import-not-found]
+    from stable_baselines3.sac import policies as sac  # type: ignore[import-not-found]
+    from stable_baselines3.td3 import policies as td3  # type: ignore[import-not-found]
+
+    return getattr(dict(zip(POLICIES, (policies, dqn, sac, td3), strict=True))[module], name)
+
+
+def _require_size(
+    n_bytes: int,
+    kind: tuple[str, str],
+    n_features: int,
+    n_actions: int,
+    options: Mapping[str, Any],
+) -> None:
+    """Refuse a network that is larger than the file of its weights, before memory is taken."""
+    is_cnn = kind[1].endswith("CnnPolicy")
+    if is_cnn:
+        n_features = options.get("features_extractor_kwargs", {}).get("features_dim", 512)
+    layers = options.get("net_arch", [] if is_cnn else HIDDEN[kind[0]])
+    networks = list(layers.values()) if isinstance(layers, dict) else [layers]
+    sizes = [sum(a * b for a, b in pairwise([n_features, *each, 1])) for each in networks]
+    n_weights = n_actions + sum(sizes) + (options.get("n_critics", 1) - 1) * min(sizes, default=0)
+    if n_weights * 2 > n_bytes:  # a weight has at least two bytes
+        raise InvalidFile(
+            f"policy.pth must hold the {n_weights} weights of the layers that data describes; it "
+            f"has {n_bytes} bytes"
+        )
+
+
+def _n_numbers(space: Any) -> int:
+    """How many numbers a network has for an element of a space."""
+    return math.prod(space.shape) if space.shape else int(getattr(space, "n", 1))
+
+
+def _no_steps(_: float) -> float:
+    """A learning rate for what does not learn."""
+    return 0.0
+
+
+def _unpickled(path: str) -> Any:
+    """The agent by the first algorithm of Stable-Baselines3 that reads the file."""
+    package = _require_package()
+    open_file(path).close()
+    reasons = []
+    for name in ALGORITHMS:
+        try:
+            return getattr(package, name).load(path, device="cpu")
+        except FAILURES as error:  # another algorithm's file, or none at all
+            reasons.append(reason_of(error))
+    raise InvalidFile(
+        f"{shown_path(path)}: no algorithm of Stable-Baselines3 reads it: {reasons[0]}"
+    )
+
+
+class _Normalised:
+    """An agent that sees observations as VecNormalize normalised them; from a trusted pickle."""
+
+    def __init__(self, agent: Any, path: str):
+        import pickle
+
+        try:
+            with open_file(path) as file:
+                self._normalisation = pickle.load(file)
+        except FAILURES as error:
+            raise InvalidFile(
+                f"{shown_path(path)}: cannot be unpickled: {reason_of(error)}"
+            ) from None
+        self._agent = agent
+
+    def predict(self, observation: Any, deterministic: bool = False) -> Any:
+        """What the agent does where this is observed."""
+        return self._agent.predict(
+            self._normalisation.normalize_obs(observation), deterministic=deterministic
+        )

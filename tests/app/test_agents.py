@@ -1,0 +1,218 @@
+"""Agents of Stable-Baselines3: their files are read without unpickling, or refused."""
+
+import pickle
+import sys
+import zipfile
+from types import ModuleType, SimpleNamespace
+
+import gymnasium
+import numpy as np
+import pytest
+
+from didact.app.agents import NORMALISATION, load_agent
+from didact.app.audit import read_agent
+from didact.errors import DidactError, InvalidFile, InvalidParameter, Unsupported
+from didact.worlds import make
+from tests.malicious import (
+    agent_data,
+    evil_pickle,
+    in_text,
+    policy_class,
+    trap,
+    weights_file,
+    write_agent,
+)
+
+__all__ = ["trap"]
+
+DEEP = "[" * 100_000
+BOX = "gymnasium.spaces.box.Box"
+REFUSED = {
+    "own policy": (agent_data(policy_class=policy_class("evil", "Own")), "'Own', none that is"),
+    "no policy": (agent_data(policy_class=None), "cannot be read without unpickling it; a pickle"),
+    "options": (agent_data(policy_kwargs=in_text("dict")), "policy_kwargs cannot be read without"),
+    "own layers": (
+        agent_data(policy_kwargs={"features_extractor_class": "<class 'evil_payload.X'>"}),
+        r"policy_kwargs\['features_extractor_class'\], .* without unpickling it; a pickle can run",
+    ),
+    "own activation": (
+        agent_data(policy_kwargs={"activation_fn": "<class 'torch.hub.load'>"}),
+        "a pickle can run any code; say --trust-pickle",
+    ),
+    "unknown option": (agent_data(policy_kwargs={"evil": "evil_payload:X"}), "without unpickling"),
+    "dict observed": (
+        agent_data(observation_space=in_text("gymnasium.spaces.dict.Dict")),
+        "its observation_space 'Dict' cannot be read without unpickling it",
+    ),
+    "own space": (agent_data(action_space=in_text("evil_payload.X")), "its action_space None"),
+    "continuous": (
+        agent_data(action_space={**in_text(BOX), "_shape": [1], "dtype": "float32"}),
+        "its action_space 'Box' cannot be read without unpickling it",
+    ),
+    "wide": (agent_data(policy_kwargs={"net_arch": [2**30, 2**30]}), "must hold the 1152921"),
+    "many states": (
+        agent_data(observation_space={**agent_data()["observation_space"], "n": "999999999"}),
+        "must hold the 4000000004 weights",
+    ),
+    "many actions": (
+        agent_data(action_space={**agent_data()["action_space"], "n": "999999999"}),
+        "must hold the 1000000067 weights",
+    ),
+    "no object": ("[]", r"data must be an object; it is \[\]"),
+    "no JSON": (b"\xff\x00", "data must be JSON"),
+    "a pickle": (evil_pickle(), "data must be JSON"),
+    "deep": (DEEP, "data must be JSON"),
+    "long": ('{"n_envs": ' + "9" * 100_000 + "}", "data must be JSON"),
+    "large": ("[" + "[]," * 4_000_000 + "0]", "data must have at most"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_only_a_pickle_tells_is_refused_in_one_line(kind, trap, tmp_path):
+    data, message = REFUSED[kind]
+    with pytest.raises(DidactError, match=message) as told:
+        load_agent(str(write_agent(tmp_path / "agent.zip", data)))
+    assert "\n" not in str(told.value)
+
+
+def bomb():
+    """Weights of a few bytes that unpack to many."""
+    from io import BytesIO
+
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps({}, 2))
+        archive.writestr("archive/data/0", bytes(30_000_000))
+    return made.getvalue()
+
+
+WEIGHTS = {
+    "pickle": (weights_file(evil_pickle()), "names '__builtin__.eval', and a pickle can run any"),
+    "newer pickle": (weights_file(evil_pickle(4)), "must hold weights alone; it names 'STACK_GL"),
+    "plain pickle": (evil_pickle(), "is not a whole file of Stable-Baselines3: BadZipFile"),
+    "packed": (bomb(), "must hold its weights as they are; they are packed"),
+    "nothing": (b"", "is not a whole file of Stable-Baselines3"),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_that_name_more_than_tensors_are_refused_before_they_are_loaded(
+    kind, trap, tmp_path
+):
+    weights, message = WEIGHTS[kind]
+    with pytest.raises(InvalidFile, match=message):
+        load_agent(str(write_agent(tmp_path / "agent.zip", weights=weights)))
+
+
+def test_a_bomb_is_refused_by_its_sizes(trap, tmp_path):
+    path = write_agent(
+        tmp_path / "agent.zip", weights=bytes(90_000_000), compression=zipfile.ZIP_DEFLATED
+    )
+    assert path.stat().st_size < 200_000
+    with pytest.raises(InvalidFile, match=r"policy.pth must have at most \d+ bytes"):
+        load_agent(str(path))
+
+
+def test_members_are_never_written_anywhere(trap, tmp_path):
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    members = {"../outside": b"x", str(tmp_path / "absolute"): b"x", "/tmp/../x": b"x"}
+    path = write_agent(folder / "agent.zip", agent_data(policy_class=None), **members)
+    with pytest.raises(Unsupported):
+        load_agent(str(path))
+    assert sorted(file.name for file in tmp_path.rglob("*") if file.is_file()) == [
+        "agent.zip",
+        "evil_payload.py",
+    ]
+
+
+def test_how_observations_were_normalised_is_a_pickle_too(trap, tmp_path):
+    path = str(write_agent(tmp_path / "agent.zip"))
+    (tmp_path / NORMALISATION).write_bytes(evil_pickle())
+    with pytest.raises(Unsupported, match="were normalised; a pickle can run any code; say --tr"):
+        load_agent(path)
+
+
+@pytest.mark.parametrize("name", ["agent.pkl", "vecnormalize.pkl", "policy.pth", "agent.pt"])
+def test_a_plain_pickle_is_no_agent(name, trap, tmp_path):
+    (tmp_path / name).write_bytes(evil_pickle())
+    with pytest.raises(Unsupported, match="is a pickle, which can run any code, and is not read"):
+        read_agent(str(tmp_path / name), make("FrozenLake-v1"))
+
+
+@pytest.mark.parametrize("name", ["evil_payload", "evil_payload:", ":X", "evil_payload.model"])
+def test_the_name_of_a_file_imports_no_module(name, trap):
+    with pytest.raises(InvalidParameter, match="--agent must be module:name or"):
+        read_agent(name, make("FrozenLake-v1"))
+
+
+def test_spaces_must_be_those_of_the_environment(trap, tmp_path):
+    path = str(write_agent(tmp_path / "agent.zip"))
+    with pytest.raises(InvalidFile, match=r"the environment's, Box \(4,\); it is Discrete 16"):
+        load_agent(path, gymnasium.make("CartPole-v1"))
+
+
+def test_trusted_files_are_unpickled(tmp_path, monkeypatch):
+    """By the first algorithm that reads them, and with what lies beside them."""
+
+    class Agent:
+        @classmethod
+        def load(cls, path, device):
+            return cls()
+
+        def predict(self, observation, deterministic=False):
+            return observation, None
+
+    package = ModuleType("stable_baselines3")
+    package.A2C = Agent
+    monkeypatch.setitem(sys.modules, "stable_baselines3", package)
+    path = str(write_agent(tmp_path / "agent.zip"))
+    assert load_agent(path, trust_pickle=True).predict(3) == (3, None)
+    doubled = SimpleNamespace(normalize_obs=None)
+    (tmp_path / NORMALISATION).write_bytes(pickle.dumps(doubled))
+    monkeypatch.setattr(
+        pickle, "load", lambda file: SimpleNamespace(normalize_obs=lambda seen: 2 * seen)
+    )
+    assert load_agent(path, trust_pickle=True).predict(3) == (6, None)
+    with pytest.raises(InvalidFile, match="cannot be read: No such file"):
+        load_agent(str(tmp_path / "none.zip"), trust_pickle=True)
+
+
+SMALL = {"n_steps": 16, "batch_size": 16, "n_epochs": 1}
+LATE = {"learning_starts": 5, "buffer_size": 100}
+TRAINED = {
+    "PPO, Discrete": ("PPO", "FrozenLake-v1", SMALL),
+    "PPO, Box": ("PPO", "Pendulum-v1", {**SMALL, "use_sde": True}),
+    "A2C, layers": ("A2C", "CartPole-v1", {"policy_kwargs": {"net_arch": {"pi": [4], "vf": [3]}}}),
+    "DQN, layers": ("DQN", "CartPole-v1", {**LATE, "policy_kwargs": {"net_arch": [8]}}),
+    "SAC": ("SAC", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8, 4]}}),
+    "TD3": ("TD3", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8], "n_critics": 3}}),
+    "DDPG": ("DDPG", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8]}}),
+    "activation": ("A2C", "CartPole-v1", {"policy_kwargs": {"activation_fn": "ReLU"}}),
+}
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_built_anew_acts_as_what_is_unpickled(kind, tmp_path, monkeypatch):
+    package = pytest.importorskip("stable_baselines3")
+    import cloudpickle
+    from torch import nn
+
+    algorithm, id, settings = TRAINED[kind]
+    if "activation_fn" in settings.get("policy_kwargs", {}):
+        settings = {**settings, "policy_kwargs": {"activation_fn": nn.ReLU}}
+    env, path = gymnasium.make(id), str(tmp_path / "agent.zip")
+    trained = getattr(package, algorithm)("MlpPolicy", env, seed=0, device="cpu", **settings)
+    trained.learn(20).save(path)
+    by_pickle = getattr(package, algorithm).load(path, device="cpu")
+    for module in (pickle, cloudpickle):
+        monkeypatch.setattr(module, "loads", lambda *_, **__: pytest.fail("it was unpickled"))
+        monkeypatch.setattr(module, "load", lambda *_, **__: pytest.fail("it was unpickled"))
+    agent = load_agent(path, env)
+    env.observation_space.seed(0)
+    some = np.array([env.observation_space.sample() for _ in range(300)])
+    some = some if some.dtype.kind == "i" else np.clip(some, -5, 5)
+    np.testing.assert_array_equal(
+        agent.predict(some, deterministic=True)[0], by_pickle.predict(some, deterministic=True)[0]
+    )
