@@ -55,6 +55,13 @@ def test_parameters_are_numbers(value):
         read_subject({"world": "random-grid", "parameters": {"size": value}})
 
 
+@pytest.mark.parametrize("name", ["size=3, x=print(1), y", "a b", "a\n", "", "size)#"])
+def test_names_of_parameters_are_words(name):
+    """They stand in the Python that the page shows to be copied; environments may take any."""
+    with pytest.raises(InvalidInput, match="the name of a parameter must be a word"):
+        read_subject({"world": "FrozenLake-v1", "parameters": {name: 1}})
+
+
 def test_members_that_are_files_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_task(make("six-cell"), "task.json")

@@ -76,6 +76,9 @@ def _named(question: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         )
     if not isinstance(parameters, dict) or len(parameters) > 20:
         raise InvalidParameter(f"parameters must be a table; it is {shown(parameters)}")
+    for name in parameters:
+        if not name.isidentifier():  # it stands in the code that the page shows to be copied
+            raise InvalidParameter(f"the name of a parameter must be a word; it is {shown(name)}")
     return source, {name: _value(value, name) for name, value in parameters.items()}
 
 

@@ -69,30 +69,3 @@ def test_report_and_codebook_name_every_condition_and_column():
     assert all(f"| {name} | 3 |" in told for name in DESIGN.conditions)
     assert "nan" not in report(DESIGN, answers({0: [1, 1, 1, 1]}))
     assert all(f"| {name} |" in codebook(DESIGN) for name in COLUMNS)
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "=1+1",
-        "  =1+1",
-        "nice study\r=cmd|'/C calc'!A0",
-        "a\n@SUM(A1)",
-        "\t+1",
-        "\u2028-2",
-        "\x0b=1",
-    ],
-)
-def test_no_line_that_people_typed_begins_a_formula(typed):
-    """A lone carriage return begins a row in spreadsheets, also inside a field."""
-    import csv
-    import io
-
-    from didact.studies.people.results import _cell
-
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow([1, _cell(typed)])
-    told = out.getvalue()
-    assert "\r" not in told
-    (row,) = csv.reader(io.StringIO(told))
-    assert all(line.strip()[:1] not in "=+-@" or not line.strip() for line in row[1].splitlines())

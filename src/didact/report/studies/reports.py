@@ -6,8 +6,6 @@ share - seconds, machine, date - stands in files of its own, NAME-times.md and N
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -15,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from didact.files.tables import csv_text, markdown_text
 from didact.inputs import counted
 from didact.studies.estimates import Estimate, estimate
 from didact.studies.figure import Figure
@@ -103,16 +102,12 @@ def estimate_text(ours: Estimate, column: Column) -> str:
 
 def table_markdown(table: Table) -> str:
     """A table in Markdown."""
-    names = [table.rows_are, *(column.name for column in table.columns)]
+    names = map(markdown_text, [table.rows_are, *(column.name for column in table.columns)])
     lines = [f"| {' | '.join(names)} |", f"| --- |{' ---: |' * len(table.columns)}"]
     for row in table.rows:
         cells = [cell_text(table.cell(row, column.name), column) for column in table.columns]
-        lines.append(f"| {' | '.join(_escaped(text) for text in [row, *cells])} |")
+        lines.append(f"| {' | '.join(markdown_text(text) for text in [row, *cells])} |")
     return "\n".join(lines)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "\\<")
 
 
 def report_markdown(report: StudyReport) -> str:
@@ -121,7 +116,7 @@ def report_markdown(report: StudyReport) -> str:
     for figure in report.summary.figures:
         parts.append(f"![{figure.title}]({figure.name}.svg)")
     for table in report.summary.tables:
-        parts += [f"## {table.title}", table_markdown(table)]
+        parts += [f"## {markdown_text(table.title)}", table_markdown(table)]
     if any(cell.printed for table in report.summary.tables for cell in table.cells):
         parts.append(VERDICTS)
     parts += list(report.summary.remarks)
@@ -147,7 +142,7 @@ def _trials_line(report: StudyReport) -> str:
         return done
     first, reason = next(iter(sorted(report.failed.items())))
     others = "" if len(report.failed) == 1 else f" and {len(report.failed) - 1} more"
-    return f"{done} Left out after three failures: trial {first} ({reason}){others}."
+    return f"{done} Left out after three failures: trial {first} ({markdown_text(reason)}){others}."
 
 
 def departures_title(report: StudyReport) -> str:
@@ -160,7 +155,8 @@ def findings_markdown(findings: Sequence[Finding]) -> str:
     lines = ["| the paper | here | numbers |", "| --- | --- | --- |"]
     for found in findings:
         said = f"{found.claim.words} ({found.claim.source})"
-        lines.append(f"| {_escaped(said)} | {found.verdict} | {_escaped(found.evidence)} |")
+        cells = (markdown_text(said), found.verdict, markdown_text(found.evidence))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -168,7 +164,7 @@ def settings_markdown(report: StudyReport) -> str:
     """Every setting with its value and where it comes from."""
     lines = ["| setting | value | from |", "| --- | --- | --- |"]
     lines += [
-        f"| {name} | {_escaped(told(value))} | {_escaped(source)} |"
+        f"| {name} | {markdown_text(told(value))} | {markdown_text(source)} |"
         for name, value, source in origins(report.settings)
     ]
     return "\n".join(lines)
@@ -176,30 +172,25 @@ def settings_markdown(report: StudyReport) -> str:
 
 def report_csv(report: StudyReport) -> str:
     """Every cell of every table in one line of its own, with full precision."""
-    rows = [("table", "row", "column", "mean", "low", "high", "n", "text", "paper", "verdict")]
+    rows: list[Sequence[Any]] = [
+        ("table", "row", "column", "mean", "low", "high", "n", "text", "paper", "verdict")
+    ]
     for table in report.summary.tables:
         for cell in table.cells:
             ours = cell.ours
-            numbers = ("", "", "", "") if isinstance(ours, str) else _as_numbers(ours)
+            numbers = ("",) * 4 if isinstance(ours, str) else _as_numbers(ours)
             paper = "" if cell.printed is None else cell.printed.text
             text = ours if isinstance(ours, str) else ""
             rows.append(
                 (table.title, cell.row, cell.column, *numbers, text, paper, cell.verdict or "")
             )
-    return _csv(rows)
+    return csv_text(rows)
 
 
-def _as_numbers(ours: Estimate) -> tuple[str, str, str, str]:
-    def number(value: float) -> str:
-        return repr(float(value)) if math.isfinite(value) else ""
-
-    return number(ours.mean), number(ours.low), number(ours.high), str(ours.n)
-
-
-def _csv(rows: Sequence[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+def _as_numbers(ours: Estimate) -> tuple[Any, ...]:
+    """Mean, bounds and how many, as numbers; empty where one is not finite."""
+    numbers = (float(ours.mean), float(ours.low), float(ours.high))
+    return *(number if math.isfinite(number) else "" for number in numbers), ours.n
 
 
 def report_records(report: StudyReport) -> str:
@@ -238,7 +229,7 @@ def times_csv(report: StudyReport) -> str:
         assert isinstance(cell.ours, Estimate)
         paper = "" if cell.printed is None else cell.printed.text
         rows.append((cell.row, *_as_numbers(cell.ours), paper))
-    return _csv(rows)
+    return csv_text(rows)
 
 
 def times_markdown(report: StudyReport, made: Mapping[str, str]) -> str:
@@ -255,7 +246,7 @@ def times_markdown(report: StudyReport, made: Mapping[str, str]) -> str:
 
 def made_markdown(made: Mapping[str, str]) -> str:
     """How a report was made, a line for each fact."""
-    return "\n".join(f"- {name}: {text}" for name, text in made.items())
+    return "\n".join(f"- {name}: {markdown_text(text)}" for name, text in made.items())
 
 
 def runs_line(report: StudyReport) -> str:
@@ -265,7 +256,7 @@ def runs_line(report: StudyReport) -> str:
     wall = sum(run.wall for run in report.runs)
     trials = sum(run.trials for run in report.runs)
     workers = "/".join(dict.fromkeys(str(run.workers) for run in report.runs))
-    places = ", ".join(dict.fromkeys(run.place for run in report.runs))
+    places = ", ".join(dict.fromkeys(markdown_text(run.place) for run in report.runs))
     share = report.efficiency
     busy = "" if share is None else f"; the workers were busy {100 * share:.0f}% of that"
     noun = "worker" if workers == "1" else "workers"

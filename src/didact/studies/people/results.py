@@ -7,16 +7,14 @@ difference in pooled standard deviations with its small-sample factor and normal
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from didact.files.tables import csv_text, markdown_text
 from didact.inputs import shown_name
 from didact.studies.estimates import Estimate, estimate
 from didact.studies.people.design import Design
@@ -109,34 +107,16 @@ def needed(spread: float, x: float, power: float = 0.8) -> int:
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> str:
     """Rows as CSV; texts that a spreadsheet would compute begin with an apostrophe."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return out.getvalue()
-
-
-FORMULA = re.compile(r"^(?=[\s\0]*[=+@-])", re.MULTILINE)
-"""The beginning of a line that a spreadsheet may take for a formula, also after blanks."""
-
-
-def _cell(value: Any) -> Any:
-    """What people typed, so that no spreadsheet runs it; other values as they are.
-
-    Line ends become \\n, which is quoted: a lone \\r would begin a new row in some programs.
-    """
-    if not isinstance(value, str):
-        return value
-    lines = "\n".join(value.splitlines()) if value.splitlines() else value
-    return FORMULA.sub("'", lines)
+    names = list(columns)
+    return csv_text([names, *([row.get(name) for name in names] for row in rows)])
 
 
 def codebook(design: Design) -> str:
     """What every column means, and what the study was."""
     lines = [
-        f"# Codebook: {design.title}",
+        f"# Codebook: {markdown_text(design.title)}",
         "",
-        f"Conditions: {', '.join(design.conditions)}. Seed {design.seed}. "
+        f"Conditions: {', '.join(map(markdown_text, design.conditions))}. Seed {design.seed}. "
         f"{len(design.practice)} questions before the lesson, {len(design.test)} after it.",
         "",
         "| column of answers.csv | meaning |",
@@ -146,8 +126,8 @@ def codebook(design: Design) -> str:
         "| condition | demonstrations | steps |",
         "| --- | --- | --- |",
         *(
-            f"| {name} | {len(design.shown[name])} | {sum(map(len, design.shown[name]))} |"
-            for name in design.conditions
+            f"| {markdown_text(name)} | {len(shown)} | {sum(map(len, shown))} |"
+            for name, shown in ((name, design.shown[name]) for name in design.conditions)
         ),
         "",
         "| member | world | shown by | questions of the test |",
@@ -164,8 +144,10 @@ def _member_line(design: Design, member: int) -> str:
         if any((each.member or 0) == member for each in design.shown[name])
     ]
     n_asked = sum(asked == member for asked, _ in design.test)
-    told = ", ".join(shown) or ("none, set apart" if member in design.unseen else "none")
-    return f"| {member} | {shown_name(design.members[member], 60)} | {told} | {n_asked} |"
+    nobody = "none, set apart" if member in design.unseen else "none"
+    told = ", ".join(map(markdown_text, shown)) or nobody
+    named = markdown_text(shown_name(design.members[member], 60))
+    return f"| {member} | {named} | {told} | {n_asked} |"
 
 
 def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> str:
@@ -173,7 +155,7 @@ def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> str:
     scored = scores(answers, design)
     found, base = estimates(scored), design.conditions[-1]
     lines = [
-        f"# {design.title}",
+        f"# {markdown_text(design.title)}",
         "",
         "Share of right answers in the test, of those who finished it; 95% intervals.",
         "",
@@ -187,15 +169,19 @@ def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> str:
         if each is not None and each.n > 1:
             told += f" [{each.low:.3f}, {each.high:.3f}]"
             spread = f"{each.spread:.3f}"
-        lines.append(f"| {name} | {len(scored[name])} | {told} | {spread} |")
-    lines += ["", f"| against {base} | difference | Hedges' g |", "| --- | --- | --- |"]
+        lines.append(f"| {markdown_text(name)} | {len(scored[name])} | {told} | {spread} |")
+    lines += [
+        "",
+        f"| against {markdown_text(base)} | difference | Hedges' g |",
+        "| --- | --- | --- |",
+    ]
     for name in design.conditions[:-1]:
         apart = difference(scored, name, base)
         if apart is None:
-            lines.append(f"| {name} | too few | |")
+            lines.append(f"| {markdown_text(name)} | too few | |")
             continue
         lines.append(
-            f"| {name} | {apart.mean:+.3f} [{apart.low:+.3f}, {apart.high:+.3f}] "
+            f"| {markdown_text(name)} | {apart.mean:+.3f} [{apart.low:+.3f}, {apart.high:+.3f}] "
             f"| {apart.effect:+.2f} [{apart.effect_low:+.2f}, {apart.effect_high:+.2f}] |"
         )
     return "\n".join(lines) + "\n"
