@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import difflib
 import math
+import re
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,14 @@ FAILURES = (Exception, SystemExit)
 
 LONGEST_NAME = 40
 """How many signs of a name that others chose are shown."""
+
+MAX_DIGITS = 1000
+"""How many digits a number may have that is written out; of a fraction above and below."""
+
+MAX_WHOLE_DIGITS = 30
+"""How many digits a count, a state, an action or a seed may have where it is written as a text."""
+
+_WHOLE = re.compile(rf"-?[0-9]{{1,{MAX_WHOLE_DIGITS}}}")
 
 MOST_ENTRIES = 2**28
 """How many entries a sparse matrix may have, zeros included, to be written out: 2 GiB."""
@@ -98,6 +107,20 @@ def nearest_spelling(word: Any, known: Iterable[str]) -> str:
 def is_whole(value: Any) -> TypeGuard[int]:
     """Whether this is a whole number of Python or NumPy; truth values are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def whole_in(text: str) -> int | None:
+    """The whole number that a text writes in ASCII digits; None for all other texts.
+
+    `int` also takes 1_000, Arabic digits and blanks, and raises where there are too many digits.
+    """
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def is_nearly_whole(value: Decimal) -> bool:
+    """Whether a finite number is not whole and its nearest float is, as 2.000000000000000001."""
+    nearest = float(value)
+    return math.isfinite(nearest) and nearest == int(nearest) and value != int(value)
 
 
 def is_number(value: Any) -> TypeGuard[float]:

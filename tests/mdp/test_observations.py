@@ -24,8 +24,8 @@ from tests.effort import examples
 SAME = [
     [3, np.int64(3), np.array(3), 3.0, np.float32(3), Decimal(3), np.uint8(3)],
     [(1, 2), [1, 2], np.array([1, 2]), np.array([1.0, 2.0]), (np.int64(1), 2)],
-    [0, -0.0, Decimal("1e-99999999"), Decimal("-1e-400")],
-    [7, Decimal("6.99999999999999999999999")],
+    [0, -0.0, Decimal("-0e-9")],
+    [7, Decimal("7.0000")],
     [0.5, np.float32(0.5), Decimal("0.5"), np.array(0.5)],
     [True, 1, np.bool_(True)],
     [{"b": (1,), "a": "x"}, {"a": "x", "b": np.array([1])}],
@@ -50,6 +50,12 @@ def test_what_compares_equal_has_one_text(values):
 def test_what_a_file_cannot_hold_is_refused(value):
     with pytest.raises(InvalidModel, match="observation must be numbers or texts"):
         observation_text(value)
+
+
+@pytest.mark.parametrize("text", ["1e-9999", "-1e-400", "6.99999999999999999999999"])
+def test_what_only_a_float_would_make_whole_is_refused(text):
+    with pytest.raises(InvalidModel, match="observation must be a whole number, or differ"):
+        observation_text(Decimal(text))
 
 
 def ring(observations, start=0, n=6):

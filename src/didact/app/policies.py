@@ -11,7 +11,7 @@ from didact.files.arrays import read_array
 from didact.files.extras import named_object
 from didact.files.json import read_json
 from didact.files.reading import shown_path
-from didact.inputs import FAILURES, is_whole, plain_array, reason_of
+from didact.inputs import FAILURES, is_whole, plain_array, reason_of, shown
 from didact.mdp import Task
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
@@ -41,8 +41,20 @@ def _as_array(given: Any) -> Any:
     """A table of whole numbers or floats; JSON and lists are read as exactly as elsewhere."""
     array = plain_array(given, "policy")
     if not isinstance(array, np.ndarray):
-        array = Numbers.read(given, "policy").floats
+        numbers = Numbers.read(given, "policy")
+        array = numbers.floats
+        if array.ndim == 1 and numbers.given_exactly:
+            _require_whole(numbers)
     return require_plain_numbers(array)
+
+
+def _require_whole(actions: Numbers) -> None:
+    """Refuse actions such as 1.000000000000000001, which a float would make whole."""
+    for state, action in enumerate(actions.fractions()):
+        if action.denominator != 1:
+            raise InvalidModel(
+                f"policy[{state}] must be an action, a whole number; it is {shown(action)}"
+            )
 
 
 def _from_table(task: Task, table: Any, numbers: tuple[int, ...], n_states: int) -> Floats:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from didact.auditing.questions import SIDES, Question
 from didact.auditing.result import Audit, Situation
 from didact.errors import InvalidParameter
-from didact.inputs import counted, entries, is_whole, nearest_spelling, shown
+from didact.inputs import counted, entries, is_whole, nearest_spelling, shown, whole_in
 
 if TYPE_CHECKING:
     from didact.auditing.exam import Exam
@@ -39,7 +39,7 @@ def as_answers(exam: Exam, given: Any) -> list[Any]:
     if isinstance(given, Mapping):
         answers: list[Any] = [None] * n
         for number, answer in given.items():
-            at = int(number) if isinstance(number, str) and number.isdecimal() else number
+            at = whole_in(number) if isinstance(number, str) else number
             if not is_whole(at) or not 0 <= at < n:
                 raise InvalidParameter(
                     f"answers must be to questions 0 to {n - 1}; one is to {shown(number)}"

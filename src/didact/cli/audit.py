@@ -118,12 +118,14 @@ def _choose(number: int, question: Question) -> Any:
 
 def _read(question: Question, typed: str) -> Any:
     """The answer that was typed; None where it is none."""
+    from didact.inputs import whole_in
+
     word = typed.strip().lower()
     if question.kind != "action":
         return TYPED.get(word, word if word in TYPED.values() else None)
     names = {label.lower(): action for action, label in enumerate(question.labels)}
     parts = [part.strip() for part in word.split(",")]
-    found = [names.get(part, int(part) if part.isdecimal() else None) for part in parts]
-    if any(a is None or a >= len(question.labels) for a in found):
+    found = [names.get(part, whole_in(part)) for part in parts]
+    if any(a is None or not 0 <= a < len(question.labels) for a in found):
         return None
     return found

@@ -9,7 +9,7 @@ import click
 
 from didact.cli import options, printing
 from didact.cli.exits import exit_code
-from didact.cli.settings import world_settings
+from didact.cli.settings import read_numbers, world_settings
 from didact.errors import InvalidParameter
 
 
@@ -144,13 +144,12 @@ def _say(explained: Any, out: str) -> None:
 
 
 def _as_pair(text: str | None) -> tuple[int, int] | None:
-    if text is None:
+    numbers = read_numbers(text, "--pair")
+    if numbers is None:
         return None
-    try:
-        first, second = (int(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidParameter(f"--pair must read 0,1; it is {text!r:.60}") from None
-    return first, second
+    if len(numbers) != 2:
+        raise InvalidParameter(f"--pair must read 0,1; it is {text!r:.60}")
+    return numbers[0], numbers[1]
 
 
 _USUAL = {

@@ -8,7 +8,6 @@ from typing import Any
 
 from didact.errors import InvalidParameter
 
-_WHOLE = re.compile(r"-?[0-9]{1,30}")
 _LIST = re.compile(r"[-+]?[0-9./]+(e[-+]?[0-9]+)?(,[-+]?[0-9./]+(e[-+]?[0-9]+)?)+")
 
 
@@ -30,9 +29,15 @@ def read_settings(texts: Iterable[str]) -> dict[str, Any]:
     return settings
 
 
+def _whole_in(text: str) -> int | None:
+    from didact.inputs import whole_in  # loads NumPy, which --help does not need
+
+    return whole_in(text)
+
+
 def _read_value(text: str) -> Any:
-    if _WHOLE.fullmatch(text):
-        return int(text)
+    if (number := _whole_in(text)) is not None:
+        return number
     if _LIST.fullmatch(text):
         return tuple(text.split(","))
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
@@ -63,13 +68,13 @@ def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:
 
 
 def read_numbers(text: str | None, option: str) -> list[int] | None:
-    """Numbers of states or episodes from '0,3,7', the value of an option."""
+    """Numbers of states, episodes or features from '0,3,7', the value of an option."""
     if text is None:
         return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InvalidParameter(f"{option} must read 0,3,7; it is {text!r:.60}") from None
+    numbers = [_whole_in(part.strip()) for part in text.split(",")]
+    if None in numbers:
+        raise InvalidParameter(f"{option} must read 0,3,7; it is {text!r:.60}")
+    return [number for number in numbers if number is not None]
 
 
 def read_options(texts: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, Any]:
@@ -107,4 +112,5 @@ def read_member_cost(texts: Iterable[str]) -> Any:
 
 
 def _read_member(text: str) -> str | int:
-    return int(text) if _WHOLE.fullmatch(text) else text
+    number = _whole_in(text)
+    return text if number is None else number

@@ -55,6 +55,8 @@ def read_entry(file: IO[bytes], n_bytes: int, kinds: str) -> NDArray[Any]:
     shape, _, dtype = _HEADERS[version](file)
     if dtype.kind not in kinds:
         raise InvalidFile(f"must hold plain numbers, whole or with decimals; it holds {dtype}")
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise InvalidFile(f"must hold floats of at most 64 bits; it holds {dtype}. Convert it")
     n_entries = math.prod(shape)
     if n_entries > MOST_ENTRIES or n_entries * dtype.itemsize > MOST_BYTES:
         raise InvalidFile(f"must hold at most {MOST_ENTRIES} numbers; its shape is {shape}")

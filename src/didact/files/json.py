@@ -17,8 +17,7 @@ from typing import Any
 from didact.errors import InvalidFile
 from didact.files.pipes import write_to_pipe
 from didact.files.reading import read_text, shown_path, system_reason
-from didact.inputs import shown
-from didact.numerics.exact import MAX_DIGITS
+from didact.inputs import MAX_DIGITS, is_nearly_whole, shown
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Half of a sign, or one of two halves."""
@@ -40,16 +39,16 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         ) from None
     except RecursionError:
         raise InvalidFile(f"{place}: must not be nested so deeply; flatten it") from None
-    except ValueError:
-        raise InvalidFile(
-            f"{place}: must hold numbers of at most {MAX_DIGITS} digits; one is longer. Round it"
-        ) from None
 
 
 def parse_json(text: str) -> Any:
     """The value of a JSON text: decimals as Decimal, no NaN, no repeated keys."""
     value = json.loads(
-        text, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=_without_repeats
+        text,
+        parse_int=_whole,
+        parse_float=_decimal,
+        parse_constant=_refuse,
+        object_pairs_hook=_without_repeats,
     )
     if HALF.search(text):
         _require_whole_signs(value)
@@ -83,14 +82,36 @@ def _plain(value: Any) -> Any:
         return value
     if not math.isfinite(nearest := float(value)):
         raise InvalidFile(f"numbers must be smaller than 1e308; one is {shown(value)}")
+    if is_nearly_whole(value):
+        raise InvalidFile(
+            "numbers must be whole, or differ from whole ones as floats too; one is "
+            f"{shown(value)}. Round it"
+        )
     return nearest
 
 
+def _whole(text: str) -> int:
+    _require_short(text)
+    return int(text)
+
+
 def _decimal(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except ArithmeticError:
-        raise InvalidFile(f"numbers must have sensible exponents; one is {shown(text)}") from None
+    written, _, exponent = text.replace("E", "e").partition("e")
+    _require_short(written)
+    if len(exponent) > len(str(MAX_DIGITS)) + 1 or abs(int(exponent or 0)) > MAX_DIGITS:
+        raise InvalidFile(
+            f"numbers must have exponents from -{MAX_DIGITS} to {MAX_DIGITS}; one is {shown(text)}"
+        )
+    return Decimal(text)
+
+
+def _require_short(digits: str) -> None:
+    """Refuse digits whose length alone would take long, wherever the number stands."""
+    if len(digits) > MAX_DIGITS + 2:  # a sign and a point
+        raise InvalidFile(
+            f"numbers must have at most {MAX_DIGITS} digits; one has {len(digits)} characters. "
+            "Round it"
+        )
 
 
 def _refuse(constant: str) -> Any:

@@ -19,15 +19,24 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidModel
-from didact.inputs import is_whole, shown
+from didact.inputs import is_whole, shown, whole_in
 from didact.mdp.model import MDP
 from didact.mdp.transitions import require_index
+
+
+class NearlyWhole(ValueError):
+    """A number is not whole, and its nearest float is."""
 
 
 def observation_text(value: Any, place: str = "observation") -> str:
     """The text of an observation: numbers, texts, arrays, lists, and objects of them by name."""
     try:
         return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except NearlyWhole:
+        raise InvalidModel(
+            f"{place} must be a whole number, or differ from one as a float too; it is "
+            f"{shown(value)}. Round it"
+        ) from None
     except (TypeError, ValueError, RecursionError):
         raise InvalidModel(
             f"{place} must be numbers or texts, or lists, arrays or objects of them; "
@@ -54,13 +63,15 @@ def _plain(value: Any) -> Any:
 
 
 def _number(value: float | Decimal) -> int | float:
-    """A whole number where it is one, or so near to one that no float tells them apart."""
+    """A whole number where it is one; one that only its float would make whole is refused."""
     nearest = float(value)
     if not math.isfinite(nearest):
         raise ValueError
     if value == int(value):
         return int(value)
-    return int(nearest) if nearest == int(nearest) else nearest
+    if nearest == int(nearest):
+        raise NearlyWhole
+    return nearest
 
 
 def observation_of(text: str) -> Any:
@@ -106,7 +117,9 @@ class Watched:
     def numbers(self) -> list[tuple[int, int]] | None:
         """The pairs where observations are whole numbers, also alone in lists; else None."""
         read = [(text.removeprefix("[").removesuffix("]"), action) for text, action in self.pairs]
-        return [(int(t), a) for t, a in read] if all(t.isdecimal() for t, _ in read) else None
+        found = [(whole_in(text), action) for text, action in read]
+        numbers = [(n, action) for n, action in found if n is not None and n >= 0]
+        return numbers if len(numbers) == len(found) else None
 
     def document(self) -> list[list[Any]]:
         """The pairs as a file holds them."""
@@ -168,8 +181,8 @@ class Observations:
         """Whether numbers mean others: of states that show another number, or of all actions."""
         if self.first_action:
             return True
-        numbers = {text for text in self.states if text.lstrip("-").isdecimal()}
-        return any(int(text) not in self.states[text] for text in numbers)
+        numbers = [(whole_in(text), states) for text, states in self.states.items()]
+        return any(n is not None and n not in states for n, states in numbers)
 
     def document(self) -> list[Any]:
         """One JSON value for each state."""

@@ -18,14 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidNumber
-from didact.inputs import plain_array, shown
+from didact.inputs import MAX_DIGITS, plain_array, shown
 
 Floats = NDArray[np.float64]
 Exact = tuple[list[Fraction], NDArray[np.int64]]
 Number = int | float | str | Fraction | Decimal
-
-MAX_DIGITS = 1000
-"""How many digits the numerator and the denominator of a number may have."""
 
 _MAX_BITS = 3322
 _SMALLEST = float(np.finfo(np.float64).smallest_normal)
@@ -265,6 +262,8 @@ def _as_float_array(array: NDArray[Any]) -> Floats | None:
         return None
     if kind == "O" and not all(type(v) in (int, float) for v in array.ravel().tolist()):
         return None
+    if kind == "f" and array.dtype.itemsize > 8:
+        return None  # digits that a double does not have are read one by one
     if kind == "f" and array.dtype.itemsize < 8:
         return _widened(array)
     try:

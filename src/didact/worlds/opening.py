@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
-from didact.inputs import own_code, shown
+from didact.inputs import own_code, shown, whole_in
 from didact.mdp import MDP, Task, load_task
 from didact.worlds.gym.environments import has_table, is_changing, make_environment, wrappers_of
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
@@ -197,7 +197,8 @@ def newest_version(name: str) -> str:
 def _version(id: str) -> int:
     """The version of an id such as Taxi-v4; -1 where it has none."""
     _, sign, version = id.rpartition("-v")
-    return int(version) if sign and version.isdecimal() else -1
+    number = whole_in(version) if sign else None
+    return -1 if number is None else number
 
 
 def _with_sides(world: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
 from didact.files.json import parse_json, write_text
 from didact.files.reading import read_lines, shown_path
-from didact.inputs import counted, shown
+from didact.inputs import MAX_DIGITS, counted, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import Recording, recorded, require_size
 from didact.mdp.observations import Watched, observation_text
@@ -28,8 +28,10 @@ from didact.mdp.observations import Watched, observation_text
 ALWAYS = ("episode", "step", "action")
 SEEN = ("state", "observation")
 """Of these a table has one."""
-WHOLE = re.compile(r"([0-9]{1,18})(\.0+)?")
+WHOLE = re.compile(r"([0-9]{1,18})(\.0{1,30})?")
 """A whole number, also as pandas writes it in a column that once had gaps: 3.0."""
+NUMERIC = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
+"""What is meant as a number, whether or not it can be read."""
 MARKS = "[{(\"'"
 """What begins so is meant as a list, an object or a quoted text."""
 NO_VALUES = ("null", "NaN", "Infinity", "-Infinity")
@@ -65,6 +67,9 @@ class Row:
                 rule = "must be a number, a plain text, or JSON such as [0, 1]"
                 remedy = "; write it as json.dumps(observation) does"
                 raise self.refusal(column, rule, remedy) from None
+            if NUMERIC.fullmatch(text):
+                rule = "must be a number that a float tells from whole ones, of at most"
+                raise self.refusal(column, f"{rule} {MAX_DIGITS} digits", "; round it") from None
             return text
         return value
 
@@ -170,7 +175,7 @@ def _demonstration(
         pairs = [steps[step][:2] for step in ordered]
         texts = Watched.of(pairs)
         if all(text.isdecimal() for text, _ in texts.pairs):
-            return Demonstration([(int(text), action) for text, action in texts.pairs])
+            return Demonstration(texts.numbers() or ())
         return texts
     except InvalidInput as error:
         raise InvalidFile(f"{place}: episode {number}: {error}") from None

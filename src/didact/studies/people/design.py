@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import choice, counted, whole_number
+from didact.inputs import choice, counted, whole_in, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.planning import solve
 from didact.random import stream
@@ -177,10 +177,9 @@ def _apart(subject: Task | Family, unseen: Sequence[str | int]) -> tuple[int, ..
     if not isinstance(subject, Family):
         raise InvalidParameter("unseen members are of a family; leave them out for one world")
     numbers = [
-        int(each)
-        if isinstance(each, str) and each not in subject.names and each.isdecimal()
-        else each
+        each if number is None or each in subject.names else number
         for each in unseen
+        for number in [whole_in(each) if isinstance(each, str) else None]
     ]
     apart = tuple(sorted({subject.number(member, "unseen") for member in numbers}))
     if len(apart) == len(subject):

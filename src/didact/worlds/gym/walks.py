@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import is_whole, shown, whole_number
+from didact.inputs import is_whole, shown, whole_in, whole_number
 from didact.mdp.observations import Observations
 from didact.worlds.gym.numbering import MOST_NUMBERS, Node, Numbering, as_found, by_observation
 from didact.worlds.gym.tables import Model, Outcome
@@ -196,8 +196,8 @@ def as_seeds(seed: Any) -> list[int]:
     listed = list(seed) if isinstance(seed, list | tuple | range | np.ndarray) else [seed]
     if not listed:
         raise InvalidParameter("seed must be a whole number or several; there is none")
-    return [whole_number(_read_whole(entry), "seed", 0, 2**32 - 1) for entry in listed]
-
-
-def _read_whole(entry: Any) -> Any:
-    return int(entry) if isinstance(entry, str) and entry.isdecimal() else entry
+    numbers = [whole_in(entry) if isinstance(entry, str) else entry for entry in listed]
+    return [
+        whole_number(entry if number is None else number, "seed", 0, 2**32 - 1)
+        for entry, number in zip(listed, numbers, strict=True)
+    ]
