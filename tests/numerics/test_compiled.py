@@ -236,7 +236,61 @@ def test_compiling_is_told_once_and_cached(twice: Twice) -> None:
     told, result = twice.first.large
     assert told == "compiling smooth, once on this machine"
     assert twice.second.large == [result]
-    assert list(twice.folder.glob("cache/*/outer_kernels.smooth-*.nbc"))
+    assert list(twice.folder.glob("cache/*/outer_kernels.smooth-*.nbi"))
+
+
+CHEAP = "print(halved.run(400_000, 3.0))"
+
+
+def test_a_damaged_cache_is_removed_and_compiled_again(tmp_path: Path) -> None:
+    run = "from outer_kernels import halved\n" + CHEAP
+    told = ["compiling halved, once on this machine", "1.5"]
+    assert in_new_process(tmp_path, run) == told
+    (whole,) = tmp_path.glob("cache/*/*.nb?")
+    content = whole.read_bytes()
+    for damaged in (b"", content[:-100] + bytes(100)):
+        whole.write_bytes(damaged)
+        assert in_new_process(tmp_path, run)[-1] == "1.5"
+        assert room._CacheFile(str(whole), None)._overloads() == {}  # of another source, but whole
+        assert whole.exists()
+    assert in_new_process(tmp_path, run) == ["1.5"]
+
+
+def test_every_damage_of_a_cache_file_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.nbi"
+    file = room._CacheFile(str(path), "stamp")
+    file.save("key", [1.5, "code"])
+    file.save("other", "more")
+    found = [file.load(key) for key in ("key", "other", "none")]
+    assert found == [[1.5, "code"], "more", None]
+    assert room._CacheFile(str(path), "of another source").load("key") is None
+    content = path.read_bytes()
+    for place in range(len(content)):
+        for damaged in (content[:place], content[:place] + b"?" + content[place + 1 :]):
+            if damaged != content:
+                path.write_bytes(damaged)
+                assert file.load("key") is None
+                assert not path.exists()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))",
+        "import numba.core.caching as c; c.CacheImpl._locator_classes = []; "
+        "import os; os.environ['NUMBA_CACHE_LOCATOR_CLASSES'] = ''",
+    ],
+)
+def test_where_nothing_can_be_cached_kernels_are_compiled_all_the_same(
+    tmp_path: Path, trouble: str
+) -> None:
+    run = f"{trouble}\nfrom outer_kernels import smooth\n"
+    run += "print(smooth.run(400_000, *arguments(50)).hex())"
+    run += "; print(smooth.run_plain(*arguments(50)).hex())"
+    _, compiled, plain = in_new_process(tmp_path, run)
+    assert compiled == plain
+    assert not [path for path in tmp_path.rglob("*.nb*") if path.is_file()]
 
 
 def test_coverage_is_left_out_where_it_does_not_run_and_can_be_imported_later(twice: Twice) -> None:

@@ -15,9 +15,12 @@ import gc
 import hashlib
 import logging
 import os
+import pickle
+import secrets
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from time import perf_counter
 from types import CodeType, FunctionType
@@ -50,8 +53,8 @@ and nobody calls them from C."""
 
 
 _TO_LOAD = ("_load_overload", "_guard_against_spurious_io_errors")
-"""Of Numba's disk cache, what loads a function alone; a version without it loads as it always does.
-"""
+"""Hooks of Numba's `FunctionCache` that load one overload; a version without them loads as it
+always does."""
 
 
 class Kernel:
@@ -192,9 +195,13 @@ class Kernel:
         twin.__qualname__ = f"{self.plain.__qualname__}-{role}-{self.fingerprint()}"
         own = {"inline": "always"} if self.inline else {"no_cpython_wrapper": is_part}
         made = njit(**OPTIONS, **own)(twin)
-        made._cache = _disk_cache()(twin)
-        made._cache.before_compiling = partial(self._name_parts, twin)
-        if is_part or made is twin:  # Numba may be told to compile nothing
+        try:
+            made._cache = _disk_cache()(twin)
+            made._cache.before_compiling = partial(self._name_parts, twin)
+            is_cached = True
+        except (OSError, RuntimeError):  # no folder can be written to: compiled in every process
+            is_cached = False
+        if is_part or made is twin or not is_cached:  # Numba may be told to compile nothing
             self._name_parts(twin)
         return made
 
@@ -250,6 +257,58 @@ def _compiler() -> Any:
     return numba
 
 
+class _CacheFile:
+    """The compiled overloads of one kernel in one file, with a digest of its content.
+
+    It stands in for Numba's `IndexDataCacheFile`, whose two files have no digest: an empty index
+    raises EOFError in every process, a changed byte of machine code is run, and a process that is
+    killed between the two files may leave an index that names the code of an older kernel. A file
+    that is not whole is removed, and its kernel compiled again.
+    """
+
+    def __init__(self, path: str, stamp: Any):
+        self._index_path = path
+        self._stamp = stamp
+
+    def load(self, key: Any) -> Any:
+        """What was saved under a key; None where it was not."""
+        packed = self._overloads().get(key)
+        return None if packed is None else pickle.loads(packed)
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep data under a key, beside what is there; of two processes at once one may lose."""
+        from numba.core.serialize import dumps
+
+        overloads = {**self._overloads(), key: dumps(data)}
+        content = dumps((self._stamp, overloads))
+        temporary = f"{self._index_path}.tmp.{secrets.token_hex(8)}"
+        try:
+            with open(temporary, "xb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(temporary, self._index_path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def flush(self) -> None:
+        """Forget what was saved."""
+        with suppress(OSError):
+            os.unlink(self._index_path)
+
+    def _overloads(self) -> dict[Any, bytes]:
+        try:
+            with open(self._index_path, "rb") as file:
+                digest, content = file.read(32), file.read()
+        except OSError:
+            return {}
+        if hashlib.sha256(content).digest() != digest:
+            self.flush()
+            return {}
+        stamp, overloads = pickle.loads(content)
+        return overloads if stamp == self._stamp else {}
+
+
 @cache
 def _disk_cache() -> Any:
     """Numba's cache of compiled functions, which loads one without what only compiling needs.
@@ -257,7 +316,8 @@ def _disk_cache() -> Any:
     Before it looks into its cache, Numba makes ready all that it knows of compiling, which takes
     longer than to import it and to load what a lesson needs. A kernel in the cache is machine
     code that asks for none of that; where it is not in the cache, `before_compiling` is called, and
-    the compiler makes itself ready.
+    the compiler makes itself ready. What cannot be loaded is compiled, and what cannot be saved, as
+    on a full disk, is compiled in the next process again.
     """
     from numba.core.caching import FunctionCache
 
@@ -266,11 +326,25 @@ def _disk_cache() -> Any:
     class Loaded(FunctionCache):
         before_compiling: Callable[[], None]
 
+        def __init__(self, twin: Any):
+            super().__init__(twin)  # type: ignore[no-untyped-call]
+            name = f"{self._impl.filename_base}.nbi"
+            stamp = (_compiler().__version__, self._impl.locator.get_source_stamp())
+            self._cache_file = _CacheFile(os.path.join(self._cache_path, name), stamp)
+
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            found = self._loaded(sig, target_context)
+            try:
+                found = self._loaded(sig, target_context)
+            except Exception:  # whatever unpickling and linking raise: the code is not to be used
+                self._cache_file.flush()
+                found = None
             if found is None:
                 self.before_compiling()
             return found
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with suppress(OSError):
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
         def _loaded(self, sig: Any, target_context: Any) -> Any:
             if not is_known:
