@@ -279,8 +279,8 @@ class _CacheFile:
         """Keep data under a key, beside what is there; of two processes at once one may lose."""
         from numba.core.serialize import dumps
 
-        overloads = {**self._overloads(), key: dumps(data)}
-        content = dumps((self._stamp, overloads))
+        overloads = {**self._overloads(), key: dumps(data)}  # type: ignore[no-untyped-call]
+        content: bytes = dumps((self._stamp, overloads))  # type: ignore[no-untyped-call]
         temporary = f"{self._index_path}.tmp.{secrets.token_hex(8)}"
         try:
             with open(temporary, "xb") as file:
@@ -325,6 +325,7 @@ def _disk_cache() -> Any:
 
     class Loaded(FunctionCache):
         before_compiling: Callable[[], None]
+        _cache_file: Any
 
         def __init__(self, twin: Any):
             super().__init__(twin)  # type: ignore[no-untyped-call]
