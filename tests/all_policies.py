@@ -1,10 +1,14 @@
 """What lessons may cost, by asking every policy of a tiny model whether it fits."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
+
+from tests.oracles import Plain, policy_sums
+from tests.test_proofcheck import cone_multipliers
 
 
 def counts_and_losses(task):
@@ -65,3 +69,66 @@ def largest_loss(counts, losses, rows):
         if found.status == 0 and found.x[-1] > 1e-9:
             return losses[number]
     return 0.0
+
+
+class EveryPolicy:
+    """All deterministic policies of a task in fractions, those that lose most first.
+
+    A policy is optimal for w where no row mu(s) - mu(s, a) of its own is negative. Its losses, its
+    rows and whether weights fit (Farkas' lemma) are found without code of the package.
+    """
+
+    def __init__(self, task):
+        plain, weights = Plain(task.mdp), task.true_weights.fractions()
+        start = task.mdp.start.fractions()
+        self.states, self.n_actions = self._reached(plain, start), plain.n_actions
+        found = {}
+        choices = [range(plain.n_actions) if s in self.states else [0] for s in range(len(start))]
+        for choice in product(*choices):
+            mu = policy_sums(plain, [{a: Fraction(1)} for a in choice], plain.phi)
+            total = [sum(p * x[i] for p, x in zip(start, mu, strict=True)) for i in range(plain.k)]
+            worth = sum(w * x for w, x in zip(weights, total, strict=True))
+            pairs = product(self.states, range(plain.n_actions))
+            rows = {(s, a): self._row(plain, mu, s, a) for s, a in pairs}
+            found.setdefault(tuple(tuple(mu[s]) for s in self.states), (worth, rows))
+        best = max(worth for worth, _ in found.values())
+        losses = [(best - worth, rows) for worth, rows in found.values()]
+        self.policies = sorted(losses, key=lambda policy: -policy[0])
+
+    def _reached(self, plain, start):
+        reached, ahead = set(), [s for s, p in enumerate(start) if p]
+        while ahead:
+            state = ahead.pop()
+            if state not in reached and not plain.terminal[state]:
+                reached.add(state)
+                ahead += [t for a in range(plain.n_actions) for t in plain.row(state, a)]
+        return sorted(reached)
+
+    def _row(self, plain, mu, state, action):
+        after = plain.row(state, action).items()
+        ahead = [sum((p * mu[t][i] for t, p in after), Fraction(0)) for i in range(plain.k)]
+        paid = plain.phi[state][action]
+        return [m - x - plain.discount * y for m, x, y in zip(mu[state], paid, ahead, strict=True)]
+
+    def worst(self, best=(), others=(), strict=(), equal=()):
+        """The largest loss of a policy that is optimal for some weights; None where none are.
+
+        Weights: for which pairs `best` are optimal and `others` not, r.w > 0 for rows `strict` and
+        r.w = 0 for `equal`. 0 is among them, where nothing is strict.
+        """
+        for loss, rows in self.policies:
+            above = [*strict, *(rows[pair] for pair in others)]
+            zero = [*equal, *(rows[pair] for pair in best)]
+            if fits_some(rows.values(), zero, above):
+                return loss
+        return None
+
+
+def fits_some(weak, equal, strict):
+    """Whether some w has r.w >= 0, = 0 and > 0 for these rows: else they add up to 0 > 0."""
+    if not strict:
+        return True
+    rays = {(*row, 0) for row in weak if any(row)}
+    rays |= {(*(sign * x for x in row), 0) for row in equal for sign in (1, -1) if any(row)}
+    rays |= {(*row, 1) for row in strict}
+    return cone_multipliers((*[0] * len(strict[0]), 1), sorted(rays)) is None

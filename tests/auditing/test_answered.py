@@ -1,6 +1,7 @@
 """What agents that answer in some way may lose, against every direction of weights."""
 
 import random
+import re
 from functools import cache
 
 import numpy as np
@@ -127,21 +128,53 @@ def test_best_actions_pass_where_they_are_closed_or_all_is_charted(monkeypatch):
     assert asked.grade(wrong, loss=1.01 * cost).verdict == "undecided"
 
 
-def test_an_agent_is_judged_by_what_it_was_seen_to_do(monkeypatch):
+def test_what_an_agent_was_seen_to_do_passes_only_if_every_policy_may():
+    """No action was called worse, so that the reward 0 fits, and with it the worst policy."""
     task = corridor()
     known = didact.equivalence_class(task)
     enough = didact.teach(task, known=known, teacher="exact", horizon=1, loss="1%")
     assert enough.loss_status == "enumerated"
-    found = didact.audit(task, list(enough.demonstrations), loss="1%", known=known)
-    assert (found.verdict, found.agent) == ("pass", "demonstrations")
-    few = list(enough.demonstrations[:1])
-    found = didact.audit(task, few, loss="1%", known=known)
-    assert (found.verdict, found.witness is None) == ("undecided", False)
-    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
-    found = didact.audit(task, list(enough.demonstrations), loss="1%", known=known)
-    assert found.verdict == "undecided"
+    seen = list(enough.demonstrations)
+    found = didact.audit(task, seen, loss="1%", known=known)
+    assert (found.verdict, found.agent) == ("undecided", "demonstrations")
+    assert "without preferences" in found.reason
+    assert didact.audit(task, list(found.witness), loss="1%", known=known).verdict == "fail"
+    most = didact.audit(task, [0, 0, 0, 0], known=known).loss
+    assert didact.audit(task, seen, loss=1.01 * most, known=known).verdict == "pass"
+    assert didact.audit(task, seen, loss=0.99 * most, known=known).verdict == "undecided"
     with pytest.raises(InvalidParameter, match="give loss"):
-        didact.audit(task, few, known=known)
+        didact.audit(task, seen, known=known)
+
+
+def on_the_boundary():
+    """State 0 stays or goes to 1, which goes back or ends; (-10, -1) ties all of it."""
+    moves = [[[1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 0, 1]], [[0, 0, 0]] * 2]
+    mdp = didact.MDP(moves, [[0, 1], [0, 1], [1, 0]], "0.9", start=0, terminal=[2])
+    return didact.Task(mdp, [0, 1])
+
+
+def test_an_agent_on_the_boundary_of_those_who_answer_so_breaks_ties_for_the_worst():
+    task = on_the_boundary()
+    asked = exam(task, ask="actions")
+    agent = [-10, -1]
+    given = [None, asked.answers_of(agent)[1]]
+    assert given == [None, (0, 1)]
+    assert didact.audit(task, agent, loss="1%").verdict == "fail"
+    assert asked.grade(given, loss="1%").verdict == "undecided"
+    seen = [didact.Demonstration([(0, 0)]), didact.Demonstration([(0, 1)])]
+    assert didact.audit(task, seen, loss="1%").verdict == "undecided"
+    assert asked.grade([(0,), None], loss="1%").verdict == "pass"
+
+
+def test_witnesses_answer_as_was_answered_and_lose_at_least_what_is_told():
+    asked = exam(corridor())
+    key = [question.key for question in asked.questions]
+    for n in range(4):
+        found = asked.grade([*key[:n], *[None] * (5 - n)], loss="5%")
+        weights = [repr(weight) for weight in found.witness]
+        assert asked.answers_of(weights)[:n] == key[:n]
+        told = float(re.search(r"loses (\S+) ", found.reason)[1])
+        assert didact.audit(corridor(), weights).loss > 0.999 * told
 
 
 def test_what_cannot_be_judged_by_loss_is_refused(tmp_path):

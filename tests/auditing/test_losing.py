@@ -47,6 +47,17 @@ def test_of_a_belief_the_draws_are_counted_that_lose_little():
     assert "lose no more" in found.reason
 
 
+def test_draws_that_tie_lose_what_the_worst_way_to_break_ties_does():
+    """Draws of a lattice tie exactly: e1 = e2 = e3 may take e3, which loses .36."""
+    task = tied_world()
+    rng = np.random.default_rng(0)
+    draws = np.where(rng.random((4, 25, 1)) < 0.5, [0.5, 0.5, 0.5], [1.0, 1.0, 0.5])
+    judged = [didact.audit(task, list(w), loss="0.35").passed for w in draws.reshape(-1, 3)]
+    assert 0 < np.mean(judged) < 1
+    found = didact.audit(task, _belief(task, draws), loss="0.35")
+    assert found.share["share"] == pytest.approx(np.mean(judged))
+
+
 def test_a_bound_for_each_action_and_one_for_all_are_not_mixed():
     task = didact.make("six-cell")
     with pytest.raises(InvalidParameter, match="not both"):

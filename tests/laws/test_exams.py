@@ -3,6 +3,7 @@ over. Agents and models are random, small and full of ties."""
 
 import itertools
 import random
+from collections import Counter
 from fractions import Fraction
 from functools import cache
 
@@ -12,9 +13,11 @@ import pytest
 import didact
 from didact.auditing import exam
 from didact.auditing.evidence import right_row
+from didact.auditing.losing import allowed_loss
 from didact.bec.rows import scope_states
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document
+from tests.all_policies import EveryPolicy
 from tests.effort import number
 from tests.oracles import Plain, optimal_sets
 from tests.test_proofcheck import Solved, cone_multipliers
@@ -278,3 +281,82 @@ def test_families_are_examined_by_the_class_of_all_members():
         for weights in itertools.product([-2, -1, 0, 1, 3], repeat=k):
             passed = questions.grade(questions.answers_of(weights)).passed
             assert passed == all(is_aligned(task, weights) for task in tasks)
+
+
+def answered_at_random(asked, weights, rng):
+    """The right answers, those of weights, single actions of either, or none."""
+    for question, theirs in zip(asked.questions, asked.answers_of(weights), strict=True):
+        answer = rng.choice([question.key, question.key, theirs, None])
+        if isinstance(answer, tuple) and rng.random() < 0.15:
+            answer = rng.choice(answer)
+        yield question, answer
+
+
+def told_by(answers, n_actions):
+    """What answers say: pairs held best, pairs held worse, rows above zero and rows of zero."""
+    told = {"best": [], "others": [], "strict": [], "equal": []}
+    for question, answer in answers:
+        if question.kind == "action" and answer is not None:
+            named = (answer,) if isinstance(answer, int) else answer
+            told["best"] += [(question.state, a) for a in named]
+            if named is answer:
+                rest = set(range(n_actions)) - set(named)
+                told["others"] += [(question.state, a) for a in rest]
+        elif answer is not None:
+            sign = -1 if answer == "second" else 1
+            row = [Fraction(sign * x) for x in question.normal]
+            told["equal" if answer == "equal" else "strict"].append(row)
+    return told
+
+
+def judged_by_loss(seed):
+    """(how it was asked, what was found, the largest loss of all policies that fit, the bound)."""
+    task, rng = world(seed), random.Random(f"loss {seed}")
+    known, every = didact.equivalence_class(task), EveryPolicy(task)
+    for ask in ("comparisons", "actions", "demonstrations"):
+        loss = rng.choice(["0%", "1%", "10%", "50%", "120%", "1/3"])
+        bound = allowed_loss(known, loss).bound
+        if ask == "demonstrations":
+            pairs = list(itertools.product(every.states, range(task.mdp.n_actions)))
+            pairs = rng.sample(pairs, min(len(pairs), rng.randint(1, 3)))
+            seen = [didact.Demonstration([pair]) for pair in pairs]
+            if seen:
+                found = didact.audit(task, seen, loss=loss, known=known)
+                yield ask, found, every.worst(best=pairs), bound
+            continue
+        settings = {"closed": rng.random() < 0.6} if ask == "actions" else {}
+        asked = exam(task, ask=ask, known=known, **settings)
+        weights = [rng.choice(WEIGHTS) for _ in range(task.mdp.n_features)]
+        answers = list(answered_at_random(asked, weights, rng))
+        found = asked.grade([answer for _, answer in answers], loss=loss)
+        worst = every.worst(**told_by(answers, task.mdp.n_actions))
+        yield ask, found, worst, bound
+
+
+def verdicts_by_loss_are_true(seeds):
+    """How often each way to ask had each verdict."""
+    counts = Counter()
+    for seed in seeds:
+        if world(seed).mdp.n_states > 4:
+            continue
+        for ask, found, worst, bound in judged_by_loss(seed):
+            counts[ask, found.verdict] += 1
+            near = 1e-7 * max(bound, 1.0)
+            if found.verdict == "pass" and worst is not None:
+                assert worst <= bound + near, (seed, ask, found)
+                assert found.loss_bound >= float(worst) - near, (seed, ask, found)
+            elif found.verdict == "fail" and worst is not None:
+                assert worst > bound - near, (seed, ask, found)
+    return counts
+
+
+def test_nobody_who_answers_so_loses_more_than_an_exam_judged_by_loss_says():
+    """Every policy that is optimal for weights that answer so, also on boundaries and at 0."""
+    counts = verdicts_by_loss_are_true(range(number(45, 200)))
+    assert all(counts[ask, "pass"] > 3 for ask in ("comparisons", "actions"))
+
+
+@pytest.mark.slow
+def test_nobody_who_answers_so_loses_more_in_five_thousand_worlds():
+    counts = verdicts_by_loss_are_true(range(200, 7000))
+    assert sum(counts.values()) > 10_000

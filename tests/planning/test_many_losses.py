@@ -1,6 +1,7 @@
 """Losses of many rewards against all policies of tiny models, and against a plan for each."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,3 +54,50 @@ def test_policies_of_equal_counts_have_one_form():
     weights = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.5], [1.0, 1e-3]])
     policies = Losses(task, solve(task)).of(weights).policies
     assert len({policy.tobytes() for policy in policies}) == 1
+
+
+@pytest.mark.parametrize("name", ["six-cell", *WORLDS])
+def test_a_reward_that_is_solved_directly_has_the_same_losses_and_policies(name, monkeypatch):
+    """Where the kernel does not settle a reward it is told so, and goes on with the next."""
+    task = didact.make("random-grid", **WORLDS[name]) if name in WORLDS else didact.make(name)
+    k = task.mdp.n_features
+    drawn = np.random.default_rng(0).standard_normal((8, k))
+    weights = np.concatenate([drawn, np.eye(k), -np.eye(k), np.zeros((1, k))])
+    losses = Losses(task, solve(task))
+    wanted, solved = losses.of(weights), []
+    kernel, directly = losses.kernel, losses._lose_directly
+
+    def settles_one(work, model, batch, *rest):
+        if len(batch.tolerances) % 2:
+            return 0
+        kernel.run(work, model, batch, *rest)
+        return 1
+
+    def counting(*arguments):
+        solved.append(arguments)
+        directly(*arguments)
+
+    monkeypatch.setattr(losses, "kernel", SimpleNamespace(run=settles_one))
+    monkeypatch.setattr(losses, "_lose_directly", counting)
+    for found, want in zip(losses.of(weights), wanted, strict=True):
+        assert found == pytest.approx(want)
+    assert len(solved) > len(weights) // 2
+
+
+def test_rewards_on_which_inexact_evaluations_go_in_circles_are_planned():
+    """At -w every state may stay where nothing is paid, and evaluations never settle at 0."""
+    to = [[{3: 1}, {1: 1}, {2: 1}], [{0: 1}, {2: 1}, {3: 1}]]
+    to += [[{3: 1}, {0: "1/3", 1: "2/3"}, {0: "1/3", 1: "1/3", 3: "1/3"}], [{3: 1}, {0: 1}, {0: 1}]]
+    rows = [
+        (s, a, target, chance)
+        for s, actions in enumerate(to)
+        for a, targets in enumerate(actions)
+        for target, chance in targets.items()
+    ]
+    paid = [[[0], [0], [1]], [[0], [1], [1]], [[0], [1], [0]], [[0], [1], [0]]]
+    mdp = didact.MDP(didact.Transitions.from_rows(rows, 4, 3), paid, "9/10", start={0: 1})
+    task = didact.Task(mdp, [3])
+    lost = Losses(task, solve(task)).of(np.array([[1.0], [-1.0]]))
+    for weights, loss in zip(([1], [-1]), lost.losses, strict=True):
+        plan = solve(task.mdp, weights, arithmetic="exact")
+        assert loss == pytest.approx(least_loss(task, plan.optimal), abs=1e-9)

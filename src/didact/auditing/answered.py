@@ -1,13 +1,34 @@
 """Answers to an exam, some open and some wrong: what agents that answer so may lose.
 
-Comparisons and preferences leave a cone of weights, whose every class of policies is visited. All
-lose at most the bound: pass. None does: fail. Else it is open, and a reward is named that answers
-the same and loses too much. A wrong "equal" is left out, which only lets more rewards fit.
+An agent follows any policy that is optimal for its reward w: ties are broken as badly as can be.
+M(w) are the policies that are optimal for w, l(pi) is the true loss of pi, and A is the set of
+rewards that answer so. A pass says that max l(pi) over pi in M(w) and w in A is within the bound.
 
-Best actions are optimal under the agent's own values: where right answers are closed, it goes on as
-the task does, and the rows of its states hold. Else all classes of policies are visited in small
-worlds; in large ones rewards are searched, and a search passes nobody. A wrong action costs what it
-costs, as often as the start is in its state.
+Star: for t > 0 each policy in M(w + t w*) loses at most as much as every one in M(w). Proof: for mu
+in M(w + t w*) and mu0 in M(w), (w + t w*).mu >= (w + t w*).mu0 and w.mu0 >= w.mu; so w*.mu >=
+w*.mu0.
+
+Comparisons and preferences: A is {r.w > 0 for the sides that were preferred, r.w = 0 for right
+"equal"}, a relatively open cone whose span holds w*. A ray from w in A along -w* leaves it at a
+point b of a facet, and by the star w loses, however it breaks ties, at most the least l over M(b).
+Near b, b + t w* loses just that. So the most is found on the facets with ties broken for the best.
+The classes of policies there are visited. All lose at most the bound: pass. Every one in A loses
+more: fail. Else it is open, and a reward is named that answers the same and loses too much. A wrong
+"equal" is left out, which only lets more rewards fit.
+
+Actions: the pairs that were named are optimal under w's own values; in states where all best
+actions were named (`whole`), the others are not. A need not be convex. Where the whole states are
+right and closed, the agent goes on as the task does, so that A lies in the relatively open cone of
+their rows, as above. Else the cells of all policies are visited. The closed cell K of a policy pi
+are the weights for which pi is optimal, so that the answer is the largest l(pi) over the cells that
+meet A. Where the named pairs are optimal, K has a face; fewest pairs are optimal in the relative
+interior of that face, so that K meets A exactly where no other pair of a whole state is optimal
+there. In large worlds rewards are only searched, and a search passes nobody.
+
+Single actions and demonstrations leave no state whole. The reward 0, for which every action is
+best, then is in A, and so is every policy: such answers pass only if the worst policy of all may.
+
+A wrong action costs what it costs, as often as the start is in its state.
 """
 
 from __future__ import annotations
@@ -16,7 +37,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +47,7 @@ from didact.auditing.questions import Question
 from didact.auditing.result import Audit
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known
-from didact.bec.parts import shown_pairs
+from didact.bec.parts import Mask, shown_pairs
 from didact.inputs import counted, seconds
 from didact.mdp import Demonstration
 from didact.mdp.exchange.given import given_demonstrations
@@ -34,10 +55,13 @@ from didact.numerics.exact import Floats
 from didact.planning.loss import action_gaps
 from didact.random import stream
 from didact.teaching.closure import is_closed
-from didact.teaching.loss.chart import Lost, chart_in_sight
+from didact.teaching.loss.cells import Cell
+from didact.teaching.loss.chart import chart_in_sight
+from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.fitting import least_cell, region_that_fits
 from didact.teaching.loss.region import Region, region_of, worst_cell
-from didact.teaching.loss.search import largest, planner_rounds
+from didact.teaching.loss.search import PUSHES, largest, planner_rounds
+from didact.teaching.within import SURELY
 
 if TYPE_CHECKING:
     from didact.auditing.exam import Exam
@@ -46,6 +70,18 @@ TIME_LIMIT = 20.0
 """Seconds for visiting classes of policies, where none are given."""
 
 Answered = Sequence[tuple[Question, Any]]
+
+
+class Held(NamedTuple):
+    """What an agent holds best: pairs (S, A), and the states (S,) where these are all of them."""
+
+    best: Mask
+    whole: Mask
+
+    @property
+    def others(self) -> Mask:
+        """Pairs (S, A) that the agent holds worse than what it named."""
+        return np.asarray(self.whole[:, None] & ~self.best)
 
 
 def graded_by_loss(
@@ -77,8 +113,10 @@ def audit_seen(
     if known.n_close_calls:
         told = f"{counted(known.n_close_calls, 'close call')} could not be decided in floats"
         return replace(found, reason=told)
-    limit = TIME_LIMIT if loss_time is None else seconds(loss_time, "loss_time")
-    return _judged_by_pairs(found, taken, allowed, time.monotonic() + limit)
+    if loss_time is not None:
+        seconds(loss_time, "loss_time")
+    best = shown_pairs(known.parts, taken)
+    return _judged_by_pairs(found, Held(best, np.zeros(len(best), np.bool_)), allowed, math.inf)
 
 
 def _judged_by_sides(found: Audit, answered: Answered, allowed: Allowed, deadline: float) -> Audit:
@@ -88,8 +126,12 @@ def _judged_by_sides(found: Audit, answered: Answered, allowed: Allowed, deadlin
         told = "no weights of these features answer so"
         return replace(found, reason=f"{told}: the agent is not one that the exam is for")
     found = _judged_by_region(found, region, allowed, deadline)
-    if found.passed or all(is_right(question, answer) for question, answer in answered):
+    wrong = [answer for question, answer in answered if not is_right(question, answer)]
+    if found.passed or not wrong:
         return found
+    if "equal" in wrong and found.witness is not None:
+        told = found.reason.replace("answers the same", "answers the same but for a wrong 'equal'")
+        found = replace(found, reason=told, witness=None)
     least = least_cell(region, allowed.limit, deadline=deadline)
     if least.is_proved and least.worst is not None and least.worst.loss > allowed.limit:
         told = f"whoever answers so loses at least {allowed.words(least.worst.loss)}"
@@ -111,17 +153,27 @@ def _rows(answered: Answered, n_features: int) -> tuple[Floats, Floats]:
 
 
 def _judged_by_region(found: Audit, region: Region, allowed: Allowed, deadline: float) -> Audit:
-    """By the most that a reward in a cone loses, every class of policies visited."""
+    """By the most that a reward in an open cone loses, every class of policies visited."""
     most = worst_cell(region, allowed.limit, deadline=deadline)
     if most.worst is not None and most.worst.loss > allowed.limit:
-        return _open(found, most.worst.loss, most.worst.weights, allowed)
+        weights = _moved_inside(region, most.worst)
+        return _open(found, most.worst.loss, weights, allowed)
     if not most.is_proved:
         told = f"{most.n_cells} classes of policies that answer so lose no more"
         return replace(found, reason=f"{told}; others were not visited, or not told apart")
     loss = 0.0 if most.worst is None else most.worst.loss
-    told = f"nobody who answers so loses more than {allowed.words(loss)}"
-    reason = f"{told}; classes of policies visited: {most.n_cells}"
-    return replace(found, verdict="pass", reason=reason, loss_bound=loss)
+    return _passed(found, loss, most.n_cells, allowed)
+
+
+def _moved_inside(region: Region, worst: Cell) -> Floats:
+    """Weights on the boundary of a cone, moved into it as far as they still lose as much.
+
+    On the boundary itself the answer is "equal" where it was "first" or "second".
+    """
+    inside = region.inside @ region.basis
+    moved = worst.weights + PUSHES[:, None] * inside / (float(np.linalg.norm(inside)) or 1.0)
+    loses = region.fan.losses.of(moved).losses >= (1 - SURELY) * worst.loss
+    return np.asarray(moved[int(np.flatnonzero(loses).max(initial=0))])
 
 
 def _judged_by_actions(
@@ -129,30 +181,42 @@ def _judged_by_actions(
 ) -> Audit:
     """By the actions that were named best."""
     named = [(q, (answer,) if isinstance(answer, int) else answer) for q, answer in answered]
-    pairs = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
-    return _judged_by_pairs(found, pairs, allowed, deadline)
+    shown = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
+    best = shown_pairs(allowed.fan.known.parts, shown)
+    whole = np.zeros(len(best), dtype=np.bool_)
+    whole[[q.state for q, answer in answered if not isinstance(answer, int)]] = True
+    return _judged_by_pairs(found, Held(best, whole), allowed, deadline)
 
 
-def _judged_by_pairs(
-    found: Audit, taken: Sequence[Demonstration], allowed: Allowed, deadline: float
-) -> Audit:
-    """By the rewards that make what was taken optimal under their own values."""
-    known = allowed.fan.class_of_task
-    shown = shown_pairs(known.parts, taken)
-    gaps = np.where(shown, action_gaps(known.plan), 0.0).max(axis=1)
+def _judged_by_pairs(found: Audit, held: Held, allowed: Allowed, deadline: float) -> Audit:
+    """By the rewards that make what was named optimal under their own values."""
+    fan, known = allowed.fan, allowed.fan.class_of_task
+    gaps = np.where(held.best, action_gaps(known.plan), 0.0).max(axis=1)
     sure = float(known.task.mdp.start.floats @ gaps)
     if sure > allowed.limit:
         told = f"what it holds best loses at least {allowed.words(sure)}"
         return replace(found, verdict="fail", reason=told)
-    is_right = not (shown & ~known.plan.optimal).any()
-    if taken and is_right and is_closed(known.task.mdp, known.plan, taken):
-        region = region_of(allowed.fan, known.rows.normals[known.rows.stated_by(shown)])
-        return _judged_by_region(found, region, allowed, deadline)
-    chart = chart_in_sight(allowed.fan)
+    if not held.others[fan.states].any():
+        return _judged_indifferent(found, allowed)
+    whole = held.best & held.whole[:, None]
+    taken = [Demonstration([(s, a)]) for s, a in np.argwhere(whole).tolist()]
+    is_right = not (whole & ~known.plan.optimal).any()
+    if is_right and is_closed(known.task.mdp, known.plan, taken):
+        region = region_of(fan, known.rows.normals[known.rows.stated_by(whole)])
+        judged = _judged_by_region(found, region, allowed, deadline)
+        if judged.passed or _answers_so(fan, judged.witness, held):
+            return judged
+    chart = chart_in_sight(fan)
     if chart is not None and chart.finish(deadline):
-        return _judged_by_chart(found, chart.worst(shown), len(chart.cells), allowed)
+        worst = chart.worst_of_agents(held.best, held.others)
+        if worst is None:
+            told = "no weights of these features answer so"
+            return replace(found, reason=f"{told}: the agent is not one that the exam is for")
+        if worst.weights is not None and worst.loss > allowed.limit:
+            return _open(found, worst.loss, worst.weights, allowed)
+        return _passed(found, worst.loss, len(chart.cells), allowed)
     rng = stream(0, "audit", "answers")
-    loss, weights = largest(planner_rounds(allowed.fan, shown.ravel(), rng))
+    loss, weights = largest(planner_rounds(fan, held.best.ravel(), rng, held.others.ravel()))
     if weights is not None and loss > allowed.limit:
         return _open(found, loss, weights, allowed)
     told = "the states are not closed" if is_right else "a wrong action may cost more later"
@@ -160,13 +224,33 @@ def _judged_by_pairs(
     return replace(found, reason=reason)
 
 
-def _judged_by_chart(found: Audit, worst: Lost, n_cells: int, allowed: Allowed) -> Audit:
-    """By the most that is lost with what was named optimal, every class of policies visited."""
-    if worst.weights is not None and worst.loss > allowed.limit:
-        return _open(found, worst.loss, worst.weights, allowed)
-    told = f"nobody who answers so loses more than {allowed.words(worst.loss)}"
+def _answers_so(fan: Fan, weights: Sequence[float] | None, held: Held) -> bool:
+    """Whether weights hold best what was named: the cone of closed answers has others too."""
+    if weights is None:
+        return False
+    (optimal,) = fan.losses.of(np.array(weights)[None]).optimal
+    return not (held.best & ~optimal).any() and not (held.others & optimal).any()
+
+
+def _judged_indifferent(found: Audit, allowed: Allowed) -> Audit:
+    """By the worst policy of all: where no action was called worse, the reward 0 answers so."""
+    worst = allowed.fan.worst
+    if worst <= allowed.limit and not allowed.fan.n_close:
+        told = f"no policy loses more than {allowed.words(worst)}"
+        return replace(found, verdict="pass", reason=told, loss_bound=worst)
+    told = (
+        "no action was called worse than another, so that an agent without preferences, weights 0, "
+        f"acts so too; it may lose {allowed.words(worst)}. Ask for all best actions, or compare"
+    )
+    n_features = allowed.fan.basis.shape[1]
+    return replace(found, reason=told, witness=(0.0,) * n_features)
+
+
+def _passed(found: Audit, loss: float, n_cells: int, allowed: Allowed) -> Audit:
+    """Every class of policies that answers so was visited."""
+    told = f"nobody who answers so loses more than {allowed.words(loss)}"
     reason = f"{told}; classes of policies visited: {n_cells}"
-    return replace(found, verdict="pass", reason=reason, loss_bound=worst.loss)
+    return replace(found, verdict="pass", reason=reason, loss_bound=loss)
 
 
 def _open(found: Audit, loss: float, weights: Floats, allowed: Allowed) -> Audit:

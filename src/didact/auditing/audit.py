@@ -50,12 +50,13 @@ def audit(
         or probabilities (S, A), or a function of a state or an object with `predict`, followed
         along what it does from the start on; a Belief, of whose draws a share acts rightly; the
         path of a JSON file of answers to an exam; or, with `loss`, a list of Demonstrations that it
-        was seen to give, optimal by its own lights.
+        was seen to give, optimal by its own lights; these pass only if the worst policy may.
     within: what an action of a policy may cost in a state that it comes to; it then loses at most
         within / (1 - discount).
     loss: judge what the agent loses from the start instead: a number of return, or a text such as
-        '1%', of V* less V of the uniformly random policy. Answers pass when no reward that answers
-        so loses more, and fail when every one does; nothing that is only searched passes.
+        '1%', of V* less V of the uniformly random policy. Answers pass when no policy that is
+        optimal for a reward that answers so loses more, and fail when every one does; nothing that
+        is only searched passes.
     loss_time: seconds to visit the classes of policies that fit answers, 20 by default.
     exam: that the answers are to; by default `exam(task, ask=ask)`.
     ask: what answers are to, where no exam is given: 'comparisons', 'actions' or 'preferences'.

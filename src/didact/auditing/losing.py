@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from didact.auditing.result import Audit
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known
 from didact.errors import Unsupported
 from didact.numerics.exact import Floats
-from didact.planning import evaluate
+from didact.planning import evaluate, solve
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.goal import read_loss
 from didact.teaching.within import SURELY
@@ -72,6 +75,20 @@ def judged_by_loss(found: Audit, policy: Any, allowed: Allowed) -> Audit:
     return replace(found, verdict="undecided", reason=f"{told}, too close to the bound to call")
 
 
-def loses_little(allowed: Allowed, draws: Floats) -> Any:
-    """Whether each of the weights (n, k) loses at most the bound, (n,); equal counts tie alone."""
-    return allowed.fan.losses.of(draws).losses <= allowed.limit
+def loses_little(allowed: Allowed, draws: Floats) -> NDArray[np.bool_]:
+    """Whether each of the weights (n, k) loses at most the bound, (n,), ties broken for the worst.
+
+    Draws of a lattice tie exactly. Close calls are planned one by one, exactly where they need it.
+    """
+    fan, lost = allowed.fan, allowed.fan.losses.of(draws)
+    little = np.asarray(lost.losses <= allowed.limit)
+    most: dict[bytes, float] = {}
+    for i in np.flatnonzero(little).tolist():
+        optimal = lost.optimal[i]
+        if lost.close[i]:
+            optimal = solve(fan.task.mdp, draws[i], arithmetic="exact").optimal
+        key = np.packbits(optimal).tobytes()
+        if key not in most:
+            most[key] = fan.most_among(optimal)
+        little[i] = most[key] <= allowed.limit
+    return little

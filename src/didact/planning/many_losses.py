@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import NotConverged
 from didact.mdp import Task
 from didact.numerics.compiled import inlined, kernel
 from didact.numerics.exact import Floats
-from didact.planning.derived import UNIT
+from didact.planning.derived import UNIT, reward_reach
 from didact.planning.floats import MOST_ROUNDS, plan_in_floats
 from didact.planning.graphs import Graph, GraphPlan, graph_of, iterate_on_graph, new_graph_plan
+from didact.planning.linear import discounted_sums
 from didact.planning.loss import action_gaps
 from didact.planning.many_rewards import Batch, rewards_of, spread_rewards, value_reach
 from didact.planning.solve import Plan
@@ -135,6 +135,53 @@ class Losses:
         found = plan_in_floats(self.mdp, gaps, scale, allowed.ravel())
         return max(0.0, -float(self.start @ found.values) - found.error_bound) / self.unit
 
+    def most(self) -> float:
+        """The most that any policy loses."""
+        gaps = -self.truth.rewards
+        found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)))
+        return float(self.start @ found.values) / self.unit
+
+    def most_among(self, optimal: NDArray[np.bool_]) -> float:
+        """The largest loss of policies that take marked actions (S, A) only."""
+        allowed = np.ascontiguousarray(optimal, dtype=np.uint8)
+        allowed[self.mdp.terminal] = 1
+        gaps = -self.truth.rewards
+        found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)), allowed.ravel())
+        return float(self.start @ found.values) / self.unit
+
+    def _lose_directly(self, weights: Floats, i: int, found: Found) -> None:
+        """The same as `lose_each` of one reward whose inexact evaluations went in circles.
+
+        Its plan then is solved by elimination; the equations are those of the kernel.
+        """
+        mdp = self.mdp
+        shape, states = (mdp.n_states, mdp.n_actions), np.arange(mdp.n_states)
+        alive = ~mdp.terminal
+        table, scale = self._table(weights), float(reward_reach(mdp, weights))
+        values = plan_in_floats(mdp, table, scale).action_values.reshape(shape)
+        gaps = values.max(axis=1, keepdims=True) - values
+        optimal = (gaps <= found.ties[i]) | ~alive[:, None]
+        close = (gaps > found.ties[i]) & (gaps <= found.clear[i]) & alive[:, None]
+        true = self.truth.rewards
+        allowed = np.ascontiguousarray(optimal, dtype=np.uint8).ravel()
+        best = plan_in_floats(mdp, true, float(np.abs(true).max(initial=0.0)), allowed)
+        policy = best.policy.copy()
+        taken = np.zeros(shape)
+        taken[states, policy] = 1.0
+        taken[mdp.terminal] = 0.0
+        paid = self.probe.rewards.reshape(shape)
+        own = paid[states, np.where(alive, policy, 0)]
+        following = mdp.transitions.matrix() @ discounted_sums(mdp, taken, own[:, None])[:, 0]
+        worth = paid + mdp.discount * following.reshape(shape)
+        alike = np.abs(worth - worth[states, policy][:, None]) <= 1e4 * self.probe.tolerance
+        policy[alive] = alike[alive].argmax(axis=1)
+        policy[~alive] = 0
+        n, m = shape
+        found.close[i] = int(np.count_nonzero(close))
+        found.optimal[i * n * m : (i + 1) * n * m] = allowed
+        found.values[i * n : (i + 1) * n] = best.values
+        found.policies[i * n : (i + 1) * n] = policy
+
     def of(self, weights: Floats) -> Lost:
         """What each of the weights (n, k) leads to."""
         mdp, n = self.mdp, len(weights)
@@ -149,14 +196,19 @@ class Losses:
             np.zeros(n * mdp.n_states * mdp.n_actions, dtype=np.uint8),
             np.zeros(n, dtype=np.int64),
         )
-        nothing = np.zeros(0)
-        batch = Batch(columns, rewards.ravel(), self.slack * UNIT * reach, self.table, nothing)
-        stopped = self.kernel.run(
-            self.work * n,
-            *(self._model(), batch, MOST_ROUNDS, self.plan, (self.truth, self.probe), found),
-        )
-        if stopped >= 0:
-            raise NotConverged(f"weights {weights[stopped]} were not planned for within rounds")
+        nothing, done = np.zeros(0), 0
+        while done < n:
+            left = Found(*(part[done * (len(part) // n) :] for part in found))
+            rest = (rewards[done:].ravel(), self.slack * UNIT * reach[done:], self.table, nothing)
+            stopped = self.kernel.run(
+                self.work * (n - done),
+                *(self._model(), Batch(columns, *rest), MOST_ROUNDS, self.plan),
+                *((self.truth, self.probe), left),
+            )
+            if stopped < 0:
+                break
+            self._lose_directly(weights[done + stopped], stopped, left)
+            done += stopped + 1
         shape = (n, mdp.n_states, mdp.n_actions)
         lost = -(found.values.reshape(shape[:2]) @ self.start)
         optimal = found.optimal.reshape(shape).astype(np.bool_)

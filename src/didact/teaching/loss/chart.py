@@ -119,6 +119,26 @@ class Chart:
             worst = found if found.loss > worst.loss else worst
         return worst
 
+    def worst_of_agents(self, best: Mask, others: Mask) -> Lost | None:
+        """The most that agents lose who hold pairs `best` (S, A) optimal and `others` not.
+
+        Ties are broken as badly as can be: a cell counts as soon as its closure holds such weights.
+        They are inside the face where `best` are optimal, where fewest others are. None where no
+        weights are such.
+        """
+        wanted, unwanted = (np.packbits(m[self.fan.states].ravel()) for m in (best, others))
+        if not self.cells:  # every pair is optimal for all weights
+            return None if unwanted.any() else Lost(0.0)
+        ties, first, order = self._stacked
+        fits = ((ties & wanted) == wanted).all(axis=1)
+        for number in order.tolist():
+            in_face = fits[first[number] : first[number] + len(self.rays[number])]
+            optimal = np.bitwise_and.reduce(self.ties[number][in_face], axis=0)
+            if not (optimal & unwanted).any():
+                weights = self.rays[number][in_face].sum(axis=0) @ self.fan.basis
+                return Lost(self.cells[number].loss, weights)
+        return None
+
     @cached_property
     def _stacked(self) -> tuple[Packed, NDArray[np.int64], NDArray[np.int64]]:
         """Ties of all rays; where those of each cell begin; cells by their loss, largest first."""

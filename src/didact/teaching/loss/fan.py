@@ -84,6 +84,11 @@ class Fan:
         assert isinstance(self.losses, Losses), "not of a family"
         return self.losses.among(optimal)
 
+    def most_among(self, optimal: Mask) -> float:
+        """Of a task the largest loss of policies that take marked actions (S, A) only."""
+        assert isinstance(self.losses, Losses), "not of a family"
+        return self.losses.most_among(optimal)
+
     def planned(self, weights: tuple[Fraction, ...]) -> tuple[Mask, float] | None:
         """In exact numbers the optimal pairs of weights, (n_pairs,), and the least that is lost.
 
@@ -154,7 +159,7 @@ def _of_part(known: Known, part: Part, scope: Scope, *, shares: bool) -> Fan:
     spread = float(mdp.start.floats @ discounted_sums(mdp, uniform, expected[:, None])[:, 0])
     matters = spread > NOTHING * float(np.abs(plan.values).max(initial=0.0))
     losses = Losses(task, plan, spread if shares and matters else 1.0)
-    worst = float(losses.of(-truth[None])[0][0]) if length > 0.0 else 0.0
+    worst = losses.most() if length > 0.0 else 0.0
     truth = truth / (length or 1.0)
     return Fan(known, part, losses, states, basis, truth, spread / losses.unit, worst, n_close)
 

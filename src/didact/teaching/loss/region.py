@@ -181,7 +181,7 @@ def null_space(rows: Floats, size: int) -> Floats:
 
 
 def well_inside(facets: Floats) -> Floats:
-    """The point of a box that is farthest inside all facets."""
+    """The point of a box that is farthest inside all facets, of length one; 0 where none is."""
     from scipy.optimize import linprog
 
     n, m = facets.shape
@@ -191,4 +191,4 @@ def well_inside(facets: Floats) -> Floats:
         b_ub=np.zeros(n),
         bounds=[(-1.0, 1.0)] * m + [(None, 1.0)],
     )
-    return np.asarray(found.x[:m] / np.linalg.norm(found.x[:m]))
+    return np.asarray(found.x[:m] / (float(np.linalg.norm(found.x[:m])) or 1.0))

@@ -118,11 +118,14 @@ def _near_corners(region: Region, rng: np.random.Generator) -> Iterator[Floats]:
 
 
 def planner_rounds(
-    fan: Fan, pairs: NDArray[np.bool_], rng: np.random.Generator
+    fan: Fan,
+    pairs: NDArray[np.bool_],
+    rng: np.random.Generator,
+    others: NDArray[np.bool_] | None = None,
 ) -> Iterator[tuple[Floats, Lost]]:
     """Points of H(D): a cloud that spreads inside it from the truth on.
 
-    pairs: (S*A,), those that are shown.
+    pairs: (S*A,), those that are shown. others: (S*A,), pairs that must not be optimal.
     """
     d = fan.dimension
     cloud = np.repeat(fan.truth[None], 40, axis=0)
@@ -131,7 +134,10 @@ def planner_rounds(
         drawn = drawn + scale * rng.standard_normal((len(drawn), d)) @ fan.basis / np.sqrt(d)
         drawn /= np.linalg.norm(drawn, axis=1)[:, None]
         lost = fan.losses.of(drawn)
-        fits = np.asarray(~(~lost.optimal.reshape(len(drawn), -1) & pairs).any(axis=1))
+        optimal = lost.optimal.reshape(len(drawn), -1)
+        fits = np.asarray(~(~optimal & pairs).any(axis=1))
+        if others is not None:
+            fits &= ~(optimal & others).any(axis=1)
         if fits.any():
             kept = lost.where(fits)
             yield drawn[fits], kept
