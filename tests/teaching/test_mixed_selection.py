@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 import didact
 from didact.errors import DidactError
 from didact.mdp import Comparison, Demonstration, Preference
+from didact.mdp.files import task_document
 from didact.planning import solve
-from didact.teaching.feedback.judging import judge_items
 from tests.decisions import decisions, unit
 from tests.effort import examples
+from tests.test_proofcheck import Solved, cone_multipliers
 
 SIX = didact.make("six-cell")
 WAY, OTHER = [(2, 1), (5, 2), (4, 2), (3, 0)], [(2, 2), (1, 2)]
@@ -54,7 +55,37 @@ def test_nothing_chosen_can_be_left_out_and_all_that_follows_does(numbers, seed)
     assert found.teaches == whole.teaches
     for left in range(len(found.items)):
         rest = [item for i, item in enumerate(found.items) if i != left]
-        assert not rest or didact.check(task, rest).n_open > whole.n_open
+        if whole.teaches:
+            assert not didact.check(task, rest).teaches
+        else:
+            assert left_open(task, rest, found.items[left])
+    assert whole.teaches or not any(left_open(task, found.items, said[n]) for n in found.redundant)
+
+
+def left_open(task, items, item):
+    """Whether some reward fits the items and not that one."""
+    solved = Solved(task_document(task))
+    said = [row for each in items for row in rows_said(solved, each)]
+    return not follow_from(rows_said(solved, item), said)
+
+
+def test_an_item_that_excludes_wrong_rewards_is_not_redundant():
+    """e1 and e1 + e2 against nothing: (1, -5) fits the first and breaks the second.
+
+    Said by comparisons or shown, both are kept; once e2 is said too, its sum with e1 says nothing.
+    """
+    pays = [[[1, 0], [0, 0]], [[0, 1], [0, 0]], [[1, 1], [0, 0]]]
+    task = decisions(pays, [1, 1])
+    for kind in (lambda s: Comparison(s, 0, 1), lambda s: Demonstration([(s, 0)])):
+        for method in ("exact", "greedy"):
+            found = didact.select(task, [kind(0), kind(2)], method=method)
+            assert (sorted(found.chosen), found.redundant, found.teaches) == ([0, 1], (), False)
+            found = didact.select(task, [kind(0), kind(2), kind(1)], method=method)
+            assert (sorted(found.chosen), found.redundant, found.teaches) == ([0, 2], (1,), True)
+    one = didact.select(task, [Comparison(0, 0, 1), Comparison(2, 0, 1)], method="exact", budget=1)
+    assert (one.chosen, one.left_out, one.redundant, one.lower_bound) == ((0,), (1,), (), None)
+    twice = didact.select(task, [Comparison(2, 0, 1), Comparison(2, 0, 1)], method="exact")
+    assert (twice.chosen, twice.redundant, twice.lower_bound) == ((0,), (1,), 1)
 
 
 def test_rows_outside_of_the_class_are_used_together():
@@ -64,20 +95,32 @@ def test_rows_outside_of_the_class_are_used_together():
     assert found.n_covered == found.n_elements - didact.check(SIX, list(found.items)).n_open
 
 
-def least_cost(task, known, said, costs):
-    """The least cost of items that leave no more open than all of them, by trying all sets."""
-    wanted = didact.check(task, said, known=known).n_open
-    best = None
-    for size in range(len(said) + 1):
-        for chosen in combinations(range(len(said)), size):
-            total = sum(costs[i] for i in chosen)
-            if best is not None and total >= best:
-                continue
-            kept = [said[i] for i in chosen]
-            shown = [item for item in kept if isinstance(item, Demonstration)]
-            if len(judge_items(known, kept, shown).open_rows) == wanted:
-                best = total
-    return best
+def rows_said(solved, item):
+    """What an item states, in fractions: an action against another, or against all others."""
+    if isinstance(item, Comparison):
+        return [solved.row(item.state, item.better, item.other)]
+    return [solved.row(s, a, b) for s, a in item for b in range(solved.m) if a != b]
+
+
+def follow_from(rows, said):
+    rays = [row for row in said if any(row)]
+    return all(not any(row) or cone_multipliers(row, rays) is not None for row in rows)
+
+
+def least_cost(task, said, costs):
+    """The least cost of items that say as much as all of them, by trying all sets.
+
+    All that matters where they teach the task, else every row.
+    """
+    solved = Solved(task_document(task))
+    rows = [rows_said(solved, item) for item in said]
+    everything = [row for own in rows for row in own]
+    wanted = list(solved.policy_rows("reachable"))
+    if not follow_from(wanted, everything):
+        wanted = everything
+    sets = (c for n in range(len(said) + 1) for c in combinations(range(len(said)), n))
+    fits = (c for c in sets if follow_from(wanted, [row for i in c for row in rows[i]]))
+    return min(sum(costs[i] for i in chosen) for chosen in fits)
 
 
 @given(st.data(), st.integers(0, 5))
@@ -100,7 +143,7 @@ def test_the_exact_method_is_brute_force(data, seed):
     costs = [Fraction(prices[f"{type(item).__name__.lower()}s"]) for item in said]
     found = didact.select(task, said, method="exact", cost=prices)
     assert found.is_minimal
-    assert found.cost == least_cost(task, known, said, costs)
+    assert found.cost == least_cost(task, said, costs)
     greedy = didact.select(task, said, cost=prices)
     assert greedy.lower_bound is None
     assert (greedy.n_covered, sum(greedy.gains)) == (found.n_covered, sum(found.gains))

@@ -1,15 +1,19 @@
 """Which items of a recording teach a task: demonstrations, comparisons, preferences and the like.
 
+What is wanted are the facets and equalities of the class, where all items together imply them: then
+nothing else matters. Else every row that an item rightly states is wanted, as in a selection of
+demonstrations: a row that is no facet still excludes rewards. An item is redundant when the chosen
+ones imply all that is wanted of it.
+
 Items that state a row of an open facet come first, the most at a time; what the facets need then
 may still follow from rows outside of the class together, so items are added that say something new
-until all that the whole recording implies is implied. What the others imply is dropped again. All
-is decided exactly; few items are found so, and not proved to be the fewest.
+until all that is wanted follows. What the others imply is dropped again. All is decided exactly;
+few items are found so, and not proved to be the fewest.
 
-The exact method proves it by an implicit hitting set. Where chosen items leave open what the whole
-recording implies, some weights fit them and are wrong; whatever is enough has an item that excludes
-these weights. Moving them towards the true ones, as far as they stay wrong, only makes such items
-fewer. The cheapest items that hit all these sets are a lower bound, and the answer once nothing is
-left open.
+The exact method proves it by an implicit hitting set. Where chosen items leave open what is wanted,
+some weights fit them and break it; whatever is enough has an item that excludes these weights.
+Moving them towards the true ones, as far as they still break it, only makes such items fewer. The
+cheapest items that hit all these sets are a lower bound, and the answer once nothing is left open.
 """
 
 from __future__ import annotations
@@ -47,9 +51,12 @@ class MixedSelection:
     n_items: how many there were to choose from.
     chosen: in the order to show them.
     cost: of the chosen; 1 each, or as `select` was told by kinds.
-    lower_bound: no items from which as much follows cost less; None where that is not proved.
+    lower_bound: no items from which all that is wanted follows cost less; None where that is not
+        proved.
     gains: how many facets and equalities each newly settles, 0 where it only narrows the rest.
-    redundant: all that they rightly say follows from the chosen, or would with a larger budget.
+    left_out: they would add something, but the budget is spent.
+    redundant: all that they rightly say follows from the chosen; where these teach the task, it
+        says nothing that matters.
     n_covered: how many facets and equalities follow from the chosen.
     n_elements: how many there are.
     verdict: what `check` says of the whole recording, wrong steps and items named.
@@ -63,6 +70,7 @@ class MixedSelection:
     cost: int | Fraction
     lower_bound: int | Fraction | None
     gains: tuple[int, ...]
+    left_out: tuple[int, ...]
     redundant: tuple[int, ...]
     n_covered: int
     n_elements: int
@@ -98,6 +106,7 @@ class MixedSelection:
             if self.lower_bound is None
             else write_number(Fraction(self.lower_bound)),
             "gains": list(self.gains),
+            "left_out": list(self.left_out),
             "redundant": list(self.redundant),
             "n_covered": self.n_covered,
             "n_elements": self.n_elements,
@@ -127,8 +136,11 @@ def select_items(
     search.choose(budget)
     search.drop()
     found = search.cheapest(costs) if exact else None
-    if found is not None and (budget is None or len(found.chosen) <= budget):
+    if found is not None and budget is not None and len(found.chosen) > budget:
+        found = None  # the bound is of items that are enough, and the budget's are not
+    if found is not None:
         search.take_in_order(found.chosen)
+    left_out = search.adding()
     return MixedSelection(
         task_name=known.name,
         n_items=len(items),
@@ -136,10 +148,11 @@ def select_items(
         cost=whole_if_whole(Fraction(sum(costs[number] for number in search.chosen))),
         lower_bound=None if found is None else whole_if_whole(Fraction(found.lower_bound)),
         gains=tuple(search.gains),
+        left_out=tuple(left_out),
         redundant=tuple(
             number
             for number in range(len(items))
-            if number not in search.chosen and search.rows[number]
+            if number not in search.chosen and number not in left_out and search.rows[number]
         ),
         n_covered=search.covered.bit_count(),
         n_elements=search.elements.n_elements,
@@ -161,22 +174,43 @@ class _Search:
         self.chosen: list[int] = []
         self.gains: list[int] = []
         self.covered = 0
-        self.reached = self._following(range(len(items)), 0)
+        everything = self._following(range(len(items)), 0)
+        if everything == self.elements.everything:
+            elements = range(self.elements.n_elements)
+            self.wanted = [self._exact[self.elements.row_of(element)] for element in elements]
+        else:
+            self.wanted = self._said(range(len(items)))
+
+    @property
+    def _exact(self) -> tuple[Row, ...]:
+        exact = self.known.rows.exact
+        assert exact is not None
+        return exact
 
     def choose(self, budget: int | None) -> None:
-        """Add items until all that can be covered is, or the budget is spent."""
+        """Add items until all that is wanted follows, or the budget is spent."""
         masks = [_stated(self.elements, rows) for rows in self.rows]
-        while self.covered != self.reached and (budget is None or len(self.chosen) < budget):
+        while budget is None or len(self.chosen) < budget:
+            shown = ExactlyShown(self._said(self.chosen))
+            if all(map(shown.follows, self.wanted)):
+                return
             left = [n for n in range(len(masks)) if n not in self.chosen]
             best = max(left, key=lambda n: ((masks[n] & ~self.covered).bit_count(), -n))
             if not masks[best] & ~self.covered:
-                shown = ExactlyShown(self._said(self.chosen))
                 best = max(left, key=lambda n: (self._n_new(shown, n), -n))
             self._take(best)
 
+    def adding(self) -> list[int]:
+        """The items that say something wanted which does not follow from the chosen."""
+        shown = ExactlyShown(self._said(self.chosen))
+        if all(map(shown.follows, self.wanted)):
+            return []
+        others = [n for n in range(len(self.rows)) if n not in self.chosen]
+        return [number for number in others if self._n_new(shown, number)]
+
     def cheapest(self, costs: Sequence[int | Fraction]) -> Minimum:
-        """The cheapest items from which all follows that all of them imply, or a lower bound."""
-        complete = self.chosen if self.covered == self.reached else []
+        """The cheapest items from which all follows that is wanted, or a lower bound."""
+        complete = self.chosen if self._implied(self.chosen) == len(self.wanted) else []
         return cheapest_cover(
             len(self.rows),
             [range(len(rows)) for rows in self.rows],
@@ -188,9 +222,8 @@ class _Search:
     def _gap(self, chosen: Sequence[int]) -> set[int] | None:
         """Items of which one must be added: those that exclude weights which fit the chosen."""
         shown = ExactlyShown(self._said(chosen))
-        for element in self.elements.within(self.reached):
-            row = self.elements.row_of(element)
-            weights = shown.witness_against(self.known.rows, row)
+        for row in self.wanted:
+            weights = shown.against(row)
             if weights is not None:
                 moved = self._towards_truth(weights, row)
                 return {
@@ -200,11 +233,10 @@ class _Search:
                 }
         return None
 
-    def _towards_truth(self, weights: Sequence[Fraction], row: int) -> list[Fraction]:
-        """The weights moved towards the true ones as far as they still break a row of the class."""
-        exact, true = self.known.rows.exact, self.known.cone.true_weights.fractions()
-        assert exact is not None
-        right, wrong = _worth(exact[row], true), _worth(exact[row], weights)
+    def _towards_truth(self, weights: Sequence[Fraction], row: Row) -> list[Fraction]:
+        """The weights moved towards the true ones as far as they still break a row."""
+        true = self.known.cone.true_weights.fractions()
+        right, wrong = _worth(row, true), _worth(row, weights)
         if right:
             share = ALMOST * -wrong / right
         else:  # ties break it whatever is added: then only they do
@@ -228,9 +260,10 @@ class _Search:
 
     def drop(self) -> None:
         """Leave out what the others imply; gains are then those of the order that is left."""
+        implied = self._implied(self.chosen)
         for number in reversed(self.chosen[:]):
             others = [n for n in self.chosen if n != number]
-            if self._following(others, 0) == self.covered:
+            if self._implied(others) == implied:
                 self.chosen = others
         kept, self.chosen, self.gains, self.covered = self.chosen, [], [], 0
         for number in kept:
@@ -239,6 +272,10 @@ class _Search:
     def _n_new(self, shown: ExactlyShown, number: int) -> int:
         """How many rows of an item do not follow from what is shown."""
         return sum(not shown.follows(row) for row in self.rows[number])
+
+    def _implied(self, numbers: Sequence[int]) -> int:
+        """How many rows that are wanted follow from items."""
+        return sum(map(ExactlyShown(self._said(numbers)).follows, self.wanted))
 
     def _said(self, numbers: Sequence[int]) -> list[Row]:
         return list(dict.fromkeys(row for number in numbers for row in self.rows[number]))

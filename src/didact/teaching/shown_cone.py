@@ -50,13 +50,14 @@ class ExactlyShown:
     def witness_against(self, rows: Rows, number: int) -> Weights | None:
         """Weights that fit all that is shown and break a row; None where the row follows."""
         assert rows.exact is not None
-        return self._against(rows.exact[number])
+        return self.against(rows.exact[number])
 
     def follows(self, row: Row) -> bool:
         """Whether a row is a consequence of all that is shown."""
-        return self._against(row) is None
+        return self.against(row) is None
 
-    def _against(self, target: Row) -> Weights | None:
+    def against(self, target: Row) -> Weights | None:
+        """Weights that fit all that is shown and break a row; None where the row follows."""
         if target in self._following:
             return None
         while True:

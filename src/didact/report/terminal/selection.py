@@ -51,13 +51,15 @@ def mixed_lines(task: Task, selection: MixedSelection) -> list[str]:
     verdict = f"{n} of them {'is' if n == 1 else 'are'} enough, decided exactly{least}."
     if not selection.teaches:
         shows = "shows" if n == 1 else "show"
-        verdict = f"NOT taught: the best {n} {shows} {selection.n_covered} of {of}."
+        proved = "; no cheaper ones say as much, proved" if selection.is_minimal else ""
+        verdict = f"NOT taught: the best {n} {shows} {selection.n_covered} of {of}{proved}."
     told = zip(selection.chosen, selection.items, selection.gains, strict=True)
     lines = [f"{where}: {verdict}"]
     for number, item, gain in told:
         what = counted(gain, "new constraint") if gain else "narrows what stays open"
         lines.append(f"  item {number + 1}: {_item_words(task, item)}: {what}")
     called = {number: str(number + 1) for number in range(selection.n_items)}
+    lines += _others("left out by the budget", selection.left_out, called)
     lines += _others("redundant", selection.redundant, called)
     found = selection.verdict
     lines += [
