@@ -14,7 +14,7 @@ from didact.errors import InvalidInput, Unsupported
 def test_six_cells_need_two_comparisons():
     questions = exam(didact.make("six-cell"))
     assert len(questions) == questions.lower_bound == 2
-    assert questions.is_minimal
+    assert questions.is_fewest
     assert questions.can_pass
     assert {q.says for q in questions.questions} == {
         "a step on white is never a gain",
@@ -71,7 +71,7 @@ def test_what_trajectories_cannot_show_is_named_and_passes_nobody():
     task = didact.make("random-grid", size=9, seed=0, n_features=8)
     questions = exam(task, ask="preferences")
     assert len(questions.open) == 3
-    assert not questions.is_minimal
+    assert not questions.is_fewest
     found = questions.grade([q.key for q in questions.questions])
     assert found.verdict == "undecided"
     assert questions.open[0] in found.reason

@@ -28,7 +28,7 @@ from tests.test_proofcheck import (
 
 TEXTS = {"place", "labels", "words", "says", "angle", "statement", "conditions", "task", "rows"}
 STEPS = ("questions", "counts", "optimal", "scope", "multipliers", "agents", "claim", "settings")
-STEPS += ("generators",)
+STEPS += ("generators", "fewest")
 STEPS += ("ask", "arithmetic", "lower_bound", "open", "closed", "n_close_calls", "cannot read")
 
 

@@ -27,7 +27,17 @@ from tests.test_proofcheck import (
 
 KINDS = ["demonstrations", "comparisons", "preferences", "corrections", "rankings"]
 TEXTS = {"words", "why", "gains", "task", "n_facets", "n_equalities", "cost", "lower_bound"}
-STEPS = ("items", "counts", "optimal", "scope", "multipliers", "generators", "claim", "weights")
+STEPS = (
+    "fewest",
+    "items",
+    "counts",
+    "optimal",
+    "scope",
+    "multipliers",
+    "generators",
+    "claim",
+    "weights",
+)
 STEPS += (
     "row",
     "status",

@@ -31,7 +31,7 @@ def test_an_exam_is_made_saved_and_written_as_a_sheet(didact, tmp_path):
     done = didact("exam", "six-cell", "--out", out, "--html", html)
     assert (done.code, done.err) == (0, "")
     assert done.verdict == (
-        "six-cell: 2 questions about comparisons; no exam of this kind has fewer (proved)."
+        "six-cell: 2 questions about comparisons; proved fewest: no exam of this kind has fewer."
     )
     assert "key:" not in done.out
     questions = load_exam(out)

@@ -76,7 +76,7 @@ def test_no_mix_for_a_family_is_cheaper_with_or_without_visits():
         lesson = didact.teach(family, feedback=list(prices), cost=prices, **given)
         n_tied += bool(lesson.n_equalities)
         kinds |= {frozenset(type(item) for item in lesson.items)}
-        assert lesson.is_minimal, seed
+        assert lesson.is_fewest, seed
         assert lesson.cost == cheapest(family, prices, visits), seed
         assert didact.check(family, lesson, known=known).teaches
     assert n_tied

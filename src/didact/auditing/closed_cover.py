@@ -1,15 +1,20 @@
-"""The fewest states that hit all cuts and contain what must follow them: proved by HiGHS.
+"""The fewest states that hit all cuts and contain what must follow them, and a bound on them.
 
 Parts of a graph that lead back to themselves are taken as a whole; a part is taken only with all
 that it leads to. Cuts come as they are found to be missing (an implicit hitting set): the smallest
 choice that satisfies those known so far is no larger than any that satisfies all, so its size is a
 lower bound, and once no cut is missing it is the answer.
+
+The bound is certified by weights y of the cuts and flows z along what follows: if for every state
+the weights of its cuts, plus what flows in, less what flows out, are at most 1, then every closed
+choice has at least sum y states, since no flow leaves it. HiGHS proposes them as duals of the LP.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +22,8 @@ import numpy as np
 from didact.teaching.covers.reductions import Uncoverable
 from didact.teaching.covers.relaxation import lowered
 
+DENOMINATORS = (12, 60, 10**4, 10**8)
+"""Duals are rounded to fractions with such denominators, then scaled so that they are feasible."""
 FindGap = Callable[[frozenset[int]], Collection[int] | None]
 
 
@@ -49,6 +56,53 @@ def smallest_closed_cover(
         if gap is None:
             return ClosedCover(tuple(sorted(states)), bound)
         known.append(frozenset(part_of[s] for s in gap))
+
+
+class ClosedBound(NamedTuple):
+    """Weights of the cuts and flows (state, state, amount), which prove the bound."""
+
+    weights: tuple[Fraction, ...]
+    flows: tuple[tuple[int, int, Fraction], ...]
+    bound: int
+
+
+def closed_bound(
+    follows: Mapping[int, Sequence[int]], cuts: Sequence[Collection[int]]
+) -> ClosedBound:
+    """The best certified bound on the states of a closed choice that hits all cuts."""
+    from scipy.optimize import linprog
+
+    states = sorted(follows)
+    place = {state: i for i, state in enumerate(states)}
+    edges = [(s, t) for s in states for t in follows[s] if s != t]
+    best = ClosedBound((Fraction(0),) * len(cuts), (), 0)
+    if not cuts:
+        return best
+    named = [[place[s] for s in cut] for cut in cuts]
+    wanted = _constraints(len(states), [(place[s], place[t]) for s, t in edges], named)
+    answer = linprog([1.0] * len(states), A_ub=-wanted.A, b_ub=-wanted.lb)
+    if answer.status != 0:
+        return best
+    for denominator in DENOMINATORS:
+        duals = [
+            Fraction(max(0.0, -x)).limit_denominator(denominator)
+            for x in answer.ineqlin.marginals.tolist()
+        ]
+        loads = dict.fromkeys(states, Fraction(0))
+        for y, cut in zip(duals, cuts, strict=False):
+            for state in cut:
+                loads[state] += y
+        flows = list(zip(edges, duals[len(cuts) :], strict=True))
+        for (s, t), amount in flows:
+            loads[s] -= amount
+            loads[t] += amount
+        share = 1 / max(Fraction(1), *loads.values())
+        weights = tuple(share * y for y in duals[: len(cuts)])
+        bound = math.ceil(sum(weights))
+        if bound > best.bound:
+            kept = tuple((s, t, share * amount) for (s, t), amount in flows if amount)
+            best = ClosedBound(weights, kept, bound)
+    return best
 
 
 def _parts(follows: Mapping[int, Sequence[int]]) -> tuple[dict[int, int], list[list[int]]]:

@@ -29,6 +29,7 @@ from didact.inputs import choice, counted, flag, instance, shown_name
 from didact.mdp import Family, Task, as_task
 from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
+from didact.teaching.evidence import checked_as_fewest
 
 EXAM_FORMAT = "didact.exam/1"
 Ask = Literal["comparisons", "actions", "preferences"]
@@ -87,6 +88,7 @@ class Exam:
     settings: Mapping[str, Any]
     _known: Known | None = field(default=None, repr=False)
     _proof: Mapping[str, Any] | None = field(default=None, repr=False)
+    _certificate: Mapping[str, Any] | None = field(default=None, repr=False)
 
     _repr_html_ = in_notebook("exam in a notebook")
 
@@ -104,10 +106,13 @@ class Exam:
         """Whether what it decides was found in exact arithmetic."""
         return self.arithmetic == "exact"
 
-    @property
-    def is_minimal(self) -> bool:
-        """Whether no exam of this kind with fewer questions decides it."""
-        return len(self.questions) == self.lower_bound and not self.open
+    @cached_property
+    def is_fewest(self) -> bool:
+        """Whether no exam of this kind with fewer questions decides it, by a certificate that the
+        independent checker accepted in this process; False for an exam from a file."""
+        if self._known is None or self.proof is None or len(self) != self.lower_bound:
+            return False
+        return checked_as_fewest(self._known, self.document())
 
     @property
     def can_pass(self) -> bool:
@@ -129,7 +134,8 @@ class Exam:
         if self._known is None or not self.is_proved or not self.can_pass:
             return self._proof
         prove = action_proof if self.ask == "actions" else exam_proof
-        return prove(self._known, self.questions)
+        bound = {} if self._certificate is None else {"fewest": dict(self._certificate)}
+        return prove(self._known, self.questions) | bound
 
     def grade(self, answers: Any, *, loss: Any = None, loss_time: float | None = None) -> Audit:
         """Whether the answers pass: 'pass', 'fail' with a situation and its cost, or 'undecided'.
@@ -238,7 +244,7 @@ def exam(
     else:
         what = task if isinstance(task, Family) else as_task(task)
         known = equivalence_class(what, scope=scope, arithmetic=arithmetic)
-    questions, bound, open_rows = _asked(known, ask, closed)
+    questions, bound, open_rows, certificate = _asked(known, ask, closed)
     is_closed = closed or ask != "actions"
     return Exam(
         task_name=known.name,
@@ -253,6 +259,7 @@ def exam(
         n_close_calls=known.n_close_calls,
         settings=_settings(known, ask, is_closed),
         _known=known,
+        _certificate=certificate,
     )
 
 
@@ -261,16 +268,19 @@ NOT_CLOSED = "it is not closed: an agent may plan another way to go on and answe
 
 def _asked(
     known: Known, ask: str, closed: bool
-) -> tuple[tuple[Question, ...], int, tuple[int, ...]]:
-    """The questions, how few could do, and the rows that cannot be asked."""
+) -> tuple[tuple[Question, ...], int, tuple[int, ...], Mapping[str, Any] | None]:
+    """The questions, how few could do, the rows that cannot be asked, and the bound's certificate.
+
+    Where sides are compared the proof's agents are the certificate.
+    """
     fewest = known.cone.n_facets + len(known.cone.lineality)
     if ask == "comparisons":
-        return deciding_comparisons(known), fewest, ()
+        return deciding_comparisons(known), fewest, (), None
     if ask == "preferences":
         found = deciding_preferences(known)
-        return found.questions, fewest, found.open_rows
+        return found.questions, fewest, found.open_rows, None
     states = deciding_states(known, closed=closed)
-    return states.questions, states.lower_bound, ()
+    return states.questions, states.lower_bound, (), states.certificate
 
 
 def _settings(known: Known, ask: str, closed: bool) -> dict[str, Any]:

@@ -16,25 +16,31 @@ from collections import defaultdict
 from collections.abc import Collection
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.auditing.closed_cover import smallest_closed_cover
+from didact.auditing.closed_cover import closed_bound, smallest_closed_cover
 from didact.auditing.questions import Question, cost_of, place_words
 from didact.bec.directions import TOLERANCE
 from didact.bec.families import Known
-from didact.bec.linear import dot, null_basis, row_reduced
+from didact.bec.linear import Row, dot, null_basis, primitive, row_reduced
 from didact.bec.parts import part_with
 from didact.bec.rows import scope_states
 from didact.mdp.naming import action_words
+from didact.numerics.texts import number_text, number_texts
 
 
 class Asked(NamedTuple):
-    """Questions about states, and a bound below which no such exam is."""
+    """Questions about states, and a bound below which no such exam is.
+
+    certificate: of the bound, as a proof has it; None in float arithmetic and where the exam is
+    not closed.
+    """
 
     questions: tuple[Question, ...]
     lower_bound: int
+    certificate: dict[str, Any] | None
 
 
 def deciding_states(known: Known, *, closed: bool) -> Asked:
@@ -42,10 +48,59 @@ def deciding_states(known: Known, *, closed: bool) -> Asked:
     follows = _following(known) if closed else {s: [] for s in _all_states(known)}
     stating = _stating(known)
     cuts = [_who_states(stating, members) for members in known.cone.facets]
-    found = smallest_closed_cover(follows, cuts, partial(_gap, known, stating))
+    directions: list[Row] = []
+    found = smallest_closed_cover(follows, cuts, partial(_gap, known, stating, directions))
     questions = [_question(known, state) for state in found.states]
     ordered = sorted(questions, key=lambda q: (not q.margin, q.margin))
-    return Asked(tuple(ordered), found.lower_bound)
+    if not closed or known.rows.exact is None:
+        return Asked(tuple(ordered), found.lower_bound, None)
+    bound, certificate = _certificate(known, follows, stating, directions)
+    return Asked(tuple(ordered), bound, certificate)
+
+
+def _certificate(
+    known: Known,
+    follows: dict[int, list[int]],
+    stating: dict[int, set[int]],
+    directions: list[Row],
+) -> tuple[int, dict[str, Any]]:
+    """Agents that are not aligned, with weights and flows that bound the states of every exam.
+
+    One agent on each facet, inside the class but for that, and one for each direction that ties of
+    the states chosen so far left open.
+    """
+    rows, true = known.rows.exact or (), primitive(known.cone.true_weights.fractions())
+    agents: list[Row] = []
+    for members, direction in zip(known.cone.facets, known.cone.witnesses, strict=True):
+        slack, drop = dot(rows[members[0]], true), -dot(rows[members[0]], direction)
+        agents.append(
+            primitive([drop * x + slack * y for x, y in zip(true, direction, strict=True)])
+        )
+    for direction in directions:
+        falls = (-dot(row, direction) // dot(row, true) for row in rows if dot(row, true))
+        scale = 1 + max(0, *falls, 0)
+        agents.append(primitive([scale * x + y for x, y in zip(true, direction, strict=True)]))
+    cuts = [
+        _who_states(stating, [i for i, row in enumerate(rows) if _tells(row, true, agent)])
+        for agent in agents
+    ]
+    found = closed_bound(follows, cuts)
+
+    def at_home(s: int, t: int) -> list[int]:
+        part = part_with(known.parts, s)
+        own = [] if part.member is None else [part.member]
+        return [*own, s - part.first, t - part.first]
+
+    return found.bound, {
+        "witnesses": [number_texts(agent) for agent in agents],
+        "weights": [number_text(y) for y in found.weights],
+        "flows": [[*at_home(s, t), number_text(amount)] for s, t, amount in found.flows],
+    }
+
+
+def _tells(row: Row, true: Row, agent: Row) -> bool:
+    """Whether an agent answers a row otherwise than the true weights: not better, or not equal."""
+    return dot(row, agent) <= 0 if dot(row, true) else dot(row, agent) != 0
 
 
 def _all_states(known: Known) -> list[int]:
@@ -90,22 +145,29 @@ def _who_states(stating: dict[int, set[int]], rows: Collection[int]) -> set[int]
 
 
 def _gap(
-    known: Known, stating: dict[int, set[int]], chosen: frozenset[int]
+    known: Known,
+    stating: dict[int, set[int]],
+    directions: list[Row],
+    chosen: frozenset[int],
 ) -> Collection[int] | None:
-    """States with an equality that does not follow from those that the chosen ones state."""
+    """States with an equality that does not follow from those that the chosen ones state.
+
+    The exact direction that such an equality leaves open is added to directions.
+    """
     equalities = known.cone.equalities
     shown = [row for row in equalities if stating[row] & chosen]
-    open_rows = _not_spanned(known, shown)
+    open_rows = _not_spanned(known, shown, directions)
     return _who_states(stating, open_rows) if open_rows else None
 
 
-def _not_spanned(known: Known, shown: list[int]) -> list[int]:
+def _not_spanned(known: Known, shown: list[int], directions: list[Row]) -> list[int]:
     """Equality rows that some direction tells from nothing which none of the shown rows does."""
     equalities, exact = known.cone.equalities, known.rows.exact
     if exact is not None:
         basis, pivots = row_reduced([exact[row] for row in shown])
         for direction in null_basis(basis, pivots, known.rows.normals.shape[1]):
             if telling := [row for row in equalities if dot(exact[row], direction)]:
+                directions.append(primitive(direction))
                 return telling
         return []
     normals = known.rows.balanced[list(equalities)]

@@ -29,11 +29,11 @@ def exam_lines(exam: Exam, *, key: bool = False) -> Iterator[str]:
 def exam_line(exam: Exam) -> str:
     """How many questions, and whether fewer would do."""
     asked = counted(len(exam.questions), "question")
-    proof = "proved" if exam.is_proved else "numerical, not proved"
-    if exam.is_minimal:
-        size = f"no exam of this kind has fewer ({proof})"
+    if exam.is_fewest:
+        size = "proved fewest: no exam of this kind has fewer"
     else:
-        size = f"at least {exam.lower_bound} are needed ({proof})"
+        checked = "proved" if exam.is_proved and exam.known is not None else "not checked"
+        size = f"at least {exam.lower_bound} are needed ({checked})"
     decides = "" if exam.can_pass else " It passes nobody: right answers do not decide."
     return f"{shown_name(exam.task_name)}: {asked} about {exam.ask}; {size}.{decides}"
 

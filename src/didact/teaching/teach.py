@@ -196,7 +196,8 @@ def teach(
     settings |= {} if order is None else {"order": order}
     if kinds is not None and prices is not None:
         settings |= _mix_settings(kinds, least, margin)
-        return mixed_lesson(problem, kinds, prices, settings, least)
+        allowed = Allowed(known, offers, "demonstrations", likely or Fraction(0), visits)
+        return mixed_lesson(problem, kinds, prices, settings, allowed, least)
     if goal is None:
         picks = picked_by(teacher, problem, seed) if picks is None else picks
         return lesson_of_picks(wish, problem, picks, offers, settings)

@@ -71,7 +71,7 @@ def test_no_mix_is_cheaper(seed):
         task, feedback=list(prices), cost=prices, horizon=1, starts="all", known=known
     )
     assert lesson.is_complete
-    assert lesson.is_minimal
+    assert lesson.is_fewest
     assert lesson.cost == cheapest(known, prices)
     assert didact.check(task, lesson, known=known).teaches
 
@@ -101,7 +101,7 @@ def test_rankings_say_ties_and_what_is_worse_at_once():
     ranked = didact.teach(task, feedback=["rankings"], known=known)
     assert ranked.is_complete
     assert all(isinstance(item, didact.Ranking) for item in ranked.items)
-    assert ranked.is_minimal
+    assert ranked.is_fewest
     assert len(ranked.items) < len(pairs.items)
     assert max(len(item.ways) for item in ranked.items) > 2
     both = didact.teach(task, feedback=list(prices), cost=prices, known=known)
@@ -152,7 +152,7 @@ def test_what_preferences_cannot_show_stays_open():
     assert lesson.loss is not None
     assert lesson.lower_bound is None
     both = didact.teach(task, feedback=["preferences", "comparisons"])
-    assert both.is_minimal
+    assert both.is_fewest
     assert both.cost == 13
 
 

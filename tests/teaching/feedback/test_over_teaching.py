@@ -47,7 +47,7 @@ def test_as_many_near_ties_as_the_rank_are_enough(seed):
     )
     require_few_and_true(task, known, lesson)
     assert len(lesson) == known.cone.rank == lesson.lower_bound < len(usual)
-    assert lesson.is_minimal
+    assert not lesson.is_fewest  # no certificate allows rows outside of the class
     assert lesson.hardest < usual.hardest
     assert "narrows" in " ".join(map(lesson.reason, range(len(lesson))))
     assert sum(lesson.gains) == known.cone.n_facets
@@ -63,7 +63,7 @@ def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays():
     assert lessons[0].hardest >= Fraction("1e-6")
     usual = didact.teach(task, feedback=["preferences"], known=known)
     assert lessons[1].items == usual.items
-    assert not lessons[1].is_minimal  # the bound is on any half-spaces, and is not reached
+    assert not lessons[1].is_fewest  # the bound is on any half-spaces, and is not reached
 
 
 def test_what_cannot_be_over_taught_is_refused():

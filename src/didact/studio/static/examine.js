@@ -26,7 +26,7 @@ export function examine(panel, desk) {
       if (!exam) return;
       questions = exam.questions;
       status.textContent = "";
-      told.textContent = `${counted(questions.length, "question")}${exam.is_minimal ? ", as few as can be" : ""}.`;
+      told.textContent = `${counted(questions.length, "question")}${exam.is_fewest ? ", as few as can be" : ""}.`;
       const open = exam.can_pass ? [] : [make("p", { className: "note" }, `Right answers cannot pass: ${exam.open.join("; ")}`)];
       sheet.replaceChildren(...open, ...questions.map(asking), ...(questions.length ? [make("button", { type: "submit", className: "main" }, "Grade")] : []));
     } catch (error) {

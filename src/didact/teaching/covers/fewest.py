@@ -26,9 +26,10 @@ from bisect import bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from operator import or_
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +47,9 @@ from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.costs import Cost
 from didact.teaching.covers.offers import Offer
 
+if TYPE_CHECKING:
+    from didact.teaching.covers.minimum import Minimum
+
 MAX_NODES = 400_000
 """(state, set) nodes of one search; a search that needs more gives no bound."""
 MAX_ROUNDS = 60
@@ -57,12 +61,23 @@ NEW_COLUMNS = 60
 _DENOMINATORS = (12, 60, 10**4, 10**8)
 
 
+class OfferedItem(NamedTuple):
+    """An item of a mix that is no demonstration: its half-space normals, cost and member."""
+
+    item: Any
+    halfspaces: tuple[Row, ...]
+    cost: Fraction
+    member: int
+
+
 @dataclass(frozen=True, eq=False)
 class Allowed:
     """The demonstrations that count: starts and horizon of each member, cost, least probability.
 
     min_probability: of a walk given its start and actions; 0 allows every possible one.
     fixed: what members cost, once, however much is shown there.
+    prices: of a mix, what each kind of item costs; None where only demonstrations are shown.
+    offered: of a mix, the items that are neither demonstrations nor comparisons.
     """
 
     known: Known
@@ -70,8 +85,12 @@ class Allowed:
     cost: Cost
     min_probability: Fraction
     fixed: Mapping[int, Fraction]
+    prices: Mapping[str, Fraction] | None = None
+    offered: Sequence[OfferedItem] = ()
 
     def _cost(self, start: int, length: int, probability: Fraction) -> Fraction:
+        if self.prices is not None:
+            return self.prices["demonstrations"]
         if isinstance(self.cost, Mapping):
             return read_number(self.cost[start], f"cost of start {start}")
         if self.cost == "pairs":
@@ -83,7 +102,8 @@ class Allowed:
         """Every cost is a multiple of it; None for attempts."""
         if isinstance(self.cost, str) and self.cost == "attempts":
             return None
-        table = self.cost.values() if isinstance(self.cost, Mapping) else ()
+        table: Iterable[Any] = self.cost.values() if isinstance(self.cost, Mapping) else ()
+        table = table if self.prices is None else self.prices.values()
         costs = [*(read_number(c, "cost") for c in table), *self.fixed.values()]
         return Fraction(1, math.lcm(*(c.denominator for c in costs)))
 
@@ -96,12 +116,17 @@ class Allowed:
         if isinstance(cost, Mapping):
             wanted = {s for o in self.offers for s in o.starts.tolist()}
             cost = [[s, number_text(read_number(cost[s], "cost"))] for s in sorted(wanted)]
+        mix: dict[str, Any] = {}
+        if self.prices is not None:
+            cost = {kind: write_number(price) for kind, price in self.prices.items()}
+            mix = {"offered": [each.item.document() for each in self.offered]}
         return {
-            "starts": starts if is_family else starts[0][1],
-            "horizon": horizons if is_family else horizons[0],
+            "starts": starts if is_family else [s for _, own in starts for s in own],
+            "horizon": horizons if is_family else max(horizons, default=0),
             "cost": cost,
             "min_probability": write_number(self.min_probability),
             "member_cost": [[m, write_number(c)] for m, c in self.fixed.items()],
+            **mix,
         }
 
 
@@ -156,13 +181,18 @@ def walk_probability(mdp: Any, walk: Iterable[tuple[int, int]]) -> Fraction:
 
 
 class Witnesses:
-    """Wrong rewards, as they are found, and which pairs exclude each: bits by pair number."""
+    """Wrong rewards, as they are found, and which pairs exclude each: bits by pair number.
 
-    def __init__(self, known: Known):
+    others: half-space normals that are none of the class, as those of trajectories may be. A
+    witness lies inside them where that can be.
+    """
+
+    def __init__(self, known: Known, others: Iterable[Row] = ()):
         assert known.rows.exact is not None
         self.known, self._rows = known, known.rows.exact
         self._true = primitive(known.cone.true_weights.fractions())
         self._slack = [dot(row, self._true) for row in self._rows]
+        self._others = [row for row in dict.fromkeys(others) if dot(row, self._true) > 0]
         self._pairs_of_row = self._who_states()
         self.rewards: list[Row] = []
         self.excludes: dict[int, int] = {}
@@ -183,16 +213,14 @@ class Witnesses:
         """The reward w* + step * direction, step just above slack / slope.
 
         Where rows fall along the direction, each is violated from its own slack / slope on; the
-        step lies halfway to the next of these, so that no further row is violated.
+        step lies before the next of these, so that no further row is violated.
         """
         slopes = [dot(row, direction) for row in self._rows]
-        later = [
-            Fraction(s, -d)
-            for s, d in zip(self._slack, slopes, strict=True)
-            if d < 0 and s * slope > slack * -d
-        ]
+        along = [*zip(self._slack, slopes, strict=True)]
+        along += [(dot(row, self._true), dot(row, direction)) for row in self._others]
+        later = [Fraction(s, -d) for s, d in along if d < 0 and s * slope > slack * -d]
         first = Fraction(slack, slope)
-        step = (first + min(later)) / 2 if later else first + 1
+        step = _simplest_between(first, min(later)) if later else first + 1
         reward = [
             step.denominator * w + step.numerator * v
             for w, v in zip(self._true, direction, strict=True)
@@ -203,6 +231,14 @@ class Witnesses:
             if step.denominator * s + step.numerator * d < 0:
                 for pair in self._pairs_of_row[row]:
                     self.excludes[pair] = self.excludes.get(pair, 0) | bit
+
+    def excluded_by_item(self, item: OfferedItem) -> int:
+        """The witnesses that an item of a mix excludes, as bits."""
+        return sum(
+            1 << number
+            for number, reward in enumerate(self.rewards)
+            if any(dot(row, reward) < 0 for row in item.halfspaces)
+        )
 
     def useful_pairs(self) -> set[int]:
         """Pairs that exclude a witness, or may exclude one that an open equality adds."""
@@ -216,17 +252,35 @@ class Witnesses:
             found |= self.excludes.get(pair, 0)
         return found
 
-    def add_open_equality(self, lines: Iterable[Iterable[int]]) -> bool:
-        """Add a witness that breaks an equality these demonstrations leave open; else False."""
+    def add_open_equality(
+        self, lines: Iterable[Iterable[int]], items: Iterable[OfferedItem] = ()
+    ) -> bool:
+        """Add a witness that breaks an equality which all that is shown leaves open; else False."""
         equalities = self.known.cone.equalities
         pairs = {pair for line in lines for pair in line}
         given = [self._rows[r] for r in equalities if not pairs.isdisjoint(self._pairs_of_row[r])]
+        stated = (row for item in items for row in item.halfspaces)
+        given += [row for row in stated if any(row) and not dot(row, self._true)]
         for row in equalities:
             verdict = decide(given, self._rows[row])
             if not isinstance(verdict, Inside):
                 self.add(verdict.witness)
                 return True
         return False
+
+
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of least denominator strictly between two (0 <= low < high).
+
+    Witnesses are written into proofs and multiplied by every row: short numbers keep both quick.
+    """
+    whole = math.floor(low) + 1
+    if whole < high:
+        return Fraction(whole)
+    below = whole - 1
+    if low == below:
+        return below + Fraction(1, math.floor(1 / (high - below)) + 1)
+    return below + 1 / _simplest_between(1 / (high - below), 1 / (low - below))
 
 
 class Found(NamedTuple):
@@ -414,9 +468,11 @@ class Columns:
         self.allowed, self.witnesses = allowed, witnesses
         self._walks = [Walks(allowed, offer) for offer in allowed.offers]
         self._firsts = [part.first for part in allowed.known.parts]
-        self.lines: list[tuple[int, ...]] = []
-        self.costs: list[Fraction] = []
-        self.members: list[int] = []
+        self.items = [*_comparisons(allowed), *allowed.offered]
+        # Items come first, as empty walks, so that their numbers stay as walks are added.
+        self.lines: list[tuple[int, ...]] = [() for _ in self.items]
+        self.costs = [item.cost for item in self.items]
+        self.members = [item.member for item in self.items]
         self._known: set[tuple[int, ...]] = set()
         for line in lines:
             self._add(tuple(line))
@@ -440,7 +496,17 @@ class Columns:
 
     def excluded(self) -> list[int]:
         """The witnesses that each column excludes, as bits."""
-        return [self.witnesses.excluded_by(line) for line in self.lines]
+        walks = self.lines[len(self.items) :]
+        return [
+            *map(self.witnesses.excluded_by_item, self.items),
+            *map(self.witnesses.excluded_by, walks),
+        ]
+
+    def add_open_equality(self, chosen: Iterable[int]) -> bool:
+        """Add a witness that breaks an equality which the chosen columns leave open; else False."""
+        numbers = [*chosen]
+        items = [self.items[number] for number in numbers if number < len(self.items)]
+        return self.witnesses.add_open_equality((self.lines[n] for n in numbers), items)
 
     def complete(self) -> bool:
         """Whether every witness is excluded by a walk; adds shortest walks until that is so."""
@@ -526,7 +592,7 @@ class Columns:
     def certificate(self, cost: Fraction | int | None) -> Certificate:
         """The best bound that exact weights prove; it stops early where it meets the cost."""
         best = Certificate(self.allowed, (), (), 0)
-        if any(self.lines):
+        if self.lines:
             for number in range(1 + len(_DENOMINATORS)):
                 weights = self.ascent() if not number else self.duals(_DENOMINATORS[number - 1])
                 share = self._feasible_share(weights)
@@ -539,14 +605,24 @@ class Columns:
                     break
         return best
 
+    def _items_above(self, member: int, weights: Sequence[Fraction]) -> Iterable[Found]:
+        """The items of a member that exclude more weight than they cost."""
+        for item in self.items:
+            if item.member == member:
+                bits = self.witnesses.excluded_by_item(item)
+                if _total(bits, weights) > item.cost:
+                    yield Found((), bits, item.cost)
+
     def _feasible_share(self, weights: Sequence[Fraction]) -> Fraction:
         """By what the weights are to be multiplied so that no allowed walk outweighs its cost."""
         share = Fraction(1)
-        for walks in self._walks:
-            fixed = self.allowed.fixed.get(walks._offer.part.member or 0, Fraction(0))
+        by_member = {walks._offer.part.member or 0: walks for walks in self._walks}
+        for member in range(len(self.allowed.known.parts)):
+            fixed, walks = self.allowed.fixed.get(member, Fraction(0)), by_member.get(member)
             while True:
                 scaled = [y * share for y in weights]
-                found = _undominated(walks.search(self.witnesses.excludes, scaled))
+                above = walks.search(self.witnesses.excludes, scaled) if walks else []
+                found = _undominated([*above, *self._items_above(member, scaled)])
                 worths = [(_total(f.excluded, scaled), f.cost) for f in found]
                 excess = sum((worth - cost for worth, cost in worths), Fraction(0))
                 if excess <= fixed:
@@ -558,6 +634,23 @@ class Columns:
                 if share < Fraction(1, 1000):
                     return Fraction(0)
         return share
+
+
+def _comparisons(allowed: Allowed) -> Iterable[OfferedItem]:
+    """Of a mix every half-space of the class as a comparison, once for each member."""
+    if allowed.prices is None or "comparisons" not in allowed.prices:
+        return
+    known, price = allowed.known, allowed.prices["comparisons"]
+    rows, member_of = known.rows, dict[tuple[int, int], None]()
+    firsts = [part.first for part in known.parts]
+    states = rows.statements[:, 0].tolist()
+    for state, number in zip(states, rows.number.tolist(), strict=True):
+        if number >= 0:
+            member = bisect_right(firsts, state) - 1
+            member_of[number, member] = None
+    assert rows.exact is not None
+    for number, member in member_of:
+        yield OfferedItem(None, (rows.exact[number],), price, member)
 
 
 def _bits(bits: int) -> Iterable[int]:
@@ -616,48 +709,68 @@ def cheapest_lesson(
     candidates: all walks there are, where they are listed; else walks are generated. None where a
     search would be too large.
     """
+    known = allowed.known
+    columns = _columns(allowed, candidates)
+    try:
+        found = _minimum(columns, generate=candidates is None, time_limit=time_limit)
+        certificate = None if found is None else columns.certificate(found.cost)
+    except TooLarge:
+        return None
+    if candidates is None:
+        firsts = tuple(p.first for p in known.parts) if isinstance(known, FamilyClass) else None
+        horizon = max(offer.horizon for offer in allowed.offers)
+        candidates = Candidates.of(columns.lines, most_actions(known.parts), horizon, firsts)
+    costs = [whole_if_whole(cost) for cost in columns.costs]
+    return Cheapest(candidates, costs, None if found is None else found.chosen, certificate)
+
+
+def mix_certificate(allowed: Allowed, candidates: Candidates | None) -> Certificate | None:
+    """The bound on the cost of every mix of what is allowed; None where nothing allowed teaches."""
+    columns = _columns(allowed, candidates if allowed.offers else None)
+    try:
+        found = _minimum(columns, generate=candidates is None, time_limit=None)
+        return None if found is None else columns.certificate(found.cost)
+    except TooLarge:
+        return None
+
+
+def _columns(allowed: Allowed, candidates: Candidates | None) -> Columns:
+    listed = [] if candidates is None else candidates.pairs.tolist()
+    others = (row for each in allowed.offered for row in each.halfspaces)
+    witnesses = Witnesses(allowed.known, others)
+    return Columns(allowed, witnesses, ([p for p in x if p >= 0] for x in listed))
+
+
+def _minimum(columns: Columns, *, generate: bool, time_limit: float | None) -> Minimum | None:
+    """The cheapest columns that exclude every wrong reward; None where all together do not.
+
+    generate: add walks to the columns until no allowed walk excludes more weight than it costs.
+    """
     from didact.teaching.covers.charges import Charges
     from didact.teaching.covers.minimum import cheapest_cover
     from didact.teaching.covers.reductions import Uncoverable
 
-    known = allowed.known
-    witnesses = Witnesses(known)
-    listed = (
-        []
-        if candidates is None
-        else [[p for p in row if p >= 0] for row in candidates.pairs.tolist()]
-    )
-    columns = Columns(allowed, witnesses, listed)
+    witnesses, fixed = columns.witnesses, columns.allowed.fixed
 
     def find_gap(chosen: tuple[int, ...]) -> set[int] | None:
-        excluded = 0
-        for number in chosen:
-            excluded |= witnesses.excluded_by(columns.lines[number])
+        bits = columns.excluded()
+        excluded = reduce(or_, (bits[number] for number in chosen), 0)
         left = ((1 << len(witnesses.rewards)) - 1) & ~excluded
         if not left:
-            if not witnesses.add_open_equality(columns.lines[number] for number in chosen):
+            if not columns.add_open_equality(chosen):
                 return None
-            left = 1 << (len(witnesses.rewards) - 1)
+            left, bits = 1 << (len(witnesses.rewards) - 1), columns.excluded()
         bit = left & -left
-        return {n for n, line in enumerate(columns.lines) if witnesses.excluded_by(line) & bit}
+        return {n for n, own in enumerate(bits) if own & bit}
 
-    def walks(chosen: tuple[int, ...] | None, certificate: Certificate | None) -> Cheapest:
-        costs = [whole_if_whole(cost) for cost in columns.costs]
-        if candidates is not None:
-            return Cheapest(candidates, costs, chosen, certificate)
-        firsts = tuple(p.first for p in known.parts) if isinstance(known, FamilyClass) else None
-        horizon = max(offer.horizon for offer in allowed.offers)
-        own = Candidates.of(columns.lines, most_actions(known.parts), horizon, firsts)
-        return Cheapest(own, costs, chosen, certificate)
-
-    try:
-        while True:
-            if candidates is None and not columns.complete():
-                return walks(None, None)
-            n_witnesses = len(witnesses.rewards)
-            if candidates is None and n_witnesses:
-                columns.generate()
-            excluded = columns.excluded()
+    while True:
+        if generate and not columns.complete():
+            return None
+        n_witnesses = len(witnesses.rewards)
+        if generate and n_witnesses:
+            columns.generate()
+        excluded = columns.excluded()
+        try:
             found = cheapest_cover(
                 len(columns.lines),
                 [range(bits.bit_count()) for bits in excluded],
@@ -668,13 +781,10 @@ def cheapest_lesson(
                     for i in range(n_witnesses)
                 ],
                 time_limit=time_limit,
-                charges=Charges(columns.members, allowed.fixed) if allowed.fixed else None,
+                charges=Charges(columns.members, fixed) if fixed else None,
             )
-            # Each equality that was still open has become a witness: price walks for it too.
-            if candidates is not None or len(witnesses.rewards) == n_witnesses:
-                break
-        return walks(found.chosen, columns.certificate(found.cost))
-    except Uncoverable:
-        return walks(None, None)
-    except TooLarge:
-        return None
+        except Uncoverable:
+            return None
+        # Each equality that was still open has become a witness: price walks for it too.
+        if not generate or len(witnesses.rewards) == n_witnesses:
+            return found

@@ -17,6 +17,7 @@ from didact.mdp.items import Item
 from didact.mdp.showing import in_notebook, show
 from didact.mdp.task import Task
 from didact.numerics.later import Later
+from didact.teaching.evidence import checked_as_fewest
 
 MIXED_FORMAT = "didact.lesson/2"
 
@@ -33,7 +34,7 @@ class MixedLesson:
     gains: how many facets (and equality rows) each newly covers.
     why: for each item what it newly shows, in words.
     cost: of all of them.
-    lower_bound: no complete lesson from the same candidates costs less; None where none is known.
+    lower_bound: no complete lesson of allowed items costs less; None where none is known.
     hardest: the smallest difference in return that one must see to give the feedback.
     n_facets: of the task's class.
     n_equalities: of the task's class.
@@ -60,6 +61,7 @@ class MixedLesson:
     loss: float | None
     settings: Mapping[str, Any]
     proof: Mapping[str, Any] | None = None
+    _known: Any = None
 
     _repr_html_ = in_notebook("mixed lesson")
 
@@ -77,9 +79,12 @@ class MixedLesson:
         return self.status == "complete"
 
     @property
-    def is_minimal(self) -> bool:
-        """Whether no complete lesson from the same candidates costs less, proved."""
-        return self.is_complete and self.lower_bound == self.cost
+    def is_fewest(self) -> bool:
+        """Whether no lesson of allowed items costs less, by a certificate that the independent
+        checker accepted in this process; False for a lesson from a file."""
+        if self._known is None or not self.is_complete or self.lower_bound != self.cost:
+            return False
+        return checked_as_fewest(self._known, self.document())
 
     @property
     def is_of_family(self) -> bool:

@@ -1,4 +1,4 @@
-"""The cheapest mix of demonstrations and other feedback, proved among its candidates.
+"""The cheapest mix of demonstrations and other feedback, with a certificate of its bound.
 
 Every candidate's rows lie in the class, so a complete lesson states a row of each facet and rows
 that span the equalities, as lessons of demonstrations do: the same implicit hitting set finds it.
@@ -23,19 +23,20 @@ import numpy as np
 from didact.bec.families import Known, whole_of
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, entries, flag, shown, shown_name
-from didact.mdp import Demonstration, Family, Preference, Task
+from didact.mdp import Comparison, Demonstration, Family, Preference, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.fewest import Allowed, Certificate, OfferedItem, mix_certificate
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.feedback.evidence import mixed_proof
 from didact.teaching.feedback.judging import judge_items
 from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.offers import KINDS, Offered, offered_items
 from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
-from didact.teaching.feedback.rows import item_words
+from didact.teaching.feedback.rows import direction, item_differences, item_words
 from didact.teaching.methods.exact import exact_minimum
 
 
@@ -99,10 +100,12 @@ def mixed_lesson(
     kinds: Sequence[str],
     costs: Mapping[str, int | Fraction],
     settings: Mapping[str, Any],
+    allowed: Allowed,
     least: Fraction | None = None,
 ) -> MixedLesson:
     """The cheapest lesson of these kinds; problem: that of the demonstrations alone.
 
+    allowed: which demonstrations count for the bound.
     least: try preferences that say more than the class, with at least this difference in return.
     """
     known = problem.known
@@ -115,10 +118,54 @@ def mixed_lesson(
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
     chosen = [offered[number] for number in picks.numbers]
     if least is None:
-        return _told(known, mixed, picks, chosen, settings)
-    bound = None if "demonstrations" in kinds else fewest_halfspaces(known) * min(costs.values())
+        certificate = _certificate(problem, kinds, costs, offered, allowed)
+        bound = None if certificate is None else certificate.bound
+        told = _told(known, mixed, replace(picks, lower_bound=bound), chosen, settings)
+        if certificate is None or not told.is_complete:
+            return told
+        proof = partial(_proof_with_bound, known, told.items, certificate)
+        return replace(told, proof=cast(Any, proof))
+    # Preferences that say more than the class are not among what a certificate allows.
+    any_halfspaces = fewest_halfspaces(known) * min(costs.values())
+    bound = None if "demonstrations" in kinds else whole_if_whole(Fraction(any_halfspaces))
     usual = _told(known, mixed, replace(picks, lower_bound=bound), chosen, settings)
     return _over_taught(problem, usual, costs["preferences"], least)
+
+
+def _certificate(
+    problem: Problem,
+    kinds: Sequence[str],
+    costs: Mapping[str, int | Fraction],
+    offered: Sequence[Offered],
+    allowed: Allowed,
+) -> Certificate | None:
+    """The bound on every mix of allowed demonstrations, of all comparisons and of the rest."""
+    known = problem.known
+    others = [
+        OfferedItem(
+            each.item,
+            tuple(direction(difference) for difference in item_differences(known, each.item)),
+            Fraction(each.cost),
+            each.item.member or 0,
+        )
+        for each in offered
+        if not isinstance(each.item, Demonstration | Comparison)
+    ]
+    shows = "demonstrations" in kinds
+    allowed = replace(
+        allowed,
+        offers=allowed.offers if shows else (),
+        prices={kind: Fraction(costs[kind]) for kind in kinds},
+        offered=others,
+    )
+    is_listed = shows and not problem.candidates.sampled
+    return mix_certificate(allowed, problem.candidates if is_listed else None)
+
+
+def _proof_with_bound(
+    known: Known, items: Sequence[Item], certificate: Certificate
+) -> dict[str, Any]:
+    return {**mixed_proof(known, items, None), "fewest": certificate.document()}
 
 
 def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
@@ -206,6 +253,7 @@ def _told(
         loss=found.loss,
         settings=settings,
         proof=cast(Any, partial(mixed_proof, known, items, found.witness)),
+        _known=known,
     )
 
 
