@@ -1,5 +1,7 @@
 """Rooms import only the rooms below them, and floors the floors below; the checker stands alone."""
 
+import ast
+import re
 import sys
 
 import pytest
@@ -220,3 +222,41 @@ def test_a_right_import_is_left_alone(module, source):
 
 def test_entry_points_are_no_modules():
     assert named_in_text('GROUP = "didact.strategies"', ("didact", "active")) == []
+
+
+NARROWS = r"assert (not )?isinstance\([\w.]+, [\w. |]+\)|assert [\w.\[\]'\"]+ is not None"
+
+
+def checks_by_assert(source: str) -> list[str]:
+    """The asserts of a source that do more than narrow a type, which fails by itself without them.
+
+    python -O leaves asserts out, and must change no verdict.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert):
+            told = ast.unparse(node)
+            if not re.fullmatch(NARROWS, told):
+                found.append(told)
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: ".".join(name_of(path)))
+def test_soundness_is_not_checked_by_asserts(path):
+    assert checks_by_assert(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_found"),
+    [
+        ("assert x is not None", False),
+        ("assert isinstance(a.b, Inside)", False),
+        ("assert not isinstance(verdict, Inside)", False),
+        ("assert dot(row, witness) < 0", True),
+        ("assert x is not None, 'the rows span the space'", True),
+        ("assert isinstance(x, A) and x.fits", True),
+        ("assert not found.wrong", True),
+    ],
+)
+def test_an_assert_that_checks_is_found(source, is_found):
+    assert bool(checks_by_assert(source)) == is_found

@@ -3,6 +3,8 @@
 import inspect
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from gymnasium.envs.toy_text.taxi import TaxiEnv
@@ -351,3 +353,43 @@ def test_help_and_small_worlds_load_no_compiler():
         code = LOADS.format(commands=commands, heavy=modules)
         answer = in_own_process(python=("-c", code))
         assert (answer.code, answer.err) == (0, "")
+
+
+OPTIMISED = """
+import sys
+from didact.cli import main
+print(__debug__)
+for line in sys.argv[1:]:
+    try:
+        main(line.split())
+    except SystemExit as ended:
+        print("exit", ended.code)
+"""
+
+
+@pytest.mark.slow
+def test_python_without_asserts_says_the_same(tmp_path, monkeypatch):
+    """-O leaves asserts out; what is told, and the exit codes, stay."""
+    monkeypatch.chdir(tmp_path)
+    commands = (
+        "teach six-cell --json",
+        "teach uvm-failure --teacher uvm",
+        "teach chain --loss 10% --json",
+        "check six-cell lesson.json --proof",
+        "exam six-cell --json --ask actions",
+        "audit six-cell --agent weights.json",
+        "show nothing.json",
+    )
+    (tmp_path / "weights.json").write_text("[1, -1]")
+    (tmp_path / "lesson.json").write_text("[[[2, 1]]]")
+    told = [
+        subprocess.run(
+            [sys.executable, *flags, "-c", OPTIMISED, *commands], capture_output=True, text=True
+        )
+        for flags in ((), ("-O",))
+    ]
+    plain, optimised = (f"{each.stdout}{each.stderr}" for each in told)
+    assert plain.startswith("True\n")
+    assert plain.removeprefix("True\n") == optimised.removeprefix("False\n")
+    assert "exit 3" in plain
+    assert "Traceback" not in plain

@@ -75,7 +75,8 @@ def _fit(before: Situation, answer: Item) -> Floats:
     """The log probability of an answer under each draw."""
     if isinstance(answer, Comparison):
         return np.asarray(np.log(before.rather(answer.better, answer.other)[:, answer.state]))
-    assert isinstance(answer, Demonstration), "answers are demonstrations and comparisons"
+    if not isinstance(answer, Demonstration):
+        raise AssertionError("answers are demonstrations and comparisons")
     states, actions = np.array(answer.pairs).T
     return np.asarray(np.log(before.policies[:, states, actions]).sum(axis=1))
 

@@ -255,6 +255,7 @@ def _passed(found: Audit, loss: float, n_cells: int, allowed: Allowed) -> Audit:
 
 def _open(found: Audit, loss: float, weights: Floats, allowed: Allowed) -> Audit:
     """Not decided: a reward that answers the same loses too much."""
-    assert math.isfinite(loss)
+    if not math.isfinite(loss):
+        raise AssertionError(f"a loss must be finite; it is {loss}")
     told = f"a reward that answers the same loses {allowed.words(loss)}"
     return replace(found, reason=told, witness=tuple(float(weight) for weight in weights))

@@ -140,7 +140,8 @@ def _smallest(
         constraints=_constraints(len(parts), edges, cuts),
         options={"mip_rel_gap": 0.0},
     )
-    assert answer.x is not None, f"choosing all states is allowed, yet HiGHS says: {answer.message}"
+    if answer.x is None:
+        raise AssertionError(f"choosing all states is allowed, yet HiGHS says: {answer.message}")
     chosen = [part for part, value in enumerate(answer.x.tolist()) if value > 0.5]
     size = sum(len(parts[part]) for part in chosen)
     return chosen, min(size, math.ceil(lowered(answer.mip_dual_bound)))

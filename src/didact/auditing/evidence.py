@@ -82,7 +82,8 @@ def _combination(
     both = [(i, 1, r) for i, r in enumerate(rows)]
     both += [(i, -1, negated(r)) for i, r in enumerate(rows) if not strict[i]]
     verdict = decide([r for _, _, r in both], row)
-    assert isinstance(verdict, Inside), "the questions cover the class"
+    if not isinstance(verdict, Inside):
+        raise AssertionError("the questions do not cover the class")
     found = zip(verdict.multipliers.indices, verdict.multipliers.fractions, strict=True)
     return [(both[j][0], both[j][1] * share) for j, share in found]
 
@@ -118,7 +119,8 @@ def _away(known: Known, rows: Sequence[Row], strict: Sequence[bool], left_out: i
         generators = [r for i, r in enumerate(rows) if i != left_out]
         generators += [negated(r) for i, r in enumerate(rows) if not strict[i]]
         verdict = decide(generators, rows[left_out])
-        assert not isinstance(verdict, Inside), "a facet does not follow from the others"
+        if isinstance(verdict, Inside):
+            raise AssertionError("a facet follows from the others")
         return verdict.witness
     from didact.bec.linear import null_basis
 

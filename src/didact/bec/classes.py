@@ -209,9 +209,8 @@ def equivalence_class(
     rows = numerical() if counts is None else rows_from_counts(counts, shown, scales)
     rows, cone = patient_cone(rows, task.true_weights, arithmetic, numerical)
     counts = None if rows.exact is None else counts
-    assert not cone.is_proved or cone.contains(task.true_weights) == "inside", (
-        "the true weights must lie inside their own class"
-    )
+    if cone.is_proved and cone.contains(task.true_weights) != "inside":
+        raise AssertionError("the true weights must lie inside their own class")
     return EquivalenceClass(task, found, rows, cone, scope, counts)
 
 

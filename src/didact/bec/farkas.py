@@ -105,7 +105,8 @@ def _decide_in_span(rows: list[Row], target: Row, proposer: Proposer) -> Inside 
     """Decide when the rows span the space: proposal, exact check, exact pivoting."""
     support, direction = _proposal(rows, target, proposer)
     basis = completed_basis(rows, support)
-    assert basis is not None, "the rows span the space"
+    if basis is None:
+        raise AssertionError("the rows must span the space")
     (coordinates,), denominator = basis.coordinates([target])
     multipliers = basis.combination(coordinates, denominator)
     if multipliers is not None:

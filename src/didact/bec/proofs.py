@@ -144,8 +144,8 @@ def _open(
     witness: Row,
 ) -> Proof:
     assert known.rows.exact is not None
-    assert dot(row, witness) < 0
-    assert all(dot(g, witness) >= 0 for g in generators)
+    if dot(row, witness) >= 0 or any(dot(g, witness) < 0 for g in generators):
+        raise AssertionError("the witness must fit what is shown and break the row")
     missing = known.statement_of(known.rows.exact.index(row))
     return Proof(False, witness, missing, partial(_written_open, known, shown, missing, witness))
 

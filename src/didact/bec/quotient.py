@@ -122,7 +122,8 @@ class Lift:
     def _decided(self, member: Row) -> Multipliers:
         decision = decide(self.rows, member, proposer=self.proposer)
         self.n_exact_lp += decision.exact_lp
-        assert isinstance(decision, Inside), "equalities span L positively"
+        if not isinstance(decision, Inside):
+            raise AssertionError("equalities must span L positively")
         return renamed(decision.multipliers, self.equalities)
 
 

@@ -143,7 +143,8 @@ class Kernel:
         file defines is taken as it is now.
         """
         missing = set(kernels) - set(self.plain.__code__.co_names)
-        assert not missing, f"{self.__name__} calls nothing by the name {missing}"
+        if missing:
+            raise AssertionError(f"{self.__name__} calls nothing by the name {missing}")
         twin = self._copied({**self.plain.__globals__, **kernels})
         twin.__annotations__ = self.plain.__annotations__
         twin.__doc__ = self.__doc__

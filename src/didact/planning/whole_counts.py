@@ -22,7 +22,8 @@ Whole = tuple[tuple[int, ...], int]
 def whole_counts(model: ExactModel, followed: Followed) -> list[Whole]:
     """The counts of each state under a policy, where `model.successors` are sure."""
     after = model.successors
-    assert after is not None, "steps must be sure"
+    if after is None:
+        raise AssertionError("steps must be sure")
     known: dict[int, Whole] = {}
     discount = int(model.discount.p), int(model.discount.q)
     for component in followed.components:

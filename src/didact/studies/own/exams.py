@@ -104,7 +104,8 @@ def _found(
     for weights in strangers:
         answers = questions.answers_of(weights)
         wrong = [a != q.key for a, q in zip(answers, questions.questions, strict=True)]
-        assert any(wrong), "an exam finds every agent that is not aligned"
+        if not any(wrong):
+            raise AssertionError("an exam must find every agent that is not aligned")
         columns[ORDERED].append(1.0 + wrong.index(True))
         columns[SHUFFLED].append(1.0 + min(i for i, at in enumerate(order.tolist()) if wrong[at]))
         columns[CRITICAL].append(float(_acts_otherwise(known, critical, weights)))

@@ -45,7 +45,8 @@ class Elements:
     @property
     def class_of_task(self) -> EquivalenceClass:
         """The class, where it is of a task."""
-        assert isinstance(self.known, EquivalenceClass), "not of a family"
+        if not isinstance(self.known, EquivalenceClass):
+            raise AssertionError("this is of one task, not of a family")
         return self.known
 
     @property

@@ -71,7 +71,8 @@ def _followed(known: Known, items: Sequence[Item]) -> dict[str, Any]:
 
 
 def _multipliers(found: Multipliers | Row) -> Multipliers:
-    assert isinstance(found, Multipliers), "all rows follow from the items"
+    if not isinstance(found, Multipliers):
+        raise AssertionError("all rows must follow from the items")
     return found
 
 

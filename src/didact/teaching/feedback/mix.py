@@ -231,7 +231,8 @@ def _told(
     items = tuple(offer.item for offer in chosen)
     coverage = Coverage.of(mixed.elements, [offer.mask for offer in chosen])
     found = judge_items(known, items, [item for item in items if isinstance(item, Demonstration)])
-    assert not found.wrong, "candidates are true of their task"
+    if found.wrong:
+        raise AssertionError("candidates must be true of their task")
     new = [now & ~before for before, now in zip(coverage.after, coverage.after[1:], strict=False)]
     return MixedLesson(
         task_name=known.name,

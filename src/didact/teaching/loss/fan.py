@@ -66,7 +66,8 @@ class Fan:
     @property
     def class_of_task(self) -> EquivalenceClass:
         """The class, where it is of a task."""
-        assert isinstance(self.known, EquivalenceClass), "not of a family"
+        if not isinstance(self.known, EquivalenceClass):
+            raise AssertionError("this is of one task, not of a family")
         return self.known
 
     @property
@@ -81,12 +82,14 @@ class Fan:
 
     def among(self, optimal: Mask) -> float:
         """Of a task the least loss of policies that take marked actions (S, A) only."""
-        assert isinstance(self.losses, Losses), "not of a family"
+        if not isinstance(self.losses, Losses):
+            raise AssertionError("this is of one task, not of a family")
         return self.losses.among(optimal)
 
     def most_among(self, optimal: Mask) -> float:
         """Of a task the largest loss of policies that take marked actions (S, A) only."""
-        assert isinstance(self.losses, Losses), "not of a family"
+        if not isinstance(self.losses, Losses):
+            raise AssertionError("this is of one task, not of a family")
         return self.losses.most_among(optimal)
 
     def planned(self, weights: tuple[Fraction, ...]) -> tuple[Mask, float] | None:
@@ -114,7 +117,8 @@ class Fan:
     @property
     def task(self) -> Task:
         """The task, where it is of one."""
-        assert self.part is not None, "not of a family"
+        if self.part is None:
+            raise AssertionError("this is of one task, not of a family")
         return self.part.task
 
     def rows_of(self, policy: Policy) -> Floats:

@@ -151,7 +151,8 @@ class _Search:
             self._filter(picks)
         while self._queue and self._queue[0][2] < len(picks):
             candidate = self._queue[0][1]
-            assert self._stored is not None, "a survey leaves fresh gains only"
+            if self._stored is None:
+                raise AssertionError("a survey must leave fresh gains only")
             gain = self._candidates.count_removed_by(candidate, self._stored, self._n_stored)
             heapq.heapreplace(self._queue, (-gain, candidate, len(picks)))
         return (-self._queue[0][0], self._queue[0][1]) if self._queue else (0, -1)
