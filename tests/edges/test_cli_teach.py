@@ -198,12 +198,12 @@ def test_an_interrupt_leaves_no_file(didact, tmp_path, monkeypatch):
         assert (answer.code, answer.out) == (130, "")
         assert answer.err.strip() == "didact: interrupted"
         assert list(tmp_path.iterdir()) == []
-    path.write_text("old")
+    path.write_text(old := '{"format": "didact.lesson/1"}')
     with monkeypatch.context() as patch:
         patch.setattr("didact.files.json.os.replace", interrupted)
         assert didact("teach", "six-cell", "--out", path).code == 130
     assert [p.name for p in tmp_path.iterdir()] == ["lesson.json"]
-    assert path.read_text() == "old"
+    assert path.read_text() == old
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")

@@ -395,11 +395,12 @@ def test_a_mixture_that_ran_out_of_budget_says_so_in_one_line(tmp_path):
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "belief.npz"
-    path.write_bytes(b"old")
+    told_belief().save(path)
+    old = path.read_bytes()
     monkeypatch.setattr(os, "fsync", lambda number: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(InvalidFile, match="cannot be written: full"):
         told_belief().save(path)
-    assert path.read_bytes() == b"old"
+    assert path.read_bytes() == old
     assert os.listdir(tmp_path) == ["belief.npz"]
 
 

@@ -560,12 +560,15 @@ def two_cells() -> Task:
     return task_from_document(TWO_CELLS)
 
 
+OLD = '{"format": "didact.task/1"}'
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace", "write", "chmod"])
 def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "task.json"
-    path.write_text("old")
+    path.write_text(OLD)
 
     def fail(*arguments: Any, **options: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -576,7 +579,7 @@ def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
             "from didact.errors import InvalidFile\n"
             "from didact.files.json import write_text\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-            "try: write_text('x' * 100_000, sys.argv[1])\n"
+            "try: write_text('x' * 100_000, sys.argv[1], kind=None)\n"
             "except InvalidFile as error: print(error)\n"
         )
         printed = subprocess.run(
@@ -591,7 +594,7 @@ def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
         monkeypatch.setattr(os, step, fail)
         with pytest.raises(InvalidFile, match="cannot be written: No space left on device"):
             save_task(two_cells(), path)
-    assert path.read_text() == "old"
+    assert path.read_text() == OLD
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -602,11 +605,11 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(
         raise KeyboardInterrupt
 
     path = tmp_path / "task.json"
-    path.write_text("old")
+    path.write_text(OLD)
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         save_task(two_cells(), path)
-    assert path.read_text() == "old"
+    assert path.read_text() == OLD
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -614,14 +617,14 @@ def test_a_folder_that_may_not_be_written_keeps_the_old_file() -> None:
     folder = Path(tempfile.mkdtemp())
     user = os.geteuid()
     try:
-        (folder / "task.json").write_text("old")
+        (folder / "task.json").write_text(OLD)
         folder.chmod(0o555)
         if user == 0:  # who may write anywhere
             os.seteuid(65534)
         for name in ("task.json", "new.json"):
             with pytest.raises(InvalidFile, match="cannot be written: Permission denied"):
                 save_task(two_cells(), folder / name)
-        assert [(p.name, p.read_text()) for p in folder.iterdir()] == [("task.json", "old")]
+        assert [(p.name, p.read_text()) for p in folder.iterdir()] == [("task.json", OLD)]
     finally:
         os.seteuid(user)
         folder.chmod(0o755)
@@ -667,7 +670,7 @@ def test_permissions_are_the_users_or_stay_as_they_were(tmp_path: Path) -> None:
 
 def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.json", tmp_path / "link.json"
-    real.write_text("old")
+    real.write_text(OLD)
     link.symlink_to(real)
     save_task(two_cells(), link)
     assert link.is_symlink()
@@ -692,7 +695,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
 
 def test_text_that_no_file_can_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidFile, match="cannot be written"):
-        jsonfiles.write_text("\ud800", tmp_path / "page.html")
+        jsonfiles.write_text("\ud800", tmp_path / "page.html", kind=None)
     assert list(tmp_path.iterdir()) == []
 
 

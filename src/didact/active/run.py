@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from didact.files.json import write_json
+from didact.files.kinds import json_kind
 from didact.inputs import counted, shown_name
 from didact.learners.belief import Belief
 from didact.mdp import Comparison, Demonstration
@@ -17,6 +18,8 @@ from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats
 
 RUN_FORMAT = "didact.run/1"
+ANSWERS_FORMAT = "didact.answers/1"
+"""What a person has answered so far; the run replaces it at the end."""
 
 ENDINGS = {
     "queries": "all questions are asked",
@@ -152,7 +155,7 @@ class Run:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.run/1` file; `didact check` and `didact learn` read its answers."""
-        write_json(self.document(), path)
+        write_json(self.document(), path, kind=json_kind(RUN_FORMAT, ANSWERS_FORMAT))
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw a loss before the first question and after each answer.

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from didact.active import Question, Run, ask
+from didact.active.run import ANSWERS_FORMAT, RUN_FORMAT
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_json
+from didact.files.kinds import json_kind
 from didact.files.reading import shown_path
 from didact.mdp import MDP, Comparison, Demonstration, Task
 from didact.mdp.exchange.feedback import given_items
@@ -19,7 +21,6 @@ from didact.mdp.items import Item
 from didact.mdp.layout import ARROW_OF
 from didact.planning.rollouts import draw
 
-ANSWERS_FORMAT = "didact.answers/1"
 MOST_QUERIES = 10
 PERSON_SURE = 0.95
 """With a person, questions end when in every state so many of the draws agree."""
@@ -50,7 +51,7 @@ def ask_task(
     """Ask about a task; first: a file of demonstrations to begin with; out: where the run goes."""
     shown = () if first is None else given_items(first, task)
     if out is not None:
-        require_writable(out)
+        require_writable(out, json_kind(RUN_FORMAT), [first])
     run = ask(task, demonstrations=shown, **settings)
     if out is not None:
         run.save(out)
@@ -145,7 +146,8 @@ class Recorder:
         shown += [[list(pair) for pair in path]] if path else []
         is_mixed = not all(isinstance(answer, Demonstration) for answer in self.answers)
         named = {"items" if is_mixed else "demonstrations": shown}
-        write_json({"format": ANSWERS_FORMAT, "task": self.task.name, **named}, self.path)
+        document = {"format": ANSWERS_FORMAT, "task": self.task.name, **named}
+        write_json(document, self.path, kind=json_kind(RUN_FORMAT, ANSWERS_FORMAT))
 
 
 class Person:

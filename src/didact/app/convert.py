@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,17 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import parse_json
+from didact.files.kinds import require_other
 from didact.files.reading import shown_path
 from didact.inputs import is_whole
 from didact.mdp import Task
-from didact.mdp.exchange.formats import format_of_name, load_recording, save_recording
+from didact.mdp.exchange.formats import (
+    format_of_name,
+    load_recording,
+    save_recording,
+    target_path,
+)
+from didact.mdp.exchange.minari_folders import datasets_root
 from didact.mdp.exchange.recordings import Recording
 from didact.teaching import Lesson
 from didact.worlds.opening import open_task, recorded_task
@@ -57,10 +65,20 @@ def convert(
     by default what source and target look like. episodes: those alone. replace: give up what is
     there.
     """
+    require_other_target(target, target_format, source, world)
     recording = open_recording(source, world, parameters, format=source_format)
     if episodes is not None:
         recording = recording.part(episodes)
     return write_recording(recording, target, target_format, replace)
+
+
+def require_other_target(
+    target: str, target_format: str | None, source: str, world: str | None
+) -> None:
+    """Refuse to write a recording where it, or its task, is read from; names of datasets too."""
+    path, _ = target_path(target, target_format)
+    names = [os.path.expanduser(name) for name in (source, world) if name is not None]
+    require_other(path, [*names, *(datasets_root() / name for name in names)])
 
 
 def write_lesson(

@@ -10,8 +10,10 @@ from typing import Any
 
 from didact.app.verify import verify
 from didact.auditing import Exam, exam
+from didact.auditing.exam import EXAM_FORMAT
 from didact.errors import ProofFailed
 from didact.files.json import require_writable, write_text
+from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task
 from didact.report.page.exam import exam_page
 from didact.worlds.members import open_task_or_family
@@ -44,9 +46,9 @@ def exam_source(
     out: save it there; html: write the sheet there and the key beside it. Places are tried before
     the work. proof: have the proof checked by the checker that shares nothing with what made it.
     """
-    wanted = () if html is None else (html, key_path(html))
-    for place in (*wanted, *([] if out is None else [out])):
-        require_writable(place)
+    wanted = [] if html is None else [(html, PAGE), (key_path(html), PAGE)]
+    for place, kind in (*wanted, *([] if out is None else [(out, json_kind(EXAM_FORMAT))])):
+        require_writable(place, kind, [source])
     task = open_task_or_family(source, parameters)
     made = exam(task, **settings)
     verified = None
@@ -68,7 +70,7 @@ def write_exam_pages(
     """Write the sheet, and the key beside it; where they are."""
     pages = os.fspath(html), key_path(html)
     for place, key in zip(pages, (False, True), strict=True):
-        write_text(exam_page(task, made, key=key), place)
+        write_text(exam_page(task, made, key=key), place, kind=PAGE)
     return pages
 
 

@@ -16,6 +16,7 @@ from didact.bec.rationalise import Rationalisation, rationalise
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_text
+from didact.files.kinds import PAGE
 from didact.mdp import Family, Task
 from didact.planning.solve import Arithmetic
 from didact.report.page.family import family_page
@@ -87,7 +88,7 @@ def explain_source(
     there; the place is tried before the work.
     """
     if out is not None:
-        require_writable(out)
+        require_writable(out, PAGE, [source, policy])
     task = open_task(source, parameters)
     if pair is not None:
         _require_pair(task, pair)
@@ -107,7 +108,7 @@ def explain_source(
     shown: dict[str, Any] = {"command": command, "story": reward.story, "pair": pair}
     page = lesson_page(task, lesson, known=known, verified=verified, audience=audience, **shown)
     if out is not None:
-        write_text(page, out)
+        write_text(page, out, kind=PAGE)
     return Explained(task, lesson, verified, reward.found, reward.nearest, reward.story, page)
 
 
@@ -159,7 +160,7 @@ def write_lesson_page(
 ) -> None:
     """Write the page of a lesson that is at hand, its proof checked: `lesson.report(path)`."""
     verified = _verified(task, lesson)
-    write_text(lesson_page(task, lesson, known=known, verified=verified, **shown), path)
+    write_text(lesson_page(task, lesson, known=known, verified=verified, **shown), path, kind=PAGE)
 
 
 def write_family_page(
@@ -173,7 +174,7 @@ def write_family_page(
     """Write the page of a family's lesson, its proof checked: `lesson.report(path)`."""
     verified = None if lesson.proof is None else verify(family, lesson.document())
     page = family_page(family, lesson, known=known, verified=verified, command=command)
-    write_text(page, path)
+    write_text(page, path, kind=PAGE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,13 +208,13 @@ def explain_family(
 ) -> ExplainedFamily:
     """The page of a lesson for a family; settings go to `teach`, out as for `explain_source`."""
     if out is not None:
-        require_writable(out)
+        require_writable(out, PAGE)
     known = class_of_family(family, scope, arithmetic)
     lesson = teach(family, known=known, **{"trim": False, **settings})
     verified = None if lesson.proof is None else verify(family, lesson.document())
     page = family_page(family, lesson, known=known, verified=verified, command=command)
     if out is not None:
-        write_text(page, out)
+        write_text(page, out, kind=PAGE)
     return ExplainedFamily(family, lesson, verified, page)
 
 

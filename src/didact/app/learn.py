@@ -9,8 +9,10 @@ from typing import Any
 
 from didact.errors import NotMixed
 from didact.files.json import require_writable
+from didact.files.kinds import archive_kind
 from didact.inputs import plain_document
 from didact.learners import Belief, learn
+from didact.learners.belief_files import BELIEF_FORMAT
 from didact.learners.fit import Fit
 from didact.learners.learn import find_learner, option_names
 from didact.mdp import Task
@@ -69,7 +71,7 @@ def learn_source(
     task = open_task(source, parameters)
     shown = given_items(path, task)
     if out is not None:
-        require_writable(out)
+        require_writable(out, archive_kind(BELIEF_FORMAT), [source, path])
     if progress is not None and names is not None and "progress" in names:
         given["progress"] = progress
     with warnings.catch_warnings():

@@ -9,9 +9,11 @@ from typing import Any
 
 from didact.app.agents import load_agent, refuse_pickle
 from didact.bec import Observed, observe
+from didact.bec.observed_files import OBSERVED_FORMAT
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
 from didact.files.json import require_writable, write_text
+from didact.files.kinds import PAGE, archive_kind
 from didact.inputs import own_code, shown
 from didact.report.page.simulators import simulator_page
 from didact.teaching import ClipLesson, certify, teach
@@ -51,9 +53,9 @@ def observe_source(
     certify_it: whether fresh situations are drawn. trust_pickle: whether a file of
     Stable-Baselines3 may be unpickled, which can run any code.
     """
-    for place in (out, html):
+    for place, kind in ((out, archive_kind(OBSERVED_FORMAT)), (html, PAGE)):
         if place is not None:
-            require_writable(place)
+            require_writable(place, kind, [policy])
     given = 0 if seed is None else seed
     env = _environment(source, dict(parameters or {}))
     agent = None if policy is None else _agent(policy, env, trust_pickle)
@@ -67,7 +69,7 @@ def observe_source(
     if minari is not None:
         lesson.save_minari(minari)
     if html is not None:
-        write_text(simulator_page(lesson), html)
+        write_text(simulator_page(lesson), html, kind=PAGE)
     return Watched(seen, lesson, tuple(place for place in (out, minari, html) if place is not None))
 
 

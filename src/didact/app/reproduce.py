@@ -14,6 +14,7 @@ from typing import Any
 from didact import __version__
 from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.files.json import write_bytes, write_text
+from didact.files.kinds import PAGE, beginning_like, beginning_with
 from didact.inputs import FAILURES, reason_of, shown
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import (
@@ -139,7 +140,7 @@ class _Made:
             self.drawn |= {name: found["svg"].decode() for name, found in files.items()}
             self.notes |= dict.fromkeys(notes)
         page = index_page(_in_order([*self.reports, *others]), self.how, self.drawn)
-        write_text(page, self.folder / "index.html")
+        write_text(page, self.folder / "index.html", kind=PAGE)
 
 
 def _named(names: Sequence[str] | str) -> list[str]:
@@ -206,15 +207,23 @@ def write_report(
     Its figures as SVG by name, for the page, and lines about what could not be drawn.
     """
     name = report.study.name
-    write_text(report_markdown(report), folder / f"{name}.md")
-    write_text(report_csv(report), folder / f"{name}.csv")
-    write_text(report_records(report), folder / f"{name}.jsonl")
-    write_text(times_markdown(report, made), folder / f"{name}-times.md")
-    write_text(times_csv(report), folder / f"{name}-times.csv")
+    texts = {
+        f"{name}.md": report_markdown(report),
+        f"{name}.csv": report_csv(report),
+        f"{name}.jsonl": report_records(report),
+        f"{name}-times.md": times_markdown(report, made),
+        f"{name}-times.csv": times_csv(report),
+    }
+    for file, text in texts.items():
+        own = beginning_like(text, 1, f"a report of {name}")
+        if file.endswith(".jsonl"):
+            own = beginning_with(b"{", f"records of {name}")
+        write_text(text, folder / file, kind=own)
     drawn, notes = drawn_figures(report)
     for figure, files in drawn.items():
         for kind, content in files.items():
-            write_bytes(content, folder / f"{figure}.{kind}")
+            own = beginning_with(content[:5], f"a picture ({kind})")
+            write_bytes(content, folder / f"{figure}.{kind}", kind=own)
     return {figure: files["svg"].decode() for figure, files in drawn.items()}, notes
 
 

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.convert import Converted, open_recording, require_task, write_recording
+from didact.app.convert import (
+    Converted,
+    open_recording,
+    require_other_target,
+    require_task,
+    write_recording,
+)
 from didact.errors import Unsupported
 from didact.mdp import Task
 from didact.mdp.exchange.feedback import has_feedback, task_in
@@ -48,6 +54,8 @@ def select_source(
     """
     if has_feedback(source):
         return _of_items(source, world, parameters, target, settings)
+    if target is not None:
+        require_other_target(target, None, source, world)
     recording = open_recording(source, world, parameters, format=read_as)
     task = require_task(recording, source)
     selection = select(task, recording.demonstrations, episodes=recording.episodes, **settings)

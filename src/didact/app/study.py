@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidParameter
-from didact.files.json import write_text
+from didact.files.json import require_writable, write_text
+from didact.files.kinds import beginning_like
 from didact.files.reading import read_text
 from didact.inputs import finite_number, whole_number
 from didact.mdp import Demonstration, Family, Task
@@ -145,8 +146,14 @@ def export_study(path: str, folder: str) -> list[str]:
         "codebook.md": codebook(records.design),
         "report.md": report(records.design, answers),
     }
+    kinds = {
+        name: beginning_like(text, 1 if name.endswith(".csv") else 3, f"{name} of this study")
+        for name, text in files.items()
+    }
+    for name, kind in kinds.items():  # all of them before the first one is written
+        require_writable(place / name, kind, [path])
     for name, text in files.items():
-        write_text(text, place / name)
+        write_text(text, place / name, kind=kinds[name])
     records.close()
     return [str(place / name) for name in files]
 

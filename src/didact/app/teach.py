@@ -10,8 +10,10 @@ from typing import Any
 from didact.app.verify import verify
 from didact.errors import Unsupported
 from didact.files.json import require_writable, write_text
+from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task, as_family, as_task
 from didact.teaching import Frontier, Lesson, MixedLesson, frontier, teach
+from didact.teaching.lesson import LESSON_FORMAT
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
 
@@ -59,7 +61,7 @@ def mix_source(
 ) -> Mixed:
     """The cheapest mix of these kinds for what `source` names; out: save it there."""
     if out is not None:
-        require_writable(out)
+        require_writable(out, json_kind(LESSON_FORMAT), [source])
     task = open_task_or_family(source, parameters)
     lesson = teach(task, feedback=feedback, **settings)
     verified = verify(task, lesson.document())
@@ -77,7 +79,7 @@ def frontier_source(
 ) -> tuple[Task | Family, Frontier]:
     """The task or family that `source` names, and its frontier; out: write its page there."""
     if out is not None:
-        require_writable(out)
+        require_writable(out, PAGE, [source])
     task = open_task_or_family(source, parameters)
     if out is not None and isinstance(task, Family):
         from didact.report.page.frontier import NO_PAGE
@@ -93,7 +95,7 @@ def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
     """Write the page of a frontier: `frontier.report(path)`."""
     from didact.report.page.frontier import frontier_page
 
-    write_text(frontier_page(found), path)
+    write_text(frontier_page(found), path, kind=PAGE)
 
 
 def write_mixed_page(
@@ -103,7 +105,7 @@ def write_mixed_page(
     from didact.report.page.mixed import mixed_lesson_page
 
     whole = as_family(task, "task") if lesson.is_of_family else as_task(task)
-    write_text(mixed_lesson_page(whole, lesson), path)
+    write_text(mixed_lesson_page(whole, lesson), path, kind=PAGE)
 
 
 def teach_source(
@@ -118,7 +120,7 @@ def teach_source(
     out: save it there; the place is tried before the work.
     """
     if out is not None:
-        require_writable(out)
+        require_writable(out, json_kind(LESSON_FORMAT), [source])
     task = open_task_or_family(source, parameters)
     lesson = teach(task, **settings)
     verified = None if lesson.proof is None else verify(task, lesson.document())

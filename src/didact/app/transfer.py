@@ -7,8 +7,10 @@ from typing import Any
 
 from didact.errors import Unsupported
 from didact.files.json import require_writable, write_json
+from didact.files.kinds import json_kind
 from didact.files.reading import shown_path
 from didact.teaching import Lesson, Transfer, load_lesson, transfer
+from didact.teaching.transfer import TRANSFER_FORMAT
 from didact.worlds.members import open_task_or_family
 
 
@@ -27,7 +29,7 @@ def transfer_source(
     place is tried before the work.
     """
     if out is not None:
-        require_writable(out)
+        require_writable(out, json_kind(TRANSFER_FORMAT), [path, source, of])
     lesson = load_lesson(path)
     if not isinstance(lesson, Lesson):
         raise Unsupported(

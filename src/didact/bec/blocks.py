@@ -62,7 +62,7 @@ class Workers:
         if self.checkpoint is not None:
             shown_path(self.checkpoint)
             if not os.path.exists(self.checkpoint):
-                require_writable(self.checkpoint)
+                require_writable(self.checkpoint, None)
 
 
 @dataclass(frozen=True)

@@ -45,17 +45,21 @@ def command(
     NAMES are worlds, Gymnasium environments (Taxi means its newest version), and files of tasks or
     of families; without names the built-in list is ranked. Exit code 3: some could not be ranked.
     """
-    from didact.app.rank import rank_sources
-    from didact.files.json import write_json, write_text
+    from didact.app.rank import RANK_FORMAT, rank_sources
+    from didact.files.json import require_writable, write_json, write_text
+    from didact.files.kinds import SVG, json_kind
     from didact.report.page.rank import rank_svg
     from didact.report.terminal.rank import draw_rank
 
+    for path, kind in ((out, json_kind(RANK_FORMAT)), (svg, SVG)):
+        if path is not None:
+            require_writable(path, kind, names)
     with _progress() as tell:
         ranked = rank_sources(names, seed=seed or 0, progress=tell, **given)
     if out is not None:
         write_json(ranked.document(), out)
     if svg is not None:
-        write_text(rank_svg(ranked.rows), svg)
+        write_text(rank_svg(ranked.rows), svg, kind=SVG)
     if as_json:
         printing.print_json(ranked.document())
         return exit_code(ranked.is_complete)

@@ -29,7 +29,10 @@ def command(
     module:name of an environment of your own, or a task file (.json).
     """
     from didact.app.show import show
+    from didact.files.kinds import require_other
 
+    if out is not None:
+        require_other(out, [world])
     shown = show(
         world,
         with_seed(read_settings(settings), seed),

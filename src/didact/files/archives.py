@@ -18,6 +18,7 @@ import numpy as np
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.arrays import DAMAGED
 from didact.files.json import parse_json, plain_numbers, write_bytes
+from didact.files.kinds import archive_kind
 from didact.files.reading import Name, open_file, shown_path
 from didact.inputs import reason_of, shown
 
@@ -36,7 +37,7 @@ def write_archive(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Na
         if isinstance(error.__context__, KeyboardInterrupt):  # the archive was open when it came
             raise KeyboardInterrupt from None
         raise
-    write_bytes(content.getvalue(), path)
+    write_bytes(content.getvalue(), path, kind=archive_kind(header["format"]))
 
 
 class Archive:

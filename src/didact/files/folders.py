@@ -56,7 +56,7 @@ def require_free(path: Path, *, replace: bool, is_such: Callable[[Path], bool]) 
     if not os.path.lexists(path):
         return
     if not replace:
-        raise _exists(path)
+        raise already_there(path)
     if not is_such(path):
         raise InvalidFile(
             f"{shown_path(path)}: is no demonstrations of this format, so it is not replaced; "
@@ -64,7 +64,8 @@ def require_free(path: Path, *, replace: bool, is_such: Callable[[Path], bool]) 
         )
 
 
-def _exists(path: Path) -> InvalidFile:
+def already_there(path: str | os.PathLike[str]) -> InvalidFile:
+    """What is said of a target that exists and may not be replaced."""
     return InvalidFile(f"{shown_path(path)}: exists already; take another name, or force it")
 
 

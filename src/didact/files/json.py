@@ -9,14 +9,17 @@ import re
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile
+from didact.files.folders import already_there, rename_new, sync_folder
+from didact.files.kinds import Kind, json_kind, require_kind, require_other
 from didact.files.pipes import write_to_pipe
-from didact.files.reading import read_text, shown_path, system_reason
+from didact.files.reading import Name, read_text, shown_path, system_reason
 from didact.inputs import MAX_DIGITS, is_nearly_whole, shown
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -127,27 +130,40 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return seen
 
 
-def write_json(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write an object, one line for each top-level key; the file appears whole or not at all."""
+def write_json(
+    document: dict[str, Any], path: Name, *, kind: Kind | None = None, new: bool = False
+) -> None:
+    """Write an object, one line for each top-level key; the file appears whole or not at all.
+
+    A file that is there must be of the same format, or of the kind. new: it must not exist.
+    """
     lines = [
         f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}"
         for key, value in document.items()
     ]
-    write_text("{" + ",\n ".join(lines) + "}\n", path)
+    if kind is None and "format" in document:
+        kind = json_kind(document["format"])
+    write_text("{" + ",\n ".join(lines) + "}\n", path, kind=kind, new=new)
 
 
-def write_text(text: str, path: str | os.PathLike[str]) -> None:
+def write_text(text: str, path: Name, *, kind: Kind | None, new: bool = False) -> None:
     """Write a text file as `write_bytes` does it."""
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidFile(f"{shown_path(path)}: cannot be written: {error}") from None
-    write_bytes(content, path)
+    write_bytes(content, path, kind=kind, new=new)
 
 
-def require_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no file can be written, before long work is done for it."""
+def require_writable(path: Name, kind: Kind | None, inputs: Iterable[Name | None] = ()) -> None:
+    """Refuse a place where no file can be written, before long work is done for it.
+
+    kind: what a file that is there must be; None: anything. inputs: what the command reads, which
+    it must not replace.
+    """
     place = shown_path(path)
+    require_other(path, inputs)
+    require_kind(path, kind)
     try:
         target = os.path.realpath(path)
         with suppress(FileNotFoundError):
@@ -163,35 +179,43 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         raise InvalidFile(f"{place}: cannot be written: {system_reason(error)}") from None
 
 
-def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+def write_bytes(content: bytes, path: Name, *, kind: Kind | None, new: bool = False) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part.
 
     A link is followed, an old file keeps its permissions, and a pipe that somebody reads, or a
-    device, is simply written to.
+    device, is simply written to. kind: what an old file must be; None: anything. new: there must be
+    no old file, also at the moment when this one takes its name.
     """
     place = shown_path(path)
+    require_kind(path, kind)
     try:
         target = os.path.realpath(path)
         if os.path.exists(path) and not os.path.isfile(path):
             write_to_pipe(content, path)
         else:
-            _replace(target, content)
+            _replace(target, content, new=new)
     except InvalidFile:
         raise
+    except FileExistsError:
+        raise already_there(path) from None
     except (OSError, ValueError) as error:
         raise InvalidFile(f"{place}: cannot be written: {system_reason(error)}") from None
 
 
-def _replace(target: str, content: bytes) -> None:
+def _replace(target: str, content: bytes, *, new: bool) -> None:
     temporary = os.path.join(os.path.dirname(target), f".didact-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if os.path.exists(target):
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
+        if new:
+            rename_new(Path(temporary), Path(target))
+        else:
+            if os.path.exists(target):
+                shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+        sync_folder(os.path.dirname(target))
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -19,6 +19,7 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
 from didact.files.json import parse_json, write_text
+from didact.files.kinds import Kind
 from didact.files.reading import read_lines, shown_path
 from didact.inputs import MAX_DIGITS, counted, shown
 from didact.mdp.demonstrations import Demonstration
@@ -190,4 +191,5 @@ def write_csv(recording: Recording, path: Path, *, replace: bool = False) -> Non
     writer.writerow(("episode", "step", "observation" if watched else "state", "action"))
     for episode, demonstration in zip(recording.episodes, recording.demonstrations, strict=True):
         writer.writerows((episode, step, *pair) for step, pair in enumerate(demonstration.pairs))
-    write_text(text.getvalue(), path)
+    kind = Kind("a table of demonstrations", lambda head: head.startswith(b"episode,step,"))
+    write_text(text.getvalue(), path, kind=kind, new=not replace)

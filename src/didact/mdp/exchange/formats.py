@@ -98,11 +98,19 @@ def save_recording(
         dataset for names such as lesson-v0, else a folder for imitation.
     replace: give up what is there.
     """
-    place = shown_path(target)
-    chosen = _format(format or format_of_name(place))
-    path = target_folder(place) if chosen.name == "minari" else Path(os.path.expanduser(place))
+    path, chosen = target_path(target, format)
     chosen.write(recording, path, replace=replace)
     return path
+
+
+def target_path(target: str | os.PathLike[str], format: str | None) -> tuple[Path, Format]:
+    """Where a recording goes that is written to this target, and in which format."""
+    place = shown_path(target)
+    chosen = _format(format or format_of_name(place))
+    return (
+        target_folder(place) if chosen.name == "minari" else Path(os.path.expanduser(place)),
+        chosen,
+    )
 
 
 def format_of_name(name: str) -> str:

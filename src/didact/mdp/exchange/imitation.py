@@ -123,7 +123,7 @@ def _fill(folder: Path, recording: Recording) -> None:
     with pyarrow.ipc.new_stream(content, schema) as writer:
         for rows in _batches(recording):
             writer.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
-    write_bytes(content.getvalue().to_pybytes(), folder / DATA)
+    write_bytes(content.getvalue().to_pybytes(), folder / DATA, kind=None)
     _write_descriptions(folder, features)
     save_task(recording.task, folder / TASK)
     if recording.lesson is not None:

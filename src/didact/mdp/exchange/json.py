@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
 from didact.files.json import plain_numbers, read_json, write_json
+from didact.files.kinds import Kind
 from didact.files.reading import shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.recordings import LESSON_FORMAT, Recording, document_of, header, read_pairs
 from didact.mdp.files import task_from_document
 from didact.mdp.observations import Watched
+
+OWN_BEGINNING = re.compile(rb'\{"(format": "didact\.(demonstrations|lesson)/|episodes": \[)|\[\[')
+RECORDED = Kind("demonstrations as JSON", lambda head: OWN_BEGINNING.match(head) is not None)
 
 
 def read_json_recording(path: Path) -> Recording:
@@ -60,8 +65,8 @@ def write_json_recording(recording: Recording, path: Path, *, replace: bool = Fa
     """The lesson itself where the recording is one; else demonstrations with their task."""
     require_free(path, replace=replace, is_such=Path.is_file)
     if recording.lesson is not None:
-        write_json(dict(recording.lesson), path)
+        write_json(dict(recording.lesson), path, kind=RECORDED, new=not replace)
         return
     document = {**header(recording), "episodes": list(recording.episodes)}
     document["demonstrations"] = [document_of(shown_one) for shown_one in recording.demonstrations]
-    write_json(document, path)
+    write_json(document, path, kind=RECORDED, new=not replace)

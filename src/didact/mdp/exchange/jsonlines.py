@@ -8,6 +8,7 @@ The first line is an object with `format`, `task` and `lesson`; every other line
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
 from didact.files.json import parse_json, write_text
+from didact.files.kinds import Kind
 from didact.files.reading import read_lines, shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
@@ -28,6 +30,9 @@ from didact.mdp.exchange.recordings import (
     require_size,
 )
 from didact.mdp.observations import Watched
+
+OWN_LINE = re.compile(rb'\{"(format": "didact\.demonstrations/|episode": )|\[\[')
+"""How a file of demonstrations begins: with its task, or with an episode."""
 
 
 def read_jsonlines(path: Path) -> Recording:
@@ -102,10 +107,11 @@ def _shown_by(given: dict[str, Any], place: str, *, has_task: bool) -> Demonstra
 def write_jsonlines(recording: Recording, path: Path, *, replace: bool = False) -> None:
     """Write the task, then each episode on a line of its own."""
     require_free(path, replace=replace, is_such=Path.is_file)
+    kind = Kind("demonstrations as JSON lines", lambda head: OWN_LINE.match(head) is not None)
     lesson = None if recording.lesson is None else dict(recording.lesson)
     begins = header(recording)
     lines: list[Any] = [{**begins, "lesson": lesson}] if begins else []
     for episode, demonstration in zip(recording.episodes, recording.demonstrations, strict=True):
         lines.append({"episode": episode, "pairs": document_of(demonstration)})
     texts = (json.dumps(line, ensure_ascii=False, allow_nan=False) for line in lines)
-    write_text("".join(f"{text}\n" for text in texts), path)
+    write_text("".join(f"{text}\n" for text in texts), path, kind=kind, new=not replace)

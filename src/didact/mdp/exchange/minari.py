@@ -250,7 +250,7 @@ def _fill(data: Path, recording: Recording, dataset_id: str) -> None:
     if recording.lesson is not None:
         about["didact_lesson"] = dict(recording.lesson)
     storage.update_metadata(about)
-    write_bytes(image_of(lambda file: _fill_episodes(file, recording)), data / HDF5_FILE)
+    write_bytes(image_of(lambda file: _fill_episodes(file, recording)), data / HDF5_FILE, kind=None)
     totals = {"total_steps": recording.n_pairs, "total_episodes": len(recording.demonstrations)}
     storage.update_metadata({**totals, "dataset_size": storage.get_size()})
 

@@ -124,7 +124,7 @@ def write_episodes(
             "didact_clips": json.dumps(dict(about)),
         }
         made.update_metadata(told)
-        write_bytes(image_of(lambda file: _fill_file(file, episodes)), data / HDF5_FILE)
+        write_bytes(image_of(lambda file: _fill_file(file, episodes)), data / HDF5_FILE, kind=None)
         steps = sum(len(episode.actions) for episode in episodes)
         totals = {"total_steps": steps, "total_episodes": len(episodes)}
         made.update_metadata({**totals, "dataset_size": made.get_size()})

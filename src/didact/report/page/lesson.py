@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from didact import __version__
 from didact.bec.classes import EquivalenceClass
 from didact.files.json import write_text
+from didact.files.kinds import PAGE
 from didact.inputs import choice, counted, shown_name
 from didact.mdp import Demonstration, Task
 from didact.report.page.curve import coverage_charts
@@ -126,7 +127,7 @@ def _laid_out(
 
 def write_page(path: str | os.PathLike[str], task: Task, lesson: Lesson, **options: Any) -> None:
     """Write the page of a lesson; the file appears whole or not at all."""
-    write_text(lesson_page(task, lesson, **options), path)
+    write_text(lesson_page(task, lesson, **options), path, kind=PAGE)
 
 
 def lesson_fragment(task: Task, lesson: Lesson, **options: Any) -> str:
