@@ -25,7 +25,7 @@ from tests import effort
 
 LARGEST = 2**16
 """Bytes of a request."""
-COMMAND = "from didact.cli import main; main()"
+COMMAND = "from didact.__main__ import run; run()"
 
 
 def is_quicker() -> bool:

@@ -336,7 +336,7 @@ def test_a_killed_run_resumes(tmp_path, undisturbed, everything, n_kills, trials
 def test_a_worker_that_begins_after_its_run_was_killed_ends():
     code = (
         "import time\n"
-        "from didact.studies.workers import begin_worker\n"
+        "from didact.numerics.threads import begin_worker\n"
         "begin_worker(2**22 + 1)\n"  # no process has such a number
         "time.sleep(600)\n"
     )

@@ -24,6 +24,7 @@ from didact.mdp import Task
 from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.numerics.intervals import mean_interval
+from didact.numerics.threads import begin_worker, without_interrupts
 from didact.random import stream
 
 COMPARISON_FORMAT = "didact.comparison/1"
@@ -175,7 +176,10 @@ def _results(jobs: list[Any], n_jobs: int) -> Any:
         return (_one_world(*job) for job in jobs)
     from joblib import Parallel, delayed
 
-    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_one_world)(*j) for j in jobs)
+    with without_interrupts(by_loky=True):
+        calls = (delayed(_one_world)(*job) for job in jobs)
+        own = {"initializer": begin_worker, "initargs": (os.getpid(),)}
+        return Parallel(n_jobs=n_jobs, return_as="generator", **own)(calls)
 
 
 def _one_world(

@@ -26,6 +26,7 @@ from didact.files.extras import require_package
 from didact.files.json import require_writable
 from didact.files.reading import shown_path
 from didact.inputs import as_text, own_code, whole_number
+from didact.numerics.threads import begin_worker, without_interrupts
 
 Floats = NDArray[np.float64]
 Tell = Callable[[int, int, float], Any]
@@ -138,7 +139,14 @@ def _results(blocks: Sequence[Block], workers: Workers) -> Iterator[Iterable[tup
 
     calls = [delayed(Block.measured)(block) for block in blocks]
     if workers.cluster is None:
-        yield Parallel(n_jobs=workers.jobs, return_as="generator")(calls)
+        with without_interrupts(by_loky=True):
+            results = Parallel(
+                n_jobs=workers.jobs,
+                return_as="generator",
+                initializer=begin_worker,
+                initargs=(os.getpid(),),
+            )(calls)
+        yield results
         return
     distributed = require_package("distributed", "dask", "clusters")
     with distributed.Client(workers.cluster) as client, parallel_config("dask", client=client):

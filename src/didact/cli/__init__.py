@@ -5,7 +5,9 @@ Exit codes are those of `didact.cli.exits`. A traceback is always a bug.
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +25,15 @@ COMMANDS = (
 )
 
 
+class OwnOutput(click.Context):
+    """Runs a command so that standard output has only what the command itself prints."""
+
+    def invoke(self, *arguments: Any, **options: Any) -> Any:
+        """The command's result; Click has printed help and versions before."""
+        with printing.own_output():
+            return super().invoke(*arguments, **options)
+
+
 class LazyGroup(click.Group):
     """Commands are imported when they are named, so that help comes at once."""
 
@@ -36,6 +47,8 @@ class LazyGroup(click.Group):
             return None
         command = import_module(f"didact.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.context_class = OwnOutput
         return command
 
     def resolve_command(
@@ -46,12 +59,21 @@ class LazyGroup(click.Group):
         return name, command, respelled(name or "", rest)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a reader that stops reading is no error (Click would exit with 1)."""
+        """Run the command; a reader that stops reading is no error (Click would exit with 1).
+
+        Click takes an EOFError for an interruption, which it is not where a file or a worker ended
+        too early; keys that a person types are read by `didact.cli.keys`.
+        """
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            _drop_output()
+            _drop(sys.stdout)
             return 0
+        except KeyboardInterrupt:
+            printing.end_line()  # after ^C, which a terminal shows
+            _fail("interrupted", exits.INTERRUPTED)
+        except EOFError as error:
+            raise RuntimeError("something that was read ended too early") from error
 
 
 @click.group(
@@ -72,6 +94,7 @@ def main(arguments: list[str] | None = None) -> None:
     import logging
     import warnings
 
+    _open_closed_streams()
     handler = logging.StreamHandler()
     handler.setFormatter(printing.OneLine())
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
@@ -93,9 +116,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", exits.INTERRUPTED)
     except OSError as error:
+        _drop(sys.stdout)
         if error.filename is not None:
-            raise
-        _drop_output()
+            _fail(f"{error.filename}: {error.strerror}", exits.BAD_INPUT)
         _fail(f"the output cannot be written: {error.strerror}", exits.NO_OUTPUT)
     except MemoryError:
         _fail("there is not enough memory for this; try a smaller world", exits.BAD_INPUT)
@@ -104,12 +127,33 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    printing.print_note(message)
+    try:
+        printing.print_note(message)
+    except OSError:  # nobody can be told; the exit code still says it
+        _drop(sys.stderr)
     sys.exit(code)
 
 
-def _drop_output() -> None:
-    """Send the rest of the output nowhere, so that the interpreter does not fail on it at exit."""
-    import os
+def _drop(stream: Any) -> None:
+    """Send the rest of a stream nowhere, so that the interpreter does not fail on it at exit."""
+    with suppress(OSError):  # what is no file of the system has nothing to fail on
+        number = stream.fileno()
+        opened = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(opened, number)
+        os.close(opened)
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+def _open_closed_streams() -> None:
+    """Give standard streams that are closed a place that takes everything.
+
+    Otherwise the next file that is opened gets their number, and what a library prints goes there.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is not None:
+            continue
+        opened = os.open(os.devnull, os.O_RDWR)
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(opened, number)
+        setattr(sys, name, open(opened, mode, encoding="utf-8"))  # noqa: SIM115 (to the end)

@@ -7,11 +7,15 @@ printable is shown as a space; in JSON it is escaped. Colours are added afterwar
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -21,7 +25,69 @@ if TYPE_CHECKING:
 NARROWEST = 24
 """A narrower terminal wraps lines itself, better than words broken at every second letter."""
 
+_own: TextIO | None = None
+"""The command's standard output, while what others print goes to standard error."""
+
 _OBEYED = re.compile(r"[^ -~\n]")
+
+
+class _Others(io.TextIOBase):
+    """Standard output of environments, policies and plug-ins: it goes to standard error."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+    def fileno(self) -> int:
+        return sys.stderr.fileno()
+
+
+@contextmanager
+def own_output() -> Iterator[None]:
+    """Keep standard output for the functions of this module.
+
+    An environment that prints, in this process, in C or in a worker, would break the JSON there.
+    """
+    global _own
+    before, _own = (sys.stdout, _own), sys.stdout
+    moved = _moved_output()
+    _own = moved or _own
+    sys.stdout = _Others()
+    try:
+        yield
+        if moved is not None:
+            moved.flush()
+    finally:
+        sys.stdout, _own = before
+        if moved is not None:
+            os.dup2(moved.fileno(), 1)
+            with suppress(OSError):  # it was told when it was written
+                moved.close()
+
+
+def _moved_output() -> TextIO | None:
+    """Standard output under another number, which workers do not inherit; 1 is standard error.
+
+    None where it is no file that the system numbers so, as in a notebook.
+    """
+    try:
+        if sys.stdout.fileno() != 1:
+            return None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        moved = os.dup(1)
+        os.dup2(sys.stderr.fileno(), 1)
+    except (OSError, ValueError, AttributeError):
+        return None
+    out = sys.stdout
+    return open(moved, "w", encoding=out.encoding, errors=out.errors)
+
+
+def _out() -> TextIO:
+    """Where the command prints."""
+    return _own if _own is not None and isinstance(sys.stdout, _Others) else sys.stdout
 
 
 def printable(text: str) -> str:
@@ -34,12 +100,12 @@ def printable(text: str) -> str:
 
 def print_line(text: str) -> None:
     """One line on standard output, however long; a terminal wraps it itself."""
-    click.echo(_carried(printable(" ".join(text.splitlines()))))
+    click.echo(_carried(printable(" ".join(text.splitlines()))), _out())
 
 
 def print_words(text: str) -> None:
     """A sentence on standard output; on a terminal no word is broken at the end of a line."""
-    if not sys.stdout.isatty():
+    if not _out().isatty():
         return print_line(text)
     from rich.text import Text
 
@@ -48,7 +114,7 @@ def print_words(text: str) -> None:
 
 def print_lines(text: str) -> None:
     """Lines on standard output, as they stand."""
-    click.echo(_carried("\n".join(map(printable, text.split("\n")))))
+    click.echo(_carried("\n".join(map(printable, text.split("\n")))), _out())
 
 
 def print_note(text: object) -> None:
@@ -56,12 +122,18 @@ def print_note(text: object) -> None:
     click.echo(f"didact: {printable(' '.join(str(text).split()))}", err=True)
 
 
+def end_line() -> None:
+    """End a line that a person has begun on the terminal."""
+    if sys.stderr.isatty():
+        click.echo(err=True)
+
+
 def print_json(document: Any) -> None:
     """One JSON value on standard output."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     if not _can_carry(text):
         text = json.dumps(document, allow_nan=False)
-    click.echo(_OBEYED.sub(_escaped, text))
+    click.echo(_OBEYED.sub(_escaped, text), _out())
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -77,7 +149,7 @@ def print_drawing(draw: Any) -> None:
     with console.capture() as captured:
         console.print(Cleaned(draw(console.width)), crop=False)
     text = "\n".join(line.rstrip() for line in captured.get().split("\n"))
-    click.echo(_carried(text.removesuffix("\n")), color=console.is_terminal)
+    click.echo(_carried(text.removesuffix("\n")), _out(), color=console.is_terminal)
 
 
 class Cleaned:
@@ -98,7 +170,11 @@ class Cleaned:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False)
+    console = Console(file=_out(), highlight=False, markup=False, emoji=False)
+    with suppress(OSError, ValueError):  # Rich would ask standard error, which may be elsewhere
+        if "COLUMNS" not in os.environ and console.is_terminal:
+            console.width = os.get_terminal_size(_out().fileno()).columns or console.width
+    return console
 
 
 def _carried(text: str) -> str:
@@ -107,13 +183,13 @@ def _carried(text: str) -> str:
         return text
     from didact.report.terminal.worlds import ASCII
 
-    encoding = sys.stdout.encoding
+    encoding = _out().encoding
     return text.translate(ASCII).encode(encoding, "replace").decode(encoding)
 
 
 def _can_carry(text: str) -> bool:
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode(_out().encoding or "utf-8")
     except UnicodeEncodeError:
         return False
     return True
@@ -129,7 +205,7 @@ class OneLine(logging.Formatter):
 
 def play(task: Any, demonstrations: Any) -> None:
     """Show the first demonstrations step by step, where a person watches a terminal."""
-    if not sys.stdout.isatty() or task.layout is None:
+    if not _out().isatty() or task.layout is None:
         return
     import time
 

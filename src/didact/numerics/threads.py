@@ -1,6 +1,13 @@
-"""How many threads the libraries of linear algebra may use; they read it when they are loaded."""
+"""Threads and signals of worker processes, which they take over when they are started."""
 
 from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 ONE_THREAD = {
     name: "1"
@@ -14,4 +21,49 @@ ONE_THREAD = {
     )
 }
 """Variables for a process that uses one thread: as many run at once as there are workers, and sums
-of floats do not depend on the machine's load."""
+of floats do not depend on the machine's load. Libraries read them when they are loaded."""
+
+
+@contextmanager
+def without_interrupts(*, by_loky: bool = False) -> Iterator[None]:
+    """Start worker processes that a Ctrl-C in the terminal never reaches, also not at first.
+
+    A signal that is blocked stays so in a new process. Here it comes as soon as the workers are
+    started, and the one line that says so is printed once. by_loky: joblib starts them, and
+    not multiprocessing. Resource trackers are started first: starting one unblocks the signal.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()
+    if by_loky:
+        from joblib.externals.loky.backend import resource_tracker as of_loky
+
+        of_loky.ensure_running()
+    came: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    # Another thread may take the signal, which would then interrupt the start of a worker here.
+    handler = signal.signal(signal.SIGINT, lambda *_: came.append(1)) if is_main else None
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def begin_worker(parent: int) -> None:
+    """A worker leaves interrupts to the process that started it, and ends when that is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from typing import Any, Protocol
 
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import whole_number
-from didact.numerics.threads import ONE_THREAD
+from didact.numerics.threads import ONE_THREAD, begin_worker, without_interrupts
 from didact.studies.attempts import Attempt, attempt
 from didact.studies.cluster import ClusterWorkers
 from didact.studies.study import Trial
@@ -85,7 +84,10 @@ class LocalWorkers:
         for _ in range(3):
             try:
                 pool = self._pool(1 if is_alone else self._jobs)
-                future: Future[Attempt] = pool.submit(attempt, trial, settings, number)
+                with without_interrupts(
+                    by_loky=True
+                ):  # a pool starts its processes with its first trial
+                    future: Future[Attempt] = pool.submit(attempt, trial, settings, number)
                 return future
             except (BrokenExecutor, RuntimeError, OSError):
                 self.stop(at_once=True)
@@ -137,21 +139,6 @@ def _n_out_of_memory() -> int | None:
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
     return None
-
-
-def begin_worker(parent: int) -> None:
-    """A worker leaves interrupts to the process that started it, and ends when that is killed."""
-    import signal
-    import threading
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def workers_of(jobs: int | None, cluster: str | None, most: int | None = None) -> Workers:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from didact.numerics.threads import ONE_THREAD
+from didact.numerics.threads import ONE_THREAD, without_interrupts
 
 READY, BEGUN = b"0", b"1"
 """Says that a worker takes questions; that one has come and is worked on."""
@@ -26,11 +26,12 @@ AT_ONCE = 0.0
 
 def warm_up() -> None:
     """Start the process that workers are forked from; it loads what they need by itself."""
-    from multiprocessing.forkserver import ensure_running
+    from multiprocessing import forkserver
 
     os.environ.update(ONE_THREAD)
     multiprocessing.get_context("forkserver").set_forkserver_preload(["didact.studio.warmed"])
-    ensure_running()
+    with without_interrupts():
+        forkserver.ensure_running()
 
 
 class Worker:

@@ -19,8 +19,8 @@ from typing import Any
 from didact.errors import DidactError, InvalidInput
 from didact.files.json import parse_json
 from didact.inputs import in_one_line
+from didact.numerics.threads import begin_worker
 from didact.stages import listening
-from didact.studies.workers import begin_worker
 from didact.studio.forks import AT_ONCE, BEGUN, DONE, FAILED, READY, REFUSED, STAGE
 
 Questions = Mapping[str, Callable[[Any], Any]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import FAILURES, reason_of, shown
+from didact.inputs import FAILURES, own_code, reason_of, shown
 from didact.mdp.observations import observation_text
 from didact.numerics.exact import read_number
 from didact.worlds.gym.continuous import require_countable
@@ -59,14 +59,16 @@ class CopyWalker:
     def begin(self, seed: int) -> tuple[Any, Hashable]:
         """A copy after a reset, and its key."""
         env = self._copied(self._env)
-        observation, _ = env.reset(seed=seed)
+        with own_code(f"reset of {self.name}"):
+            observation, _ = env.reset(seed=seed)
         return env, self._key_of(env, observation)
 
     def step(self, snapshot: Any, action: int) -> Step:
         """What an action does in another copy; one that draws random numbers is refused."""
         env = self._copied(snapshot)
         before = random_state(env)
-        observation, reward, ends, _, _ = env.step(self.first_action + action)
+        with own_code(f"step of {self.name}"):
+            observation, reward, ends, _, _ = env.step(self.first_action + action)
         require_no_chance(self.name, before, random_state(env))
         text = str(reward) if isinstance(reward, np.floating) else reward
         exact = read_number(text, f"{self.name}: reward of action {action}")
@@ -83,7 +85,8 @@ class CopyWalker:
             ) from None
 
     def _key_of(self, env: Any, observation: Any) -> Hashable:
-        found = frozen(observation) if self._key is None else self._key(env)
+        with own_code(f"the key of {self.name}"):
+            found = frozen(observation) if self._key is None else self._key(env)
         try:
             if found not in self._seen:
                 self._seen[found] = _text_of(observation if self._key is None else frozen(found))

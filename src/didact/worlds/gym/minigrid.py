@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import own_code
 from didact.mdp import Task
 from didact.mdp.naming import cell_words
 from didact.mdp.observations import observation_text
@@ -150,7 +151,8 @@ class GridWalker:
         """The state after a reset; success pays 1 from here on, and nothing is looked at."""
         env = self._env
         self.release()
-        env.reset(seed=seed)
+        with own_code(f"reset of {self.name}"):
+            env.reset(seed=seed)
         if hasattr(env, "instrs"):
             raise Unsupported(
                 f"{self.name} remembers how far its instruction is followed, outside the grid; "
@@ -190,7 +192,8 @@ class GridWalker:
         """What an action does in a snapshot."""
         env = self._put_back(snapshot)
         before = random_state(env)
-        _, reward, ends, _, _ = env.step(action)
+        with own_code(f"step of {self.name}"):
+            _, reward, ends, _, _ = env.step(action)
         require_no_chance(self.name, before, random_state(env))
         text = str(reward) if isinstance(reward, np.floating) else reward
         exact: Fraction = read_number(text, f"{self.name}: reward of action {action}")

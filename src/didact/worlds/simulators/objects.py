@@ -84,19 +84,21 @@ class ObjectSimulator:
     ) -> list[Any] | None:
         """The same situations, the numbers of their states off by so small a share; None where the
         way they are restored cannot write them, or where writing them changes nothing."""
-        env, (first, _, _) = self._make(), situations[0]
-        env.reset(seed=0)
-        env.action_space.seed(0)
-        action = env.action_space.sample()
-        plainly = self._way.nudged(env, first, PLAIN, rng)
-        if plainly is None:
-            return None
-        here, there = (
-            np.asarray(self._way.restore(env, state).step(action)[0]) for state in (first, plainly)
-        )
-        if np.array_equal(here, there):
-            return None
-        return [(self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in situations]
+        with own_code(f"restoring {self.name}"):
+            env, (first, _, _) = self._make(), situations[0]
+            env.reset(seed=0)
+            env.action_space.seed(0)
+            action = env.action_space.sample()
+            plainly = self._way.nudged(env, first, PLAIN, rng)
+            if plainly is None:
+                return None
+            here, there = (
+                np.asarray(self._way.restore(env, state).step(action)[0])
+                for state in (first, plainly)
+            )
+            if np.array_equal(here, there):
+                return None
+            return [(self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in situations]
 
     def drawn(self) -> Any:
         """What draws situations, where the environment can; see `pictures`."""
@@ -115,7 +117,8 @@ class ObjectSimulator:
 
     def save(self, env: Any, history: History) -> Any:
         """A state, to be restored."""
-        return self._way.save(env, history)
+        with own_code(f"saving {self.name}"):
+            return self._way.save(env, history)
 
 
 class ObjectBatch:

@@ -78,7 +78,9 @@ def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
     name = name_of(getattr(first, "unwrapped", first))
     way = find_way(make, name, restore)
     drawing = drawing_maker(env, _without_limit)
-    return ObjectSimulator(make, name, way, drawing, is_random=_depends_on_chance(way, make))
+    with own_code(f"trying {name}"):
+        is_random = _depends_on_chance(way, make)
+    return ObjectSimulator(make, name, way, drawing, is_random=is_random)
 
 
 def _title(env: Any) -> str:
@@ -94,8 +96,8 @@ def _maker(env: Any) -> Callable[[], Any]:
         return lambda: _without_limit(_called(env))
     spec = getattr(env, "spec", None)
     if spec is not None and getattr(spec, "entry_point", None) is not None:
-        return lambda: _without_limit(_made_from(spec))
-    return lambda: _without_limit(copy.deepcopy(env))
+        return lambda: _without_limit(_called(lambda: _made_from(spec)))
+    return lambda: _without_limit(_called(lambda: copy.deepcopy(env)))
 
 
 def _called(make: Callable[[], Any]) -> Any:
