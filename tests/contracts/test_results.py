@@ -1,6 +1,8 @@
 """Every result shows itself: in a line of Python, in a notebook, and as rows of a table."""
 
+import copy
 import json
+import pickle
 from functools import cache
 
 import numpy as np
@@ -78,6 +80,31 @@ def test_a_result_shows_itself_in_one_short_line(world):
         assert len(text) <= LONGEST, (name, text)
         assert text.isprintable(), (name, text)
         assert text.startswith(f"{type(result).__name__}("), (name, text)
+
+
+@pytest.mark.parametrize("way", ["pickle", "deepcopy"])
+@pytest.mark.parametrize("world", ["grid", "six-cell", "hostile"])
+def test_a_result_can_be_pickled_and_copied(world, way):
+    for name, result in (results(world) | observed()).items():
+        twin = copy.deepcopy(result) if way == "deepcopy" else pickle.loads(pickle.dumps(result))
+        assert type(twin) is type(result), name
+        assert repr(twin) == repr(result), name
+        if hasattr(result, "to_dict"):
+            assert twin.to_dict() == result.to_dict(), name
+    belief = pickle.loads(pickle.dumps(results(world)["belief"]))
+    assert belief.samples.tobytes() == results(world)["belief"].samples.tobytes()
+    assert not belief.samples.flags.writeable
+    assert belief.settings == results(world)["belief"].settings
+    with pytest.raises(TypeError):
+        belief.settings["seed"] = 1
+    assert type(belief.where) is type(results(world)["belief"].where)
+
+
+@cache
+def observed() -> dict[str, object]:
+    """A policy in a simulator, and clips of it."""
+    seen = didact.observe("lqr", n_rollouts=2, length=2, discount=0.8)
+    return {"observed": seen, "clips": didact.teach(seen)}
 
 
 def test_the_line_says_what_matters():

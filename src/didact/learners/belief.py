@@ -75,6 +75,16 @@ class Belief:
         for name, value in checked_fields(self).items():
             object.__setattr__(self, name, value)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: the fields, of what was derived only the task."""
+        task = {name: value for name, value in self._derived.items() if name == "task"}
+        return {**vars(self), "settings": dict(self.settings), "_derived": task}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()  # arrays that are unpickled can be written to
+
     @property
     def where(self) -> MDP | Task:
         """The task that it was learned in, which knows its grid; the model where there was none."""

@@ -1,13 +1,15 @@
 """Policies and features that are asked for many states at once, where they can be.
 
 A function that was written for one state is called for one after the other; whether it takes many
-is tried on the first ones, and must give the same.
+is tried on the first ones, and must give the same. No function is made inside another one, so that
+a result that holds them can be pickled wherever the given function can.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,12 +41,12 @@ def batch_policy(policy: Any, action_space: Any, some: Any) -> Policy:
     shape = tuple(getattr(action_space, "shape", ()) or ())
     if not _takes_many(answer, (some,)):
         answer = _each(answer)
-    if not _equal(_actions(answer, some, shape), _actions(answer, some, shape)):
+    if not _equal(_actions(answer, shape, some), _actions(answer, shape, some)):
         raise Unsupported(
             "the policy must act the same whenever it sees the same; it does not. Give its "
             "deterministic version"
         )
-    return lambda observations: _actions(answer, observations, shape)
+    return partial(_actions, answer, shape)
 
 
 def _predictor(agent: Any) -> Callable[[Any], Any]:
@@ -54,26 +56,29 @@ def _predictor(agent: Any) -> Callable[[Any], Any]:
         known = set()
     greedy = {"deterministic": True} if "deterministic" in known else {}
 
-    def answer(observations: Any) -> Any:
-        given = agent.predict(observations, **greedy)
-        if isinstance(given, tuple):
-            if len(given) > 1 and given[1] is not None:
-                raise Unsupported("the policy remembers earlier states; only those without memory "
-                                  "can be observed")  # fmt: skip
-            return given[0]
-        return given
+    return partial(_predicted, agent, greedy)
 
-    return answer
+
+def _predicted(agent: Any, greedy: dict[str, bool], observations: Any) -> Any:
+    given = agent.predict(observations, **greedy)
+    if isinstance(given, tuple):
+        if len(given) > 1 and given[1] is not None:
+            raise Unsupported("the policy remembers earlier states; only those without memory "
+                              "can be observed")  # fmt: skip
+        return given[0]
+    return given
 
 
 def _each(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function asked for one after the other."""
-    return lambda *many: np.stack(
-        [np.asarray(function(*one)).squeeze() for one in zip(*many, strict=True)]
-    )
+    return partial(_one_by_one, function)
 
 
-def _actions(answer: Callable[[Any], Any], observations: Any, shape: tuple[int, ...]) -> Any:
+def _one_by_one(function: Callable[..., Any], *many: Any) -> Any:
+    return np.stack([np.asarray(function(*one)).squeeze() for one in zip(*many, strict=True)])
+
+
+def _actions(answer: Callable[[Any], Any], shape: tuple[int, ...], observations: Any) -> Any:
     with own_code("the policy"):
         given = np.asarray(answer(observations))
     wanted = (len(observations), *shape)
@@ -99,7 +104,7 @@ def batch_features(features: Any, names: Any, some: tuple[Any, Any, Any, Any]) -
     k = _numbers(chosen, some, None).shape[1]
     if names is not None and len(names) != k:
         raise InvalidParameter(f"feature_names must be {k}, one for each; there are {len(names)}")
-    return lambda *steps: _numbers(chosen, steps, k)
+    return partial(_numbers_of, chosen, k)
 
 
 def _require_either(of_many: Callable[..., Any], of_one: Callable[..., Any], some: Any) -> None:
@@ -116,7 +121,15 @@ def _require_either(of_many: Callable[..., Any], of_one: Callable[..., Any], som
 
 def _rows(function: Callable[..., Any]) -> Callable[..., Any]:
     """One number for each step is one feature."""
-    return lambda *many: np.asarray(function(*many)).reshape(len(many[0]), -1)
+    return partial(_reshaped, function)
+
+
+def _reshaped(function: Callable[..., Any], *many: Any) -> Any:
+    return np.asarray(function(*many)).reshape(len(many[0]), -1)
+
+
+def _numbers_of(function: Any, k: int, *steps: Any) -> Floats:
+    return _numbers(function, steps, k)
 
 
 def _numbers(function: Any, steps: Any, k: int | None) -> Floats:

@@ -7,6 +7,7 @@ weights, with the squares as features. The best policy of a discounted problem i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,4 +81,9 @@ class LQR:
     def best_policy(self, discount: float, weights: Any = None) -> Callable[[Any], Floats]:
         """u = -K x with the gain for these weights, or for the world's own."""
         gain = self.gain(discount, weights)
-        return lambda states: -np.atleast_2d(states) @ gain.T
+        return partial(_pushed, gain)
+
+
+def _pushed(gain: Floats, states: Any) -> Floats:
+    found: Floats = -np.atleast_2d(states) @ gain.T
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,18 +92,18 @@ def _title(env: Any) -> str:
 def _maker(env: Any) -> Callable[[], Any]:
     """A function that makes fresh environments, without their time limit."""
     if isinstance(env, str):
-        return lambda: _without_limit(make_environment(env, {}))
+        return partial(_fresh, make_environment, env, {})
     if inspect.isclass(env) or (callable(env) and not hasattr(env, "step")):
-        return lambda: _without_limit(_called(env))
+        return partial(_fresh, env)
     spec = getattr(env, "spec", None)
     if spec is not None and getattr(spec, "entry_point", None) is not None:
-        return lambda: _without_limit(_called(lambda: _made_from(spec)))
-    return lambda: _without_limit(_called(lambda: copy.deepcopy(env)))
+        return partial(_fresh, _made_from, spec)
+    return partial(_fresh, copy.deepcopy, env)
 
 
-def _called(make: Callable[[], Any]) -> Any:
+def _fresh(make: Callable[..., Any], *given: Any) -> Any:
     with own_code("making the environment"):
-        return make()
+        return _without_limit(make(*given))
 
 
 def _made_from(spec: Any) -> Any:
