@@ -110,6 +110,14 @@ class EveryPolicy:
         paid = plain.phi[state][action]
         return [m - x - plain.discount * y for m, x, y in zip(mu[state], paid, ahead, strict=True)]
 
+    def most_within(self, rows):
+        """The largest loss of a policy that is optimal inside the cone of rows that hold.
+
+        Rows whose negative follows from the others are equal to zero there, the others above it.
+        """
+        ties = {r for r in rows if cone_multipliers([-x for x in r], list(rows)) is not None}
+        return self.worst(strict=[r for r in rows if r not in ties], equal=ties)
+
     def worst(self, best=(), others=(), strict=(), equal=()):
         """The largest loss of a policy that is optimal for some weights; None where none are.
 

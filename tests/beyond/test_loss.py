@@ -8,6 +8,7 @@ import pytest
 import didact
 from didact.bec.parts import shown_pairs
 from didact.planning import evaluate, solve
+from didact.planning.loss import action_gaps
 from didact.planning.many_losses import Losses
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
@@ -69,7 +70,7 @@ def test_a_lesson_for_half_spaces_need_not_serve_who_plans():
     task = leak()
     region = region_of_pairs(task, [(0, 0)])
     assert worst_cell(region).worst is None or worst_cell(region).worst.loss == 0.0
-    lost = Losses(task, solve(task)).of(np.array([[-1.0]]))
+    lost = Losses(task, action_gaps(solve(task))).of(np.array([[-1.0]]))
     assert lost.optimal[0, 0, 0]
     assert lost.losses[0] == pytest.approx(0.81 * 3)
     lesson = didact.teach(task, starts="all", teacher="exact", horizon=1, loss=0)
@@ -112,7 +113,9 @@ def test_what_learners_that_plan_may_take_is_not_star_shaped():
     mdp = didact.MDP(moves, features, 0.9, start=[1, 0, 0, 0, 0], terminal=[2, 3, 4])
     task = didact.Task(mdp, [0, 1, "0.8"])
     ends = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.8]])
-    lost = Losses(task, solve(task)).of(np.concatenate([ends, ends.mean(axis=0)[None]]))
+    lost = Losses(task, action_gaps(solve(task))).of(
+        np.concatenate([ends, ends.mean(axis=0)[None]])
+    )
     assert lost.optimal[:, 0, 0].tolist() == [True, True, False]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import didact
 from didact.planning import evaluate, solve
+from didact.planning.loss import action_gaps
 from didact.planning.many_losses import Losses
 
 WORLDS = {
@@ -30,7 +31,7 @@ def test_losses_and_optimal_sets_are_those_of_a_plan_for_each_reward(name):
     task = didact.make("random-grid", **WORLDS[name])
     truth = solve(task)
     weights = np.random.default_rng(0).standard_normal((40, 3))
-    lost = Losses(task, truth).of(weights)
+    lost = Losses(task, action_gaps(truth)).of(weights)
     for i, own in enumerate(weights):
         plan = solve(task.mdp, own)
         assert np.array_equal(lost.optimal[i], plan.optimal)
@@ -44,15 +45,17 @@ def test_losses_and_optimal_sets_are_those_of_a_plan_for_each_reward(name):
 def test_ties_are_broken_for_the_best(weights):
     task = didact.make("six-cell")
     plan = solve(task.mdp, weights)
-    lost = Losses(task, solve(task)).of(np.array([weights], dtype=float))
+    lost = Losses(task, action_gaps(solve(task))).of(np.array([weights], dtype=float))
     assert lost.losses[0] == pytest.approx(least_loss(task, plan.optimal), abs=1e-12)
-    assert Losses(task, solve(task)).among(plan.optimal) == pytest.approx(lost.losses[0], abs=1e-9)
+    assert Losses(task, action_gaps(solve(task))).among(plan.optimal) == pytest.approx(
+        lost.losses[0], abs=1e-9
+    )
 
 
 def test_policies_of_equal_counts_have_one_form():
     task = didact.make("random-grid", size=4, n_features=2, seed=0)
     weights = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.5], [1.0, 1e-3]])
-    policies = Losses(task, solve(task)).of(weights).policies
+    policies = Losses(task, action_gaps(solve(task))).of(weights).policies
     assert len({policy.tobytes() for policy in policies}) == 1
 
 
@@ -63,7 +66,7 @@ def test_a_reward_that_is_solved_directly_has_the_same_losses_and_policies(name,
     k = task.mdp.n_features
     drawn = np.random.default_rng(0).standard_normal((8, k))
     weights = np.concatenate([drawn, np.eye(k), -np.eye(k), np.zeros((1, k))])
-    losses = Losses(task, solve(task))
+    losses = Losses(task, action_gaps(solve(task)))
     wanted, solved = losses.of(weights), []
     kernel, directly = losses.kernel, losses._lose_directly
 
@@ -97,7 +100,7 @@ def test_rewards_on_which_inexact_evaluations_go_in_circles_are_planned():
     paid = [[[0], [0], [1]], [[0], [1], [1]], [[0], [1], [0]], [[0], [1], [0]]]
     mdp = didact.MDP(didact.Transitions.from_rows(rows, 4, 3), paid, "9/10", start={0: 1})
     task = didact.Task(mdp, [3])
-    lost = Losses(task, solve(task)).of(np.array([[1.0], [-1.0]]))
+    lost = Losses(task, action_gaps(solve(task))).of(np.array([[1.0], [-1.0]]))
     for weights, loss in zip(([1], [-1]), lost.losses, strict=True):
         plan = solve(task.mdp, weights, arithmetic="exact")
         assert loss == pytest.approx(least_loss(task, plan.optimal), abs=1e-9)

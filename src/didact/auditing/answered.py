@@ -191,7 +191,8 @@ def _judged_by_actions(
 def _judged_by_pairs(found: Audit, held: Held, allowed: Allowed, deadline: float) -> Audit:
     """By the rewards that make what was named optimal under their own values."""
     fan, known = allowed.fan, allowed.fan.class_of_task
-    gaps = np.where(held.best, action_gaps(known.plan), 0.0).max(axis=1)
+    plan = known.plan if fan.part is None else fan.part.plan
+    gaps = np.where(held.best, action_gaps(plan), 0.0).max(axis=1)
     sure = float(known.task.mdp.start.floats @ gaps)
     if sure > allowed.limit:
         told = f"what it holds best loses at least {allowed.words(sure)}"

@@ -7,7 +7,7 @@ the loss is never negative, and it is exactly zero for a policy that takes optim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from didact.numerics.exact import Floats
 from didact.planning.floats import plan_in_floats
 from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
+from didact.planning.reach import as_reached, reachable_states
 from didact.planning.solve import Plan, solve
 
 
@@ -79,10 +80,21 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
     if truth.optimal.shape != (mdp.n_states, mdp.n_actions):
         raise InvalidModel("plan must be the solution of the task's own MDP; its shape differs")
     probabilities = as_policy(task, policy)
-    gaps = action_gaps(truth)
+    gaps, optimal = action_gaps(truth), truth.optimal
     by_state = _discounted_gaps(mdp, probabilities, gaps)
     worst = _worst_gaps(mdp, probabilities > 0, gaps)
-    wrong = np.where(truth.optimal, 0.0, probabilities).sum(axis=1)
+    loss_by_state, worst_by_state = by_state, worst.values
+    reached = as_reached(mdp)
+    if reached is not None:
+        # What nobody can reach may be so large that rounding of it hides what is lost.
+        met, own = reachable_states(mdp), solve(reached, task.true_weights)
+        truth = replace(own, optimal=np.where(met[:, None], truth.optimal, own.optimal))
+        gaps = np.where(met[:, None], action_gaps(truth), 0.0)
+        by_state = _discounted_gaps(mdp, probabilities, gaps)
+        worst = _worst_gaps(mdp, probabilities > 0, gaps)
+        loss_by_state = np.where(met, by_state, loss_by_state)
+        worst_by_state = np.where(met, worst.values, worst_by_state)
+    wrong = np.where(optimal, 0.0, probabilities).sum(axis=1)
     alive = deciding_states(mdp)
     start = mdp.start.floats
     return Evaluation(
@@ -90,8 +102,8 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
         worst_policy_loss=float(start @ worst.values),
         wrong_actions=float(wrong[alive].mean()),
         worst_wrong_actions=float((wrong[alive] > 0).mean()),
-        loss_by_state=by_state,
-        worst_loss_by_state=worst.values,
+        loss_by_state=loss_by_state,
+        worst_loss_by_state=worst_by_state,
         wrong_by_state=wrong,
         error_bound=worst.error_bound + 4 * truth.error_bound / (1.0 - mdp.discount),
     )

@@ -24,9 +24,7 @@ from didact.planning.derived import UNIT, reward_reach
 from didact.planning.floats import MOST_ROUNDS, plan_in_floats
 from didact.planning.graphs import Graph, GraphPlan, graph_of, iterate_on_graph, new_graph_plan
 from didact.planning.linear import discounted_sums
-from didact.planning.loss import action_gaps
 from didact.planning.many_rewards import Batch, rewards_of, spread_rewards, value_reach
-from didact.planning.solve import Plan
 from didact.planning.sweeps import (
     Model,
     SweepPlan,
@@ -84,14 +82,13 @@ class Found(NamedTuple):
 class Losses:
     """The losses of many weights on one task; arrays stay from one call to the next.
 
-    plan: the task's own solution. unit: of return, what losses are counted in.
+    gaps: V*(s) - Q*(s, a) of the task, (S, A). unit: of return, what losses are counted in.
     """
 
-    def __init__(self, task: Task, plan: Plan, unit: float = 1.0):
+    def __init__(self, task: Task, gaps: Floats, unit: float = 1.0):
         self.mdp, self.unit = task.mdp, unit
         mdp = self.mdp
-        gaps = action_gaps(plan)
-        gaps[mdp.terminal] = 0.0
+        gaps = np.where(mdp.terminal[:, None], 0.0, gaps)
         probe = stream(0, "losses", "probe").standard_normal(mdp.n_features)
         self.reach = 0.0
         if mdp.is_deterministic():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import plain_array, shown, whole_number
 from didact.mdp import MDP, as_mdp
 from didact.numerics.compiled import kernel
+from didact.numerics.exact import Numbers
 from didact.planning.sweeps import Model, model_of
 
 Mask = NDArray[np.bool_]
@@ -44,6 +46,45 @@ def reachable_pairs(
     begin = mdp.start.floats > 0 if starts is None else _as_mask(mdp, starts, "starts")
     states = _closure(mdp, begin, allowed, None if horizon is None else horizon - 1)
     return np.asarray(allowed & states[:, None] & ~mdp.terminal[:, None])
+
+
+def feature_sizes_met(mdp: MDP) -> tuple[float, float]:
+    """The largest |phi| in states that the start can lead to, and in those that it cannot."""
+    met = reachable_states(mdp)
+    sizes = np.abs(mdp.features.floats.reshape(mdp.n_states, -1)).max(axis=1)
+    return float(sizes[met].max(initial=0.0)), float(sizes[~met].max(initial=0.0))
+
+
+def as_reached(mdp: MDP) -> MDP | None:
+    """The model without the features of states that the start cannot lead to; None where all are.
+
+    What is lost from the start is the same. Float planners round in proportion to the largest
+    value of all states, so that one unreachable payment of 1e13 would hide every other.
+    """
+    if "reached" not in mdp._derived:
+        within, beyond = feature_sizes_met(mdp)
+        mdp._derived["reached"] = _without_others(mdp) if beyond > within else None
+    found: MDP | None = mdp._derived["reached"]
+    return found
+
+
+def _without_others(mdp: MDP) -> MDP:
+    exact = mdp.features.fractions()
+    kept = np.repeat(reachable_states(mdp), len(exact) // mdp.n_states).tolist()
+    features = Numbers.of_fractions(
+        [x if is_met else Fraction(0) for x, is_met in zip(exact, kept, strict=True)],
+        mdp.features.floats.shape,
+    )
+    return MDP(
+        mdp.transitions,
+        features,
+        mdp.exact_discount,
+        start=mdp.start,
+        terminal=mdp.terminal,
+        state_names=mdp.state_names,
+        action_names=mdp.action_names,
+        feature_names=mdp.feature_names,
+    )
 
 
 def _as_mask(mdp: MDP, given: Any, place: str = "allowed") -> Mask:

@@ -1,14 +1,18 @@
 """Visiting cells against all policies: each is asked, by a linear program, whether it fits."""
 
+import random
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import didact
 from didact.bec.parts import shown_pairs
 from didact.planning import evaluate, solve
+from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
-from tests.all_policies import counts_and_losses, largest_loss
+from tests.all_policies import EveryPolicy, counts_and_losses, largest_loss
 from tests.effort import chunks, number
 
 
@@ -78,3 +82,122 @@ def test_policies_of_more_than_256_actions_are_told_apart():
         search._add(loss, np.array([action], dtype=np.uint32), np.ones(2))
     assert len(search.seen) == 2
     assert search.worst.loss == 1.0
+
+
+def extreme_world(seed):
+    """Features up to 1e13, chances from 1e-13 on, discounts of 1e-9 and 1 - 1e-12, tiny weights."""
+    rng = random.Random(f"extreme {seed}")
+    n, m, k = rng.randint(2, 4), rng.randint(2, 3), rng.randint(1, 3)
+    ends = [s for s in range(1, n) if rng.random() < 0.35]
+    rows = []
+    for s in set(range(n)) - set(ends):
+        for a in range(m):
+            first, other = rng.randrange(n), rng.randrange(n)
+            chance = rng.choice(
+                [1, 1, 1, Fraction(1, 2), Fraction(1, 10 ** rng.choice([3, 6, 13]))]
+            )
+            rows += [(s, a, first, chance), (s, a, other, 1 - chance)]
+    entries = [0, 0, 1, 1, -1, 2, rng.choice([1, 1, 1, 10**4, 10**8, 10**13])]
+    paid = [[rng.choice(entries) for _ in range(k)] for _ in range(n)]
+    discounts = ["1/2", "9/10", "0", "1e-9", "0.01", "0.9999", "0.999999", "0.999999999999"]
+    mdp = didact.MDP(
+        didact.Transitions.from_rows([row for row in rows if row[3]], n, m),
+        paid,
+        rng.choice(discounts),
+        start=rng.choice(["uniform", {0: 1}, {0: 1}]),
+        terminal=ends,
+    )
+    weights = [-2, -1, 0, 1, 1, 3, Fraction(1, 10**6), Fraction(1, 10**12)]
+    return didact.Task(mdp, [rng.choice(weights) for _ in range(k)])
+
+
+def test_what_is_called_the_worst_is_the_worst_at_every_scale():
+    """Else close calls are counted: nothing is proved, and nothing fails."""
+    n_proved = {True: 0, False: 0}
+    for seed in range(number(50, 3000)):
+        task = extreme_world(seed)
+        known, every = didact.equivalence_class(task, arithmetic="exact"), EveryPolicy(task)
+        fan = fan_of(known)
+        optimal = [tuple(pair) for pair in np.argwhere(known.plan.optimal & fan.states[:, None])]
+        random.Random(seed).shuffle(optimal)
+        most = float(every.policies[0][0])
+        for size in range(3):
+            shown = shown_pairs(known.parts, [didact.Demonstration([p]) for p in optimal[:size]])
+            stated = known.rows.stated_by(shown)
+            found = worst_cell(region_of(fan, known.rows.normals[stated]))
+            n_proved[found.is_proved] += 1
+            if found.is_proved:
+                worst = 0.0 if found.worst is None else found.worst.loss
+                true = every.most_within([known.rows.exact[row] for row in stated])
+                near = 1e-6 * max(float(true), fan.spread)
+                assert worst == pytest.approx(float(true), abs=near), (seed, optimal[:size])
+        chart = chart_in_sight(fan)
+        if chart is not None and chart.finish() and chart.cells:
+            worst = max(cell.loss for cell in chart.cells)
+            assert worst == pytest.approx(most, abs=1e-6 * max(most, fan.spread)), seed
+    assert min(n_proved.values()) > 20
+
+
+def with_unreachable(task, paid):
+    """The task and one more state, which pays so much of every feature; nothing leads to it."""
+    mdp, n = task.mdp, task.mdp.n_states
+    moves = mdp.transitions
+    sources = np.repeat(np.arange(n * mdp.n_actions), np.diff(moves.offsets))
+    rows = [
+        (*divmod(source, mdp.n_actions), target, chance)
+        for source, target, chance in zip(
+            sources.tolist(),
+            moves.successors.tolist(),
+            moves.probabilities.fractions(),
+            strict=True,
+        )
+    ]
+    rows += [(n, action, n if action else 0, 1) for action in range(mdp.n_actions)]
+    exact, k = mdp.features.fractions(), mdp.n_features
+    larger = didact.MDP(
+        didact.Transitions.from_rows(rows, n + 1, mdp.n_actions),
+        [*(exact[s * k : s * k + k] for s in range(n)), [paid] * k],
+        mdp.exact_discount,
+        start=[*mdp.start.fractions(), 0],
+        terminal=np.flatnonzero(mdp.terminal).tolist(),
+    )
+    return didact.Task(larger, task.true_weights.fractions())
+
+
+@pytest.mark.parametrize("paid", [1, 10**6, 10**13, 10**16])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("six-cell", {}),
+        ("random-grid", {"size": 3, "n_features": 3, "seed": 1}),
+        ("random-grid", {"size": 3, "n_features": 3, "seed": 1, "slip": "0.2"}),
+        ("garnet", {"n_states": 5, "n_features": 3, "seed": 1}),
+    ],
+)
+def test_a_state_that_nothing_leads_to_changes_no_loss(name, settings, paid):
+    """An empty lesson was called enough where it loses everything: 1e13 hid all other rewards."""
+    task = didact.make(name, **settings)
+    larger = with_unreachable(task, paid)
+    asked = {"teacher": "exact", "horizon": 1, "loss": "1%", "learner": "half-spaces"}
+    starts = np.flatnonzero(~task.mdp.terminal).tolist()
+    wanted, found = (didact.teach(t, **asked, starts=starts) for t in (task, larger))
+    assert found.loss_status == wanted.loss_status == "enumerated"
+    assert found.demonstrations == wanted.demonstrations
+    assert found.within.worst == pytest.approx(wanted.within.worst, abs=1e-12)
+    away = [-x for x in task.true_weights.fractions()]
+    lost = [evaluate(t, away).worst_policy_loss for t in (task, larger)]
+    assert lost[1] == pytest.approx(lost[0], rel=1e-9)
+    if paid == 10**13:
+        fan = fan_of(didact.equivalence_class(larger, scope="all"))
+        assert fan.n_close
+
+
+def test_gaps_that_floats_do_not_see_are_taken_from_exact_counts():
+    """At a discount of 1e-9 the second step is worth 1e-18 beside 1: 0 in floats."""
+    moves = np.zeros((4, 2, 4))
+    moves[0, :, 1] = moves[1, 0, 2] = moves[1, 1, 3] = moves[2, :, 2] = moves[3, :, 3] = 1
+    mdp = didact.MDP(moves, [[1], [1], [1], [0]], "1e-9", start={0: 1})
+    fan = fan_of(didact.equivalence_class(didact.Task(mdp, [1])))
+    assert fan.worst == pytest.approx(1e-18, rel=1e-6)
+    assert fan.spread == pytest.approx(5e-19, rel=1e-6)
+    assert fan.n_close

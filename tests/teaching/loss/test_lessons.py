@@ -9,6 +9,7 @@ import didact
 from didact.bec.parts import shown_pairs
 from didact.errors import InvalidInput
 from didact.planning import evaluate, solve
+from didact.planning.loss import action_gaps
 from didact.planning.many_losses import Losses
 from tests.all_policies import counts_and_losses, largest_loss
 from tests.effort import chunks, takes_all
@@ -42,7 +43,7 @@ def test_no_smaller_set_of_pairs_keeps_to_the_bound(seed, share):
 def test_witnesses_hold_in_fractions():
     task = didact.make("random-grid", size=4, n_features=4, seed=3)
     lesson = didact.teach(task, teacher="exact", horizon=1, loss="1%")
-    rows, losses = lesson.known.rows, Losses(task, lesson.known.plan)
+    rows, losses = lesson.known.rows, Losses(task, action_gaps(lesson.known.plan))
     pairs = [tuple(pair) for pair in np.argwhere(lesson.known.plan.optimal).tolist()]
     assert lesson.within.witnesses
     for witness in lesson.within.witnesses:

@@ -28,7 +28,7 @@ import numpy as np
 from didact.bec.clarkson import find_facets
 from didact.bec.nnls import residuals_from_others
 from didact.numerics.exact import Floats
-from didact.teaching.loss.fan import SHOWS, VANISHES, Fan, Policy
+from didact.teaching.loss.fan import SHOWS, VANISHES, Fan, Policy, doubtful
 
 STEP, SHORTER, STEPS = 1e-2, 1 / 4, 16
 """How far to step across a facet, by what to shorten the step, and how often."""
@@ -64,7 +64,9 @@ class Walk:
     look: Look | None = None
 
     def begin(self, points: Floats) -> None:
-        """Start at points (n, m) inside the facet."""
+        """Start at points (n, m) inside the facet; nowhere, where there are none."""
+        if not len(points):
+            return
         self._visit(points / np.linalg.norm(points, axis=1)[:, None])
 
     @property
@@ -88,9 +90,9 @@ class Walk:
 
         Shape (n, 2, m).
         """
-        whole = self.fan.rows_of(cell.policy)
+        whole, sizes = self.fan.rows_of(cell.policy)
         projected = whole @ self.basis.T
-        own = self._unit_rows(projected, whole)
+        own = self._unit_rows(projected, whole, sizes)
         if not len(own):
             return np.zeros((0, 2, len(inside)))
         given = len(self.rows)
@@ -99,28 +101,39 @@ class Walk:
             self.n_close += 1
             return np.zeros((0, 2, len(inside)))
         cone = find_facets(rows, inside)
-        self.n_close += cone.n_unknown
+        self.n_close += cone.n_unknown + int(not len(cone.facets))
         facets = rows[cone.facets]
         if self.look is not None:
             self.look(cell, projected, facets)
-        return crossings(facets, inside)[cone.facets >= given]
+        if not len(facets):
+            return np.zeros((0, 2, len(inside)))
+        found = crossings(facets, inside)[cone.facets >= given]
+        is_firm = np.isfinite(found).all(axis=(1, 2))
+        self.n_close += int(np.count_nonzero(~is_firm))
+        return np.asarray(found[is_firm])
 
-    def _unit_rows(self, rows: Floats, whole: Floats) -> Floats:
+    def _unit_rows(self, rows: Floats, whole: Floats, sizes: Floats) -> Floats:
         """Rows of length one; those that vanish on the facet are left out.
 
         whole: as they were before they were put on the facet. In a family all may vanish there.
+        sizes: how long the counts are that they are differences of.
         """
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         longest = float(lengths.max(initial=1e-300))
         most = float(np.sqrt(np.einsum("ij,ij->i", whole, whole).max(initial=1e-300)))
         if longest <= SHOWS * most:
-            self.n_close += int(longest > VANISHES * most)
+            self.n_close += doubtful(lengths, sizes, most)
             return rows[:0]
-        self.n_close += int(
-            np.count_nonzero((lengths > VANISHES * longest) & (lengths <= SHOWS * longest))
-        )
+        self.n_close += doubtful(lengths, sizes, longest)
         kept = lengths > SHOWS * longest
         return np.asarray(rows[kept] / lengths[kept, None])
+
+    def stop(self) -> None:
+        """Expand no more cells; close calls among the rows of those that are open count."""
+        for _, _, cell in self.open:
+            whole, sizes = self.fan.rows_of(cell.policy)
+            self._unit_rows(whole @ self.basis.T, whole, sizes)
+        self.open.clear()
 
     def _step(self, crossings: Floats) -> Floats:
         """Visit the neighbours; the crossings whose step was too long, with a shorter one."""
@@ -166,13 +179,15 @@ def crossings(facets: Floats, inside: Floats) -> Floats:
     """For each facet a point on it strictly inside all others, and one just beyond; (n, 2, m).
 
     The residual of a facet from the cone of the others is a direction that leaves through it alone.
+    NaN where it vanishes in floats.
     """
     if len(facets) == 1:
         aside = np.roll(np.eye(1, len(inside), int(np.argmax(np.abs(facets[0]))))[0], 1)
         inside, away = inside + aside, facets
     else:
         away = residuals_from_others(facets)
-    away = away / np.sqrt(np.einsum("ij,ij->i", away, away))[:, None]
+    lengths = np.sqrt(np.einsum("ij,ij->i", away, away))[:, None]
+    away = away / np.where(lengths > 0.0, lengths, np.nan)
     slack = facets @ inside
     shares = slack / (slack + np.einsum("ij,ij->i", facets, away))
     on = inside - shares[:, None] * (inside + away)

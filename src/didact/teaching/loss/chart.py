@@ -80,8 +80,9 @@ class Chart:
         if d == 1:
             walk.begin(np.array([[1.0], [-1.0]]))
             for _, _, cell in walk.open:
-                self._look(cell, self.fan.rows_of(cell.policy) @ self.fan.basis.T, np.zeros((0, 1)))
-            walk.open.clear()
+                rows, _ = self.fan.rows_of(cell.policy)
+                self._look(cell, rows @ self.fan.basis.T, np.zeros((0, 1)))
+            walk.stop()
         elif d:
             walk.begin(stream(0, "chart").standard_normal((1, d)))
         return walk
@@ -182,8 +183,8 @@ class Chart:
         d = len(inside)
         if d == 1:
             return inside[None] / np.linalg.norm(inside)
-        if math.comb(len(facets), d - 1) > MEETINGS:
-            self.n_close += 1
+        if len(facets) < d or math.comb(len(facets), d - 1) > MEETINGS:
+            self.n_close += 1  # a pointed cone has d facets; fewer are seen where scales differ
             return inside[None]
         meeting = facets[np.array(list(combinations(range(len(facets)), d - 1)))]
         _, sizes, across = np.linalg.svd(meeting)

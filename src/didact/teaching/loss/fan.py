@@ -6,13 +6,21 @@ better than another under u and the random policy's continuation, taking it more
 more. So the span of that policy's rows, mu(s, a) - mu(s), is all that matters, and in it each cell
 of the fan is a pointed cone.
 
+Losses are from the start, so where states that it cannot lead to do not count (scope 'reachable')
+their features are taken as 0: a payment that nobody can reach would only make tolerances large.
+
+Floats see a row where it is long beside the longest (`SHOWS`). A shorter one may still be longer
+than its own rounding, which is as large as the counts that it is a difference of: then it is a
+close call. So is everything where the discount is so near 1, or values are so uncertain, that
+rounding is as large as differences between actions.
+
 The fan of a family has one fan for each member, and what is lost is the most that is lost in any of
 them: as a share of the member's own spread, or as an amount of return.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -23,13 +31,16 @@ from didact.bec.classes import EquivalenceClass
 from didact.bec.families import FamilyClass, Known
 from didact.bec.parts import Part, most_actions, stacked
 from didact.bec.rows import Scope, scope_states
-from didact.mdp import Task
+from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
+from didact.planning.derived import UNIT, feature_sizes
 from didact.planning.linear import discounted_sums
 from didact.planning.loss import action_gaps
 from didact.planning.many_losses import Losses, Lost
+from didact.planning.reach import as_reached, feature_sizes_met, reachable_states
 from didact.planning.solve import solve
 from didact.planning.successor import float_successor_features, pair_counts
+from didact.random import stream
 
 VANISHES = 1e-11
 """Shorter vectors, beside the longest there could be, are zero."""
@@ -37,6 +48,12 @@ SHOWS = 1e-9
 """Longer ones are not; between the two it is a close call."""
 NOTHING = 1e-12
 """Smaller spreads, as a share of the largest value, are rounding: there is nothing to lose."""
+UNCERTAIN = 1e-7
+"""Losses that are known to no more than this share of the spread are close calls ..."""
+LEAST_GAP = 1e-5
+"""... and so is everything with a smaller 1 - discount: ties are shares of values, not of gaps."""
+BEYOND = 1e3
+"""How many times larger features that are never met may be than those that are."""
 
 Policy = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
@@ -121,10 +138,10 @@ class Fan:
             raise AssertionError("this is of one task, not of a family")
         return self.part.task
 
-    def rows_of(self, policy: Policy) -> Floats:
+    def rows_of(self, policy: Policy) -> tuple[Floats, Floats]:
         """mu(s, pi(s)) - mu(s, b) of a policy that takes one action, (n, k): its cell's rows.
 
-        States that count only, zero rows left out.
+        States that count only. Beside them how long the counts are that each is a difference of.
         """
         mdp = self.task.mdp
         states = np.arange(mdp.n_states)
@@ -134,7 +151,9 @@ class Fan:
         paid = self.features if self.features.ndim == 2 else self.features[states, policy]
         pairs = pair_counts(mdp, discounted_sums(mdp, taken, paid))
         rows = (pairs[states, policy][:, None] - pairs)[self.states].reshape(-1, mdp.n_features)
-        return np.asarray(rows)
+        lengths = np.linalg.norm(pairs, axis=2)
+        sizes = np.maximum(lengths, lengths[states, policy][:, None])[self.states].ravel()
+        return np.asarray(rows), np.asarray(sizes)
 
 
 def fan_of(known: Known, *, shares: bool = True) -> Fan:
@@ -147,25 +166,125 @@ def fan_of(known: Known, *, shares: bool = True) -> Fan:
     return _of_part(known, known.parts[0], known.scope, shares=False)
 
 
+def doubtful(lengths: Floats, sizes: Floats, longest: float) -> int:
+    """How many rows are too short beside the longest to be seen, and longer than rounding.
+
+    sizes: how long the counts are that the rows are differences of.
+    """
+    least = VANISHES * np.minimum(sizes, longest)
+    return int(np.count_nonzero((lengths > least) & (lengths <= SHOWS * longest)))
+
+
 def _of_part(known: Known, part: Part, scope: Scope, *, shares: bool) -> Fan:
+    states = scope_states(part.task.mdp, scope)
+    part, n_close = _as_reached(part, scope)
     task, plan = part.task, part.plan
     mdp = task.mdp
     uniform = np.full((mdp.n_states, mdp.n_actions), 1.0 / mdp.n_actions)
     uniform[mdp.terminal] = 0.0
     counts = float_successor_features(mdp, uniform)
-    states = scope_states(mdp, scope)
     rows = (counts.pairs - counts.states[:, None])[states].reshape(-1, mdp.n_features)
-    basis, n_close = _spanning(rows)
+    lengths = np.linalg.norm(rows, axis=1)
+    sizes = np.maximum(
+        np.linalg.norm(counts.pairs, axis=2), np.linalg.norm(counts.states, axis=1)[:, None]
+    )[states].ravel()
+    n_close += doubtful(lengths, sizes, float(lengths.max(initial=0.0)))
+    basis, n_unclear = _spanning(rows)
+    n_close += n_unclear + int(_balanced_rank(rows, lengths, mdp) != len(basis))
     truth = (task.weights @ basis.T) @ basis
     length = float(np.linalg.norm(truth))
-    gaps = action_gaps(plan)
+    gaps, error = _gaps(part, states)
     expected = (uniform * gaps).sum(axis=1)
     spread = float(mdp.start.floats @ discounted_sums(mdp, uniform, expected[:, None])[:, 0])
+    spread = max(spread, 0.0)
     matters = spread > NOTHING * float(np.abs(plan.values).max(initial=0.0))
-    losses = Losses(task, plan, spread if shares and matters else 1.0)
+    losses = Losses(task, gaps, spread if shares and matters else 1.0)
     worst = losses.most() if length > 0.0 else 0.0
     truth = truth / (length or 1.0)
+    if not plan.optimal[states].all():
+        is_unsure = not error <= UNCERTAIN * (1.0 - mdp.discount) * spread
+        n_close += int(1.0 - mdp.discount < LEAST_GAP) + int(is_unsure)
+        n_close += int(_least_share(mdp, states) <= SHOWS)
     return Fan(known, part, losses, states, basis, truth, spread / losses.unit, worst, n_close)
+
+
+def _gaps(part: Part, states: Mask) -> tuple[Floats, float]:
+    """V*(s) - Q*(s, a), shape (S, A), and a bound on their errors.
+
+    From exact counts where floats do not tell a gap from rounding: a gap of 1e-18 beside values
+    of 1 is 0 in floats.
+    """
+    plan = part.plan
+    gaps, error = action_gaps(plan), 4.0 * plan.error_bound
+    worse = states[:, None] & ~plan.optimal
+    if part.counts is None or not (worse & (gaps * UNCERTAIN <= error)).any():
+        return gaps, error
+    from didact.planning.rationals import as_rationals
+
+    weights = np.array(as_rationals(part.task.true_weights), dtype=object)
+    for state in np.flatnonzero(worse.any(axis=1)).tolist():
+        values = part.counts.pairs[state] @ weights
+        gaps[state] = [float(Fraction(int(g.p), int(g.q))) for g in max(values) - values]
+    return gaps, 4.0 * UNIT * float(gaps[states].max(initial=0.0))
+
+
+def _least_share(mdp: MDP, states: Mask) -> float:
+    """How small a share of values a difference between two actions may be, roughly.
+
+    What follows from actions may differ first after some steps, with some probability, and in small
+    features only. The steps are those after which states that are alike so far (features, and where
+    actions lead) are alike for ever.
+    """
+    met = states | mdp.terminal
+    phi = np.abs(mdp.features.floats.reshape(mdp.n_states, -1, mdp.n_features))[met]
+    largest = (*phi.max(axis=(1, 2)).tolist(), *phi.max(axis=(0, 1)).tolist())
+    sizes = [float(size) for size in largest if size > 0.0]
+    if not sizes or not mdp.discount:
+        return 1.0
+    _, alike = np.unique(mdp.features.floats.reshape(mdp.n_states, -1), axis=0, return_inverse=True)
+    alike, n_steps = alike.ravel(), 2  # one to be somewhere else, one to tell rows apart
+    moves, rng = mdp.transitions.matrix(), stream(0, "fan", "alike")
+    while mdp.discount**n_steps > SHOWS:
+        marks = rng.random(int(alike.max()) + 1)
+        ahead = np.round((moves @ marks[alike]).reshape(mdp.n_states, -1), 9)
+        _, finer = np.unique(np.column_stack([alike, ahead]), axis=0, return_inverse=True)
+        if len(np.unique(finer[met])) == len(np.unique(alike[met])):
+            break
+        alike, n_steps = finer.ravel(), n_steps + 1
+    least = float(mdp.transitions.probabilities.floats.min(initial=1.0))
+    share: float = mdp.discount**n_steps
+    return share * least * min(sizes) / max(sizes)
+
+
+def _balanced_rank(rows: Floats, lengths: Floats, mdp: MDP) -> int:
+    """The rank of rows of length one, features counted in units of their largest entry.
+
+    Another rank than that of the rows themselves is a matter of units: then floats do not decide.
+    """
+    units = np.where(feature_sizes(mdp) > 0.0, feature_sizes(mdp), 1.0)
+    scaled = rows[lengths > SHOWS * float(lengths.max(initial=1e-300))] / units
+    sizes = np.linalg.norm(scaled, axis=1)
+    scaled = scaled[sizes > 0.0] / sizes[sizes > 0.0, None]
+    found = np.linalg.svd(scaled, compute_uv=False)
+    return int(np.count_nonzero(found > VANISHES * float(found.max(initial=1e-300))))
+
+
+def _as_reached(part: Part, scope: Scope) -> tuple[Part, int]:
+    """The part with no features in states that the start cannot lead to, where these are larger.
+
+    Where all states count they stay, and what is far larger than all that is met is a close call.
+    """
+    mdp = part.task.mdp
+    if scope == "all":
+        within, beyond = feature_sizes_met(mdp)
+        return part, int(beyond > BEYOND * within > 0.0)
+    reached = as_reached(mdp)
+    if reached is None:
+        return part, 0
+    task = Task(reached, part.task.true_weights, name=part.task.name)
+    plan = solve(task)
+    optimal = np.where(reachable_states(mdp)[:, None], part.plan.optimal, plan.optimal)
+    return replace(part, task=task, plan=replace(plan, optimal=optimal)), 0
 
 
 def _of_family(known: FamilyClass, *, shares: bool) -> Fan:

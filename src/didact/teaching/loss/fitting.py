@@ -19,7 +19,15 @@ from didact.bec.clarkson import find_facets
 from didact.numerics.exact import Floats
 from didact.teaching.loss.cells import Cell
 from didact.teaching.loss.fan import SHOWS, VANISHES, Fan
-from didact.teaching.loss.region import TIED, Outcome, Region, null_space, walks_of, well_inside
+from didact.teaching.loss.region import (
+    TIED,
+    Outcome,
+    Region,
+    nearly_tied,
+    null_space,
+    walks_of,
+    well_inside,
+)
 
 
 def region_that_fits(fan: Fan, strict: Floats, ties: Floats) -> Region | None:
@@ -45,7 +53,8 @@ def region_that_fits(fan: Fan, strict: Floats, ties: Floats) -> Region | None:
     facets = rows[cone.facets]
     slopes = facets @ (space @ fan.basis @ fan.truth)
     lower = tuple(np.flatnonzero(slopes > TIED).tolist())
-    return Region(fan, space @ fan.basis, facets, inside, lower, n_close + cone.n_unknown)
+    n_close += cone.n_unknown + nearly_tied(slopes)
+    return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
 
 
 def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.inf) -> Outcome:

@@ -19,10 +19,10 @@ from didact.bec.clarkson import find_facets
 from didact.numerics.exact import Floats
 from didact.random import stream
 from didact.teaching.loss.cells import Cell, Walk, crossings
-from didact.teaching.loss.fan import Fan
+from didact.teaching.loss.fan import SHOWS, Fan
 
-TIED = 1e-10
-"""Unit rows with a smaller product with the true weights vanish there."""
+TIED, TIED_SURELY = 1e-10, 1e-13
+"""Unit rows with a smaller product with the true weights vanish there; between both it is close."""
 
 SHORT = 1e-6
 """What is left of a point is not used where rounding would turn it: shorter than this share."""
@@ -75,8 +75,11 @@ def region_of(fan: Fan, rows: Floats) -> Region:
     inner = rows @ fan.basis.T
     truth = fan.truth @ fan.basis.T
     d = fan.dimension
-    if not len(rows) or not d:
-        return Region(fan, fan.basis, np.zeros((0, d)), truth, (), fan.n_close)
+    # The true weights satisfy every row; where floats say otherwise, scales are too far apart.
+    seen = (np.linalg.norm(inner, axis=1) > SHOWS) & (inner @ truth > -TIED)
+    inner, n_unseen = inner[seen], int(np.count_nonzero(~seen))
+    if not len(inner) or not d:
+        return Region(fan, fan.basis, np.zeros((0, d)), truth, (), fan.n_close + n_unseen)
     cone = find_facets(inner, truth)
     space = null_space(cone.lineality, d)
     facets = inner[cone.facets] @ space.T
@@ -86,8 +89,14 @@ def region_of(fan: Fan, rows: Floats) -> Region:
     inside = truth @ space.T
     if len(lower) < len(facets):
         inside = well_inside(facets)
-    n_close = fan.n_close + cone.n_unknown
+    n_close = fan.n_close + n_unseen + cone.n_unknown + nearly_tied(slopes)
     return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
+
+
+def nearly_tied(slopes: Floats) -> int:
+    """How many products of unit rows with the true weights may vanish or not."""
+    sizes = np.abs(slopes)
+    return int(np.count_nonzero((sizes > TIED_SURELY) & (sizes <= TIED)))
 
 
 def walks_of(region: Region) -> list[Walk]:
@@ -106,8 +115,9 @@ def walks_of(region: Region) -> list[Walk]:
         for fan in region.fan.single:
             walk = Walk(fan, space @ region.basis, others)
             walk.begin(starts)
+            walk.n_close += int(not len(starts))
             if len(space) == 1:
-                walk.open.clear()
+                walk.stop()
             walks.append(walk)
     return walks
 
@@ -118,6 +128,8 @@ def _starts(region: Region, number: int, space: Floats, others: Floats) -> Float
         sides = np.array([[1.0], [-1.0]])
         return np.asarray(sides[(sides @ others.T).min(axis=1, initial=1.0) > 0.0])
     point = space @ crossings(region.facets, region.inside)[number, 0]
+    if not np.isfinite(point).all():
+        return np.zeros((0, len(space)))
     room = float((others @ point).min(initial=1.0))
     aside = stream(0, "cells", "start").standard_normal(len(point))
     return np.asarray((point + 0.1 * room * aside / np.linalg.norm(aside))[None])

@@ -128,6 +128,8 @@ def planner_rounds(
     pairs: (S*A,), those that are shown. others: (S*A,), pairs that must not be optimal.
     """
     d = fan.dimension
+    if not d:
+        return
     cloud = np.repeat(fan.truth[None], 40, axis=0)
     for scale in (3.0, 1.0, 0.3, 1.0, 0.1, 0.3, 1.0, 0.3, 0.1, 0.03):
         drawn = np.repeat(cloud, 8, axis=0)
