@@ -5,7 +5,13 @@ import pytest
 from gymnasium import spaces
 
 import didact
-from didact.bec.chance import WRONG, repeated_rows, slack_of
+from didact.bec.chance import (
+    WRONG,
+    bernstein_slack,
+    enough_repeats,
+    repeated_rows,
+    slack_of,
+)
 from didact.errors import InvalidParameter
 from didact.worlds.simulators.arrays import ArraySimulator
 from tests.bec.test_observe import watch
@@ -61,19 +67,41 @@ def test_rows_are_unbiased_and_their_covariances_are_those_of_means():
     )
 
 
-def test_certain_signs_are_wrong_no_more_often_than_told():
-    rng, n, repeats = np.random.default_rng(1), 20_000, 25
-    each = rng.normal(size=(n, repeats, 1))  # truly 0: every claim of a sign is wrong
+def _jackpots(rng, size):
+    """1 most of the time, and then a loss that makes the mean 0."""
+    return np.where(rng.random(size) < 1 / 200, -199.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("draw", "span"),
+    [
+        (lambda rng, size: rng.uniform(-1, 1, size), 2.0),
+        (lambda rng, size: rng.choice([-1.0, 1.0], size), 2.0),
+        (_jackpots, 200.0),
+    ],
+)
+def test_certain_signs_are_wrong_no_more_often_than_told(draw, span):
+    rng, n, repeats = np.random.default_rng(1), 5_000, 50
+    each = draw(rng, (n, repeats, 1))  # truly 0: every claim of a sign is wrong
     rows, spread = each.mean(axis=1)[:, None], each.var(axis=1, ddof=1)[:, None, None] / repeats
-    slack = slack_of(spread.reshape(n, 1, 1, 1), np.ones(1), repeats)
-    wrong = float((rows[:, :, 0] - slack > 0).mean())
-    assert abs(wrong - WRONG) < 4 * np.sqrt(WRONG / n)
+    slack = slack_of(spread.reshape(n, 1, 1, 1), np.ones(1), repeats, span)
+    assert float((rows[:, :, 0] - slack > 0).mean()) <= WRONG
+    small = slack_of(spread.reshape(n, 1, 1, 1), np.ones(1), repeats, 0.0)
+    far_too_often = float((rows[:, :, 0] - small > 0).mean()) > 10 * WRONG
+    assert far_too_often == (draw is _jackpots), "without the range jackpots are missed"
+
+
+def test_the_repeats_that_are_enough_are_enough():
+    variance, span = 0.04, 3.0
+    n = enough_repeats(variance, 25, span, 0.2)
+    assert bernstein_slack(np.array(variance * 25 / n), n, span) <= 0.2
+    assert bernstein_slack(np.array(variance * 50 / n), n // 2, span) > 0.2
 
 
 @pytest.fixture(scope="module")
 def seen():
     size = {"n_rollouts": number(5, 10), "length": number(4, 5)}
-    return watch(Dice(noise=0.1), None, tolerance=0.2, repeats=150, **size)
+    return watch(Dice(noise=0.1), None, tolerance=0.2, repeats=500, **size)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +148,7 @@ def test_learning_and_files_work_the_same(seen, lesson, tmp_path):
 
 
 def test_the_same_seed_sees_the_same():
-    given = dict(tolerance=0.4, repeats=30, n_rollouts=2, length=3)
+    given = dict(tolerance=0.5, repeats=150, n_rollouts=2, length=3)
     one, other = (watch(Dice(noise=0.1), None, **given, seed=4) for _ in range(2))
     assert one.rows.tobytes() == other.rows.tobytes()
 

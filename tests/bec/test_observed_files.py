@@ -29,6 +29,7 @@ def test_what_was_seen_comes_back(seen, path):
     for name in ("rows", "own", "others", "observations", "rollout", "step"):
         np.testing.assert_array_equal(getattr(read, name), getattr(seen, name))
     assert (read.residual, read.tail, read.jitter) == (seen.residual, seen.tail, seen.jitter)
+    assert read.setting.rewards.assumption() == seen.setting.rewards.assumption()
     one, other = didact.teach(read), didact.teach(seen)
     assert list(map(repr, one.clips)) == list(map(repr, other.clips))
     np.testing.assert_array_equal(one.weights, other.weights)
@@ -93,7 +94,12 @@ def _edited(path, change):
     [
         (lambda h, a: h.update(format="didact.observed/2"), "format must be"),
         (lambda h, a: h.update(more=1), "look at 'more'"),
-        (lambda h, a: h.pop("tail"), "look at 'tail'"),
+        (lambda h, a: h.pop("notes"), "look at 'notes'"),
+        (lambda h, a: h.update(notes=[1]), "must be texts"),
+        (lambda h, a: h.update(rewards=[0.5, 1]), "0 be one of rewards"),
+        (lambda h, a: h.update(rewards=None), "rewards must be the least and the largest"),
+        (lambda h, a: h.update(reward_range=[1, 0]), "reward_range must rise"),
+        (lambda h, a: h.update(reward_range=["a", 0]), "reward_range must be the least"),
         (lambda h, a: h.update(discount=1.5), "discount"),
         (lambda h, a: h.update(tolerance="x"), "tolerance must be a number"),
         (lambda h, a: h.update(horizon=1.5), "horizon must be a whole number"),

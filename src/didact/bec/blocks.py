@@ -11,15 +11,16 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.branching import branched_rows
-from didact.bec.chance import repeated_rows
+from didact.bec.chance import joined_extremes, repeated_rows
+from didact.bec.rewards import BranchRewards, StepRewards
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.archives import Archive, read_archive, write_archive
 from didact.files.extras import require_package
@@ -31,14 +32,35 @@ from didact.numerics.threads import begin_worker, without_interrupts
 Floats = NDArray[np.float64]
 Tell = Callable[[int, int, float], Any]
 """Of situations done, of how many, and simulator steps a second."""
-Found = tuple[Floats, Floats | None]
-"""Rows, and their covariances where steps depend on chance."""
-
 BLOCK = 128
 """Situations."""
 EVERY = 2.0
 """Seconds between two writings of what is done."""
 PARTIAL_FORMAT = "didact.observing/1"
+
+
+class Found(NamedTuple):
+    """Rows and what their steps paid; where steps depend on chance, the rows' covariances and the
+    least and the largest entries of single repeats."""
+
+    rows: Floats
+    rewards: StepRewards
+    covariances: Floats | None = None
+    extremes: Floats | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Found]) -> Found:
+        """All of them, in their order."""
+        spread = [part.covariances for part in parts if part.covariances is not None]
+        rewards = parts[0].rewards
+        for part in parts[1:]:
+            rewards = rewards.joined(part.rewards)
+        return cls(
+            np.concatenate([part.rows for part in parts]),
+            rewards,
+            np.concatenate(spread) if spread else None,
+            joined_extremes([part.extremes for part in parts]),
+        )
 
 
 @dataclass(frozen=True)
@@ -71,6 +93,7 @@ class Block:
     """What a worker needs to measure some situations.
 
     repeats 1: steps do not depend on chance. held: for how many steps each of the firsts is taken.
+    rewards: the record that what steps pay is added to.
     """
 
     simulator: Any
@@ -82,24 +105,28 @@ class Block:
     horizon: int
     repeats: int
     seed: int
+    rewards: StepRewards
     held: tuple[int, ...] | None = None
 
     def measured(self) -> tuple[Found, int]:
-        """Rows and covariances, and the simulator steps spent."""
+        """What is found, and the simulator steps spent."""
         before = self.simulator.n_steps
         given = (self.simulator, self.policy, self.features, self.situations, self.firsts)
         length: Any = {"discount": self.discount, "horizon": self.horizon, "held": self.held}
-        found: Found
+        paid = BranchRewards(self.rewards)
         if self.repeats == 1:
-            found = branched_rows(*given, **length), None
+            found = Found(branched_rows(*given, **length, rewards=paid), paid.record())
         else:
             rng = np.random.default_rng(self.seed)
-            found = repeated_rows(*given, **length, repeats=self.repeats, rng=rng)
+            rows, *chance = repeated_rows(
+                *given, **length, repeats=self.repeats, rng=rng, rewards=paid
+            )
+            found = Found(rows, paid.record(), *chance)
         return found, self.simulator.n_steps - before
 
 
 def measure(blocks: Sequence[Block], workers: Workers) -> Found:
-    """Rows of all blocks, in their order; steps are counted by the first block's simulator."""
+    """What all blocks give, in their order; steps are counted by the first block's simulator."""
     known = _Checkpoint(workers.checkpoint, blocks) if workers.checkpoint else None
     done: list[Found] = [] if known is None else known.read()
     simulator, spent, began = blocks[0].simulator, 0, time.monotonic()
@@ -116,12 +143,10 @@ def measure(blocks: Sequence[Block], workers: Workers) -> Found:
             if workers.tell is not None:
                 rate = spent / max(time.monotonic() - began, 1e-9)
                 with own_code("progress"):
-                    workers.tell(sum(len(rows) for rows, _ in done), total, rate)
+                    workers.tell(sum(len(each.rows) for each in done), total, rate)
     if known is not None:
         known.remove()
-    rows = np.concatenate([rows for rows, _ in done])
-    parts = [spread for _, spread in done if spread is not None]
-    return rows, np.concatenate(parts) if parts else None
+    return Found.joined(done)
 
 
 def _is_here(blocks: Sequence[Block], workers: Workers) -> bool:
@@ -156,11 +181,13 @@ def _results(blocks: Sequence[Block], workers: Workers) -> Iterator[Iterable[tup
 class _Checkpoint:
     """Blocks that are done, in a file that belongs to exactly this work."""
 
-    KINDS = {"rows": "f", "covariances": "f"}  # noqa: RUF012
+    KINDS = {"rows": "f", "covariances": "f", "extremes": "f"}  # noqa: RUF012
+    PAID = ("n", "low", "high", "missed", "reward", "said", "place")
 
     def __init__(self, path: str, blocks: Sequence[Block]):
         self._path, self._sizes = path, [len(block.situations) for block in blocks]
         self._written, self._mark = 0.0, _mark(blocks)
+        self._rewards = blocks[0].rewards
 
     def read(self) -> list[Found]:
         """What an earlier run has done."""
@@ -180,21 +207,30 @@ class _Checkpoint:
         n_done, ends = int(header["n_blocks"]), np.cumsum([0, *self._sizes])
         if rows.ndim != 3 or not 0 <= n_done <= len(self._sizes) or len(rows) != ends[n_done]:
             raise InvalidFile("must hold whole blocks; it does not")
+        paid = header.get("paid")
+        if not isinstance(paid, dict) or set(paid) != set(self.PAID):
+            raise InvalidFile("must say what steps paid; it does not")
+        # what steps of all blocks paid is kept as one record, with the first of them
+        records = [replace(self._rewards, **paid), *[self._rewards] * n_done]
+        ends_of = arrays["extremes"] if spread.size else None
         return [
-            (rows[low:high], spread[low:high] if spread.size else None)
-            for low, high in pairwise(ends[: n_done + 1])
+            Found(rows[low:high], record, spread[low:high] if spread.size else None, ends_of)
+            for (low, high), record in zip(pairwise(ends[: n_done + 1]), records, strict=False)
         ]
 
     def keep(self, done: Sequence[Found]) -> None:
         """Write what is done, now and then."""
         if time.monotonic() - self._written < EVERY and self._written:
             return
-        spread = [part for _, part in done if part is not None]
+        found = Found.joined(done)
+        absent = np.empty(0)
         arrays = {
-            "rows": np.concatenate([rows for rows, _ in done]),
-            "covariances": np.concatenate(spread) if spread else np.empty(0),
+            "rows": found.rows,
+            "covariances": absent if found.covariances is None else found.covariances,
+            "extremes": absent if found.extremes is None else found.extremes,
         }
-        header = {"format": PARTIAL_FORMAT, "mark": self._mark, "n_blocks": len(done)}
+        paid = {name: getattr(found.rewards, name) for name in self.PAID}
+        header = {"format": PARTIAL_FORMAT, "mark": self._mark, "n_blocks": len(done), "paid": paid}
         write_archive(header, arrays, self._path)
         self._written = time.monotonic()
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.rewards import BranchRewards
 from didact.worlds.simulators.agents import Features, Policy
 from didact.worlds.simulators.batches import Batch, Simulator
 
@@ -38,11 +39,13 @@ def branched_rows(
     horizon: int,
     held: Sequence[int] | None = None,
     seeds: Any = None,
+    rewards: BranchRewards | None = None,
 ) -> Floats:
     """Rows (n, B - 1, k): the policy's action, firsts[:, 0], minus each of the others.
 
     held: for how many steps each branch takes its action, (B,); once by default. seeds: one for
-    each situation where steps depend on chance; branches of one share it.
+    each situation where steps depend on chance; branches of one share it. rewards: takes what
+    every step pays beside its features.
     """
     n, n_branches = len(situations), len(firsts[0])
     most = MOST_OBJECTS if _is_pool(simulator) else MOST_COPIES
@@ -52,7 +55,7 @@ def branched_rows(
         some = [s for s in situations[low : low + step] for _ in range(n_branches)]
         actions = np.asarray(firsts[low : low + step])
         drawn = None if seeds is None else np.repeat(seeds[low : low + step], n_branches)
-        branch = _Branches(simulator.resume(some, drawn), n_branches, discount, held)
+        branch = _Branches(simulator.resume(some, drawn), n_branches, discount, held, rewards)
         parts.append(branch.run(actions.reshape(-1, *actions.shape[2:]), policy, features, horizon))
     return np.concatenate(parts)
 
@@ -69,9 +72,15 @@ class _Branches:
     """
 
     def __init__(
-        self, batch: Batch, n_branches: int, discount: float, held: Sequence[int] | None = None
+        self,
+        batch: Batch,
+        n_branches: int,
+        discount: float,
+        held: Sequence[int] | None = None,
+        rewards: BranchRewards | None = None,
     ):
         self._batch, self._n_branches, self._discount = batch, n_branches, discount
+        self._rewards = rewards
         self.alive: Indices = np.arange(len(batch.observations))
         each = np.ones(n_branches, dtype=np.int64) if held is None else np.asarray(held)
         self._until: Indices = np.tile(each, len(self.alive) // n_branches)
@@ -88,6 +97,8 @@ class _Branches:
             before = self._batch.observations
             stepped = self._batch.step(actions)
             phi = features(before, actions, stepped.observations, stepped.ended)
+            if self._rewards is not None:
+                self._rewards.add(phi, stepped.rewards, done)
             if counts is None or rows is None:
                 counts = np.zeros((len(settled), phi.shape[1]))
                 rows = np.zeros_like(counts)

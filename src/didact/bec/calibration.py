@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.chance import slack_of
+from didact.bec.chance import enough_repeats
 from didact.bec.observed import Observed, Setting
 from didact.bec.walking import Walked
 from didact.errors import InvalidModel, InvalidParameter
@@ -26,13 +26,13 @@ JITTER = 1e-9
 
 def calibrated(
     setting: Setting, walked: Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
-) -> tuple[Setting, float]:
+) -> Setting:
     """The setting with scale, tolerance and horizon fixed by a first look at a few situations."""
     n = len(walked.situations)
     some = np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
-    rows = setting.rows_of(
+    rows, _, _, setting = setting.rows_of(
         [walked.situations[i] for i in some], walked.observations[some], rng
-    ).rows
+    )
     flat = rows.reshape(-1, rows.shape[-1])
     scale = np.sqrt((flat**2).mean(axis=0))
     scale = np.where(scale > 1e-9 * max(float(scale.max()), 1e-300), scale, 1.0)
@@ -48,20 +48,11 @@ def calibrated(
         chosen = as_float(tolerance)
         if not chosen > 0:
             raise InvalidParameter(f"tolerance must be above 0; it is {shown(tolerance)}")
-    whole = _largest_return(setting, walked)
     steps = horizon or setting.horizon
     if horizon is None:
-        share = min(1.0, chosen / 4 / whole)
+        share = min(1.0, chosen / 4 / setting.rewards.largest_return(setting.discount))
         steps = max(1, math.ceil(math.log(share) / math.log(setting.discount)))
-    fixed = replace(setting, scale=scale, tolerance=chosen, horizon=steps)
-    return fixed, whole * setting.discount**steps
-
-
-def _largest_return(setting: Setting, walked: Walked) -> float:
-    """The most by which the returns of two branches can differ; one of them may end."""
-    values = walked.features @ setting.weights
-    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
-    return max(high - low, 1e-300) / (1 - setting.discount)
+    return replace(setting, scale=scale, tolerance=chosen, horizon=steps)
 
 
 def noise_floor(setting: Setting, walked: Walked, rng: np.random.Generator) -> float | None:
@@ -82,20 +73,42 @@ def noise_floor(setting: Setting, walked: Walked, rng: np.random.Generator) -> f
 
 def require_floor(seen: Observed) -> Observed:
     """What was seen; refuses a tolerance below what can be measured."""
+    setting = seen.setting
     for what, size in (("nudging states in their last digits", seen.jitter or 0.0),
-                       ("cutting branches off at the horizon", seen.tail)):  # fmt: skip
-        if size > seen.setting.tolerance:
+                       ("the reward, where the features miss it,",
+                        setting.rewards.unexplained(setting.discount)),
+                       ("cutting branches off at the horizon", setting.error)):  # fmt: skip
+        if size > setting.tolerance:
             raise InvalidParameter(
                 f"tolerance must be above what {what} changes, {size:.3g} of return; it is "
-                f"{seen.setting.tolerance:.3g}"
+                f"{setting.tolerance:.3g}{_longer(setting)}"
             )
     if seen.covariances is None:
         return seen
-    slack = slack_of(seen.covariances, seen.setting.weights, seen.setting.repeats)
-    size = float(np.median(np.max(slack, axis=1)))
-    if size > seen.setting.tolerance:
+    slack = np.max(setting.slack(seen.covariances, setting.weights), axis=1)
+    middle = int(np.argsort(slack, kind="stable")[len(slack) // 2])
+    if slack[middle] > setting.tolerance:
+        variance = float(np.einsum("bij,i,j->b", seen.covariances[middle], setting.weights,
+                                   setting.weights).max())  # fmt: skip
+        enough = enough_repeats(
+            variance, setting.repeats, setting.span(setting.weights), setting.tolerance
+        )
         raise InvalidParameter(
-            f"tolerance must be above what chance leaves undecided, {size:.3g} of return with "
-            f"{seen.setting.repeats} repeats; it is {seen.setting.tolerance:.3g}. Give more repeats"
+            f"tolerance must be above what chance leaves undecided, {slack[middle]:.3g} of return "
+            f"with {setting.repeats} repeats; it is {setting.tolerance:.3g}. Give more repeats, "
+            f"such as {enough}"
         )
     return seen
+
+
+def _longer(setting: Setting) -> str:
+    """The horizon that would be enough, where the horizon is too short."""
+    left = setting.tolerance - setting.rewards.unexplained(setting.discount)
+    if setting.tail <= setting.tolerance or left <= 0:
+        return ""
+    share = left / 2 / setting.rewards.largest_return(setting.discount)
+    low, high = setting.rewards.bounds
+    return (
+        f". Rewards are between {low:.3g} and {high:.3g}: give "
+        f"horizon={math.ceil(math.log(share) / math.log(setting.discount))}"
+    )

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.blocks import Workers
+from didact.bec.blocks import Block, Workers
 from didact.bec.calibration import calibrated, noise_floor, require_floor
 from didact.bec.observed import Alternatives, Observed, Setting, blind_directions
+from didact.bec.rewards import StepRewards, as_reward_range, fit_notes, fitted_weights
 from didact.bec.walking import Walked, replayed, rollouts
 from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import as_float, as_text, entries, is_number, shown, whole_number
@@ -28,8 +29,15 @@ Floats = NDArray[np.float64]
 
 LOOK = 3
 """Steps of a branch of the first look, in units of 1 / (1 - discount)."""
-MOST_RESIDUAL = 1e-3
-"""A reward is linear in the features when they miss it by no more than this share of its size."""
+FAR = 10
+"""Steps for which episodes, and branches of a few situations, are followed to see what they pay, in
+the same units: what comes later counts less than a 20,000th."""
+PROBES = 10
+"""Situations whose branches are followed so far, at most: one in PROBED."""
+PROBED = 40
+"""So that following them costs little beside the branches of all situations."""
+FEW_REPEATS = 10
+"""Repeats of these."""
 RANDOM_ACTIONS = 4
 """Of a continuous space, tried beside the steps around the policy's own."""
 REPEATS = 100
@@ -56,6 +64,7 @@ def observe(
     horizon: int | None = None,
     restore: str = "auto",
     repeats: int | None = None,
+    reward_range: Any = None,
     jobs: int = 1,
     cluster: str | None = None,
     checkpoint: str | None = None,
@@ -91,6 +100,8 @@ def observe(
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
     repeats: where steps depend on chance, branches of each action; 100 by default.
+    reward_range: the least and the largest reward of a step, where they are known; without them
+        certificates assume that rewards stay within those of the steps that were made.
     jobs: processes that branch; the result does not depend on them.
     cluster: the address of a Dask scheduler that branches instead.
     checkpoint: a file that keeps what is done; when an observation was interrupted, the same one
@@ -113,27 +124,33 @@ def observe(
     asked = _asked(env, policy, (features, weights, names), discount)
     seeds = rng.integers(2**31, size=n_rollouts).tolist()
     act, phi = _tried(simulator, asked, seeds[:2])
+    far = math.ceil(FAR / (1 - discount))
     walked = (
-        rollouts(simulator, act, phi, seeds, length)
+        rollouts(simulator, act, phi, seeds, length, far)
         if episodes is None
         else replayed(simulator, phi, episodes, length)
     )
-    own_weights, residual = _weights(asked.weights, walked)
+    others = replace(_alternatives(simulator.action_space, actions, seed), held=_held(held))
+    n_repeats = _repeats(simulator, repeats)
+    probe = _Probe(simulator, act, phi, others, float(discount), far, n_repeats)
+    declared = as_reward_range(reward_range)
+    own_weights, told_names, notes = _weights(asked, walked, probe)
+    known = replace(StepRewards(own_weights), declared=declared)
+    known = walked.paid(known).joined(probe.paid(walked, StepRewards(own_weights))).checked()
     first_look = Setting(
-        *(simulator, act, phi, own_weights, _names(asked.names, len(own_weights))),
+        *(simulator, act, phi, own_weights, told_names),
         float(discount),
         steps or math.ceil(LOOK / (1 - discount)),
         tolerance=1.0,
         scale=np.ones(len(own_weights)),
-        alternatives=replace(
-            _alternatives(simulator.action_space, actions, seed), held=_held(held)
-        ),
-        repeats=_repeats(simulator, repeats),
+        alternatives=others,
+        rewards=known,
+        repeats=n_repeats,
         workers=Workers(jobs, cluster),
     )
-    setting, tail = calibrated(first_look, walked, tolerance, steps, rng)
+    setting = calibrated(first_look, walked, tolerance, steps, rng)
     told = replace(setting, workers=Workers(jobs, cluster, progress, checkpoint))
-    return require_floor(_seen(setting, told, walked, (residual, tail), rng))
+    return require_floor(replace(_seen(told, walked, rng), notes=notes))
 
 
 def _as_objects(env: Any) -> Any:
@@ -193,49 +210,61 @@ def _tried(simulator: Simulator, asked: _Asked, seeds: list[int]) -> tuple[Polic
     return act, phi
 
 
-def _seen(
-    setting: Setting,
-    told: Setting,
-    walked: Walked,
-    errors: tuple[float, float],
-    rng: np.random.Generator,
-) -> Observed:
-    """Rows of every situation along the rollouts; told: the setting that says how far it is.
-
-    errors: the reward's residual, and what may follow after the horizon.
-    """
-    rows, others, covariances = told.rows_of(
+def _seen(told: Setting, walked: Walked, rng: np.random.Generator) -> Observed:
+    """Rows of every situation along the rollouts; told: the setting that says how far it is."""
+    rows, others, covariances, setting = told.rows_of(
         walked.situations, walked.observations, rng, walked.actions
     )
-    setting = replace(setting, blind=blind_directions(rows, setting.scale))
+    quiet = replace(setting.workers, tell=None, checkpoint=None)
+    setting = replace(setting, workers=quiet, blind=blind_directions(rows, setting.scale))
     return Observed(
         *(setting, tuple(walked.situations), walked.observations, walked.actions, others, rows),
-        *(walked.rollout, walked.step, *errors),
+        *(walked.rollout, walked.step),
         jitter=noise_floor(setting, walked, rng),
         n_steps=setting.simulator.n_steps,
         covariances=covariances,
     )
 
 
-def _weights(given: Any, walked: Walked) -> tuple[Floats, float]:
-    """The weights, given or fitted, and the most by which they miss the environment's reward."""
-    if given is None:
-        fitted = np.linalg.lstsq(walked.features, walked.rewards, rcond=None)[0]
-        weights = as_weights(fitted, walked.features.shape[1])
-    else:
-        weights = as_weights(given, walked.features.shape[1])
-    missed = np.abs(walked.features @ weights - walked.rewards)
-    size = max(float(np.abs(walked.rewards).max()), 1e-12)
-    worst = int(missed.argmax())
-    if missed[worst] > MOST_RESIDUAL * size:
-        raise InvalidModel(
-            "the reward must be weights . features; in step "
-            f"{walked.step[worst] + 1} of rollout {walked.rollout[worst] + 1} it is "
-            f"{walked.rewards[worst]:.6g} and the features say "
-            f"{float(walked.features[worst] @ weights):.6g}; add the feature that is missing, or "
-            "leave weights out to have them fitted"
+class _Probe(NamedTuple):
+    """Branches of a few situations that are followed far, for what their steps pay."""
+
+    simulator: Simulator
+    policy: Policy
+    features: Features
+    alternatives: Alternatives
+    discount: float
+    horizon: int
+    repeats: int
+
+    def paid(self, walked: Walked, record: StepRewards) -> StepRewards:
+        """The record with the steps of branches of situations all along the rollouts."""
+        n = len(walked.situations)
+        some = np.unique(np.linspace(0, n - 1, min(PROBES, 2 + n // PROBED)).astype(int))
+        own, shown_there = walked.actions[some], walked.observations[some]
+        others = self.alternatives.beside(own, shown_there)
+        block = Block(
+            *(self.simulator, self.policy, self.features),
+            [walked.situations[i] for i in some],
+            np.concatenate([own[:, None], others], axis=1),
+            *(self.discount, self.horizon, min(self.repeats, FEW_REPEATS)),
+            seed=0,
+            rewards=record,
+            held=self.alternatives.steps_held(others.shape[1]),
         )
-    return weights, float(missed[worst])
+        return block.measured()[0].rewards
+
+
+def _weights(
+    asked: _Asked, walked: Walked, probe: _Probe
+) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+    """The weights, given or fitted to episodes and branches, the features' names, and notes."""
+    k = walked.features.shape[1]
+    names = _names(asked.names, k)
+    if asked.weights is not None:
+        return as_weights(asked.weights, k), names, ()
+    record = probe.paid(walked, walked.paid(StepRewards(None)))
+    return fitted_weights(record, names), names, fit_notes(record, names)
 
 
 def _repeats(simulator: Simulator, given: Any) -> int:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.blocks import BLOCK, Block, Workers, measure
-from didact.bec.chance import slack_of
+from didact.bec.blocks import BLOCK, Block, Found, Workers, measure
+from didact.bec.chance import joined_extremes, slack_of
+from didact.bec.rewards import StepRewards
 from didact.inputs import counted
 from didact.random import stream
 from didact.worlds.simulators.agents import Features, Policy
@@ -32,12 +33,14 @@ HERE = Workers()
 
 
 class Measured(NamedTuple):
-    """Rows (n, B, k), the actions they are measured against, and the rows' covariances
-    (n, B, k, k) where steps depend on chance."""
+    """Rows (n, B, k), the actions they are measured against, the rows' covariances (n, B, k, k)
+    where steps depend on chance, and the setting with what these steps add to its knowledge: what
+    steps paid, and how far single repeats differ."""
 
     rows: Floats
     others: Any
     covariances: Floats | None
+    setting: Setting
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Setting:
     repeats: branches of each action, more than one where steps depend on chance. workers: who
     measures; results do not depend on them. blind: directions (m, k) of scaled rewards, each of
     length 1, that no row sees, such as a constant for every step; None before rows are measured.
+    rewards: what steps so far paid. extremes: where steps depend on chance, the least and the
+    largest entries (2, k) of rows of single repeats so far.
     """
 
     simulator: Simulator
@@ -61,9 +66,11 @@ class Setting:
     tolerance: float
     scale: Floats
     alternatives: Alternatives
+    rewards: StepRewards
     repeats: int = 1
     workers: Workers = HERE
     blind: Floats | None = None
+    extremes: Floats | None = None
 
     @property
     def unit(self) -> float:
@@ -108,8 +115,8 @@ class Setting:
         others = self.alternatives.beside(own, observations)
         firsts = np.concatenate([own[:, None], others], axis=1)
         held = self.alternatives.steps_held(others.shape[1])
-        rows, covariances = self.rows_against(situations, firsts, rng, held)
-        return Measured(rows, others, covariances)
+        found, setting = self.rows_against(situations, firsts, rng, held)
+        return Measured(found.rows, others, found.covariances, setting)
 
     def rows_against(
         self,
@@ -117,8 +124,9 @@ class Setting:
         firsts: Any,
         rng: np.random.Generator,
         held: tuple[int, ...] | None = None,
-    ) -> tuple[Floats, Floats | None]:
-        """Rows of firsts[:, 0] against the other firsts, and their covariances.
+    ) -> tuple[Found, Setting]:
+        """Rows of firsts[:, 0] against the other firsts, and the setting that knows their steps;
+        refused where these pay something else than weights . features.
 
         held: for how many steps each of the firsts is taken, once by default.
         """
@@ -130,15 +138,46 @@ class Setting:
                 firsts[low : low + BLOCK],
                 *(self.discount, self.horizon, self.repeats),
                 seed=0 if seeds is None else int(seeds[low // BLOCK]),
+                rewards=StepRewards(self.weights),
                 held=held,
             )
             for low in range(0, len(situations), BLOCK)
         ]
-        return measure(blocks, self.workers)
+        found = measure(blocks, self.workers)
+        known = replace(
+            self,
+            rewards=self.rewards.joined(found.rewards).checked(),
+            extremes=joined_extremes([self.extremes, found.extremes]),
+        )
+        return found, known
+
+    def slack(self, covariances: Floats | None, weights: Floats) -> Floats | float:
+        """How far rows . weights may be above the truth by chance, (n, B)."""
+        return slack_of(covariances, weights, self.repeats, self.span(weights))
+
+    def span(self, weights: Floats) -> float:
+        """The range of rows . weights of single repeats: what bounds of the reward say, else what
+        was seen of each feature."""
+        if self.extremes is None:
+            return 0.0
+        if self.rewards.declared is not None and weights is self.weights:
+            return 2 * self.rewards.largest_return(self.discount)
+        return float((self.extremes[1] - self.extremes[0]) @ np.abs(weights))
 
     def shortfall(self, rows: Floats, covariances: Floats | None, weights: Floats) -> Floats:
-        """For rows (n, B, k) the least that rows . weights may be, by Student's t, (n, B)."""
-        return np.asarray(rows @ weights - slack_of(covariances, weights, self.repeats))
+        """For rows (n, B, k) the least that rows . weights may be by chance, (n, B)."""
+        return np.asarray(rows @ weights - self.slack(covariances, weights))
+
+    @property
+    def tail(self) -> float:
+        """What may follow after the horizon, in return."""
+        return self.rewards.tail(self.discount, self.horizon)
+
+    @property
+    def error(self) -> float:
+        """How far the margin of a row may be from the truth, chance apart: what follows after the
+        horizon, and what the features miss of the reward."""
+        return self.tail + self.rewards.unexplained(self.discount)
 
 
 def blind_directions(rows: Floats, scale: Floats) -> Floats:
@@ -201,12 +240,11 @@ class Observed:
     rows: what the policy's action has more of each feature than each alternative, (n, B, k).
     rollout: the rollout that each situation comes from.
     step: its step in that rollout.
-    residual: the largest difference between the environment's reward and weights . features.
-    tail: what may follow after the horizon, in return.
     jitter: how much rows move when states move in their last digits, in return; None where states
         cannot be moved.
     n_steps: simulator steps spent.
     covariances: of the rows, (n, B, k, k), where steps depend on chance.
+    notes: what is worth knowing of how weights were fitted, in words.
     """
 
     setting: Setting
@@ -217,11 +255,21 @@ class Observed:
     rows: Floats
     rollout: NDArray[np.int64]
     step: NDArray[np.int64]
-    residual: float
-    tail: float
     jitter: float | None
     n_steps: int
     covariances: Floats | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def residual(self) -> float:
+        """The largest difference between the environment's reward and weights . features, on
+        every step of rollouts, of branches, and of episodes to their end."""
+        return self.setting.rewards.missed
+
+    @property
+    def tail(self) -> float:
+        """What may follow after the horizon, in return."""
+        return self.setting.tail
 
     @property
     def n_rollouts(self) -> int:

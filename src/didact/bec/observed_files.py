@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.observed import Alternatives, Observed, Setting, blind_directions
+from didact.bec.rewards import StepRewards
 from didact.errors import InvalidFile, InvalidParameter, Unsupported
 from didact.files.archives import Archive, read_archive, write_archive
 from didact.inputs import is_number, is_whole, shown
@@ -33,11 +34,21 @@ NUMBERS = (
     "states",
     "bounds",
     "covariances",
+    "extremes",
 )
 PLACES = ("rollout", "step")
 KINDS = {**dict.fromkeys(NUMBERS, "f"), **dict.fromkeys(PLACES, "i")}
-SCALARS = ("discount", "tolerance", "residual", "tail")
-COUNTS = ("horizon", "repeats", "n_steps", "n_actions", "first_action", "n_random", "seed")
+SCALARS = ("discount", "tolerance", "residual")
+COUNTS = (
+    "horizon",
+    "repeats",
+    "n_steps",
+    "n_actions",
+    "first_action",
+    "n_random",
+    "seed",
+    "n_paid",
+)
 
 
 class Absent:
@@ -46,6 +57,7 @@ class Absent:
     action_space = None
     n_steps = 0
     is_random = False
+    chance_assumption = ""
 
     def __init__(self, name: str, restoring: str):
         self.name, self.restoring = name, restoring
@@ -90,7 +102,10 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
         "discount": setting.discount,
         "tolerance": setting.tolerance,
         "residual": seen.residual,
-        "tail": seen.tail,
+        "rewards": [setting.rewards.low, setting.rewards.high],
+        "reward_range": _listed(setting.rewards.declared),
+        "n_paid": setting.rewards.n,
+        "notes": list(seen.notes),
         "jitter": seen.jitter,
         "horizon": setting.horizon,
         "repeats": setting.repeats,
@@ -111,11 +126,16 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
         "scale": setting.scale,
         "states": states,
         "covariances": np.empty(0) if seen.covariances is None else seen.covariances,
+        "extremes": np.empty(0) if setting.extremes is None else setting.extremes,
         "bounds": np.array([np.broadcast_to(part, shape) for part in given]),
     }
     arrays = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     places = {name: np.asarray(getattr(seen, name), dtype=np.int64) for name in PLACES}
     write_archive(header, {**arrays, **places}, path)
+
+
+def _listed(bounds: tuple[float, float] | None) -> list[float] | None:
+    return None if bounds is None else list(bounds)
 
 
 def _are_arrays(situations: Sequence[Any]) -> bool:
@@ -168,6 +188,12 @@ def _read(file: Any) -> Observed:
     _require_header(header)
     _require_arrays(header, arrays)
     absent = Absent(header["name"], header["restoring"])
+    low, high = map(float, header["rewards"])
+    declared = header["reward_range"]
+    rewards = StepRewards(
+        *(arrays["weights"], int(header["n_paid"]), low, high, float(header["residual"])),
+        declared=None if declared is None else (float(declared[0]), float(declared[1])),
+    )
     discrete = header["n_actions"] > 0
     kind = np.int64 if discrete else np.float64
     setting = Setting(
@@ -175,8 +201,10 @@ def _read(file: Any) -> Observed:
         *(float(header["discount"]), int(header["horizon"]), float(header["tolerance"])),
         scale=arrays["scale"],
         alternatives=_alternatives(header, arrays["bounds"]),
+        rewards=rewards,
         repeats=int(header["repeats"]),
         blind=blind_directions(arrays["rows"], arrays["scale"]),
+        extremes=arrays["extremes"] if header["repeats"] > 1 else None,
     )
     n, jitter = len(arrays["rows"]), header["jitter"]
     return Observed(
@@ -184,10 +212,10 @@ def _read(file: Any) -> Observed:
         tuple(arrays["states"]) if arrays["states"].size else (None,) * n,
         *(arrays["observations"], arrays["own"].astype(kind), arrays["others"].astype(kind)),
         *(arrays["rows"], arrays["rollout"], arrays["step"]),
-        *(float(header["residual"]), float(header["tail"])),
         jitter=None if jitter is None else float(jitter),
         n_steps=int(header["n_steps"]),
         covariances=arrays["covariances"] if header["repeats"] > 1 else None,
+        notes=tuple(header["notes"]),
     )
 
 
@@ -200,7 +228,8 @@ def _alternatives(header: dict[str, Any], bounds: NDArray[Any]) -> Alternatives:
 
 
 def _require_header(header: dict[str, Any]) -> None:
-    known = {"format", "name", "restoring", "feature_names", "jitter", *SCALARS, *COUNTS}
+    known = {"format", "name", "restoring", "feature_names", "jitter", "rewards", "reward_range"}
+    known |= {"notes", *SCALARS, *COUNTS}
     if set(header) - {"held"} != known:
         wrong = sorted(set(header) - {"held"} ^ known)
         raise InvalidFile(f"the header must have exactly its own entries; look at {wrong[0]!r}")
@@ -215,15 +244,30 @@ def _require_header(header: dict[str, Any]) -> None:
     held = header.get("held", [1])
     if not isinstance(held, list) or not held or not all(is_whole(n) and n > 0 for n in held):
         raise InvalidFile(f"held must be numbers of steps; it is {shown(held)}")
+    for name in ("rewards", "reward_range"):
+        _require_bounds(header[name], name)
     jitter = header["jitter"]
     if jitter is not None and (not is_number(jitter) or not np.isfinite(jitter) or jitter < 0):
         raise InvalidFile(f"jitter must be null or a number from 0 on; it is {shown(jitter)}")
     if not 0 < header["discount"] < 1 or not header["tolerance"] > 0:
         raise InvalidFile("discount must be between 0 and 1, and tolerance above 0")
     texts = [header["name"], header["restoring"]]
-    names = header["feature_names"]
-    if not isinstance(names, list) or not all(isinstance(text, str) for text in [*texts, *names]):
-        raise InvalidFile("name, restoring and feature_names must be texts; some are not")
+    for names in (header["feature_names"], header["notes"]):
+        if not isinstance(names, list) or not all(isinstance(t, str) for t in [*texts, *names]):
+            raise InvalidFile(
+                "name, restoring, feature_names and notes must be texts; some are not"
+            )
+
+
+def _require_bounds(given: Any, name: str) -> None:
+    """Refuse what is no least and largest reward; those seen have 0 among them."""
+    if given is None and name == "reward_range":
+        return
+    numbers = isinstance(given, list) and len(given) == 2
+    if not numbers or not all(is_number(bound) and np.isfinite(bound) for bound in given):
+        raise InvalidFile(f"{name} must be the least and the largest reward; it is {shown(given)}")
+    if given[0] > given[1] or (name == "rewards" and not given[0] <= 0 <= given[1]):
+        raise InvalidFile(f"{name} must rise, and 0 be one of rewards; it is {shown(given)}")
 
 
 def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -246,6 +290,7 @@ def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
         "others": (n, n_others, *shape),
         "bounds": bounds,
         "covariances": spread,
+        "extremes": (2, k) if header["repeats"] > 1 else (0,),
     }
     for name, wanted in expected.items():
         if arrays[name].shape != wanted:

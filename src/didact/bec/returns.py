@@ -112,7 +112,7 @@ def _by_branching(setting: Setting, weights: Floats, rng: np.random.Generator) -
 
     def choose(batch: Batch) -> Any:
         own = setting.policy(batch.observations)
-        rows, others, _ = setting.rows_of(batch.situations(), batch.observations, rng)
+        rows, others, _, _ = setting.rows_of(batch.situations(), batch.observations, rng)
         gains = -(rows @ weights)
         best = gains.argmax(axis=1)
         better = gains[np.arange(len(own)), best] > 0
@@ -157,8 +157,8 @@ def _rows_of_changes(
         return changed, np.empty((0, len(setting.weights)))
     situations = [found.situations[i] for i in changed]
     firsts = np.stack([own[changed], its[changed]], axis=1)
-    rows, _ = setting.rows_against(situations, firsts, rng)
-    return changed, rows[:, 0]
+    measured, _ = setting.rows_against(situations, firsts, rng)
+    return changed, measured.rows[:, 0]
 
 
 def returns_of(setting: Setting, choose: Choose, seeds: list[int]) -> Floats:

@@ -6,21 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from didact.bec.rewards import StepRewards, in_step
 from didact.errors import InvalidParameter
 from didact.mdp.exchange.minari_episodes import Episode
 from didact.worlds.simulators.agents import Features, Policy
 from didact.worlds.simulators.batches import Batch, Simulator
+
+Floats = NDArray[np.float64]
 
 ALIKE = 1e-5
 """Recorded observations may differ from replayed ones by this share: datasets keep few digits."""
 
 
 class Walked:
-    """Situations along rollouts, what was done there, and the steps' features and rewards."""
+    """Situations along rollouts, what was done there, and the steps' features and rewards.
+
+    later: features and rewards of the episodes' steps after these, and their numbers.
+    """
 
     def __init__(self) -> None:
         self.situations: list[Any] = []
+        self.later: list[tuple[Floats, Floats, int]] = []
         self._parts: list[tuple[Any, ...]] = []
 
     def add(self, situations: list[Any], *columns: Any) -> None:
@@ -44,24 +52,48 @@ class Walked:
         ) = (column[order] for column in columns)
         return self
 
+    def paid(self, record: StepRewards) -> StepRewards:
+        """The record with all steps of these episodes."""
+
+        def place(at: int) -> str:
+            return f"in step {self.step[at] + 1} of rollout {self.rollout[at] + 1}"
+
+        record = record.with_steps(self.features, self.rewards, place)
+        for features, rewards, number in self.later:
+            record = record.with_steps(features, rewards, in_step(number, "a rollout"))
+        return record
+
 
 def rollouts(
-    simulator: Simulator, policy: Policy, features: Features, seeds: list[int], length: int
+    simulator: Simulator,
+    policy: Policy,
+    features: Features,
+    seeds: list[int],
+    length: int,
+    until: int,
 ) -> Walked:
-    """Episodes of the policy, all at once."""
-    return followed(simulator.begin(seeds), policy, features, length)
+    """Episodes of the policy, all at once; after `length` steps only rewards are looked at, to the
+    end of each episode or for `until` steps."""
+    return followed(simulator.begin(seeds), policy, features, length, until)
 
 
-def followed(batch: Batch, policy: Policy, features: Features, length: int) -> Walked:
+def followed(
+    batch: Batch, policy: Policy, features: Features, length: int, until: int = 0
+) -> Walked:
     """What the policy does from where the copies of a batch stand, which is used up."""
     walked, alive = Walked(), np.arange(len(batch.observations))
-    for t in range(length):
-        before, situations = batch.observations, batch.situations()
+    for t in range(max(length, until)):
+        before = batch.observations
+        situations = batch.situations() if t < length else []
         chosen = policy(before)
         stepped = batch.step(chosen)
         phi = features(before, chosen, stepped.observations, stepped.ended)
         steps = np.full(len(alive), t)
-        walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, alive, steps)
+        if t < length:
+            where = (alive, steps)
+            walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, *where)
+        else:
+            walked.later.append((phi.copy(), stepped.rewards.copy(), t))
         batch.keep(~stepped.ended)
         alive = alive[~stepped.ended]
         if not len(alive):
@@ -78,14 +110,18 @@ def replayed(
     for number, episode in enumerate(episodes):
         batch = simulator.begin([episode.seed])
         _require_same(batch.observations, episode, number, 0)
-        for t, action in enumerate(episode.actions[:length]):
-            before, situations = batch.observations, batch.situations()
+        for t, action in enumerate(episode.actions):
+            before = batch.observations
+            situations = batch.situations() if t < length else []
             chosen = np.asarray(action)[None]
             stepped = batch.step(chosen)
             _require_same(stepped.observations, episode, number, t + 1)
             phi = features(before, chosen, stepped.observations, stepped.ended)
             where = (np.array([number]), np.array([t]))
-            walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, *where)
+            if t < length:
+                walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, *where)
+            else:
+                walked.later.append((phi.copy(), stepped.rewards.copy(), t))
             if stepped.ended[0]:
                 break
         batch.keep(np.zeros(1, dtype=np.bool_))

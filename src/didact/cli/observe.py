@@ -35,6 +35,7 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=click.IntRange(1), help="Steps of a branch.")
 @click.option("--repeats", type=click.IntRange(2), help="Branches of each action, with chance.")
+@click.option("--reward-range", help="The least and the largest reward of a step, as 0,1.")
 @options.number("--jobs", default=1, within=click.IntRange(1), help="Processes that branch.")
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler that branches instead.")
 @options.file("--checkpoint", help="Keep what is done there, and go on from it.")
@@ -84,7 +85,7 @@ def command(
         "target": as_share(target, "--target"),
         "extend": extend,
     }
-    for name in ("weights", "feature_names"):
+    for name in ("weights", "feature_names", "reward_range"):
         text = given[name]
         given[name] = None if text is None else [part.strip() for part in text.split(",")]
     given["starts"] = read_numbers(given["starts"], "--starts")

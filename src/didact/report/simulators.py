@@ -9,7 +9,7 @@ import numpy as np
 
 from didact.bec.nearest import MANY, nearest_reward
 from didact.bec.observed import Observed
-from didact.inputs import counted, shown_name
+from didact.inputs import counted, in_one_line, shown_name
 from didact.teaching.clips.cutting import Clip
 from didact.teaching.clips.lesson import ClipLesson, LeftOpen
 
@@ -96,9 +96,11 @@ def measured_lines(seen: Observed) -> Iterator[str]:
     )
     noise = "not measured" if seen.jitter is None else f"{seen.jitter:.2g}"
     yield (
-        f"errors: reward minus weights . features at most {seen.residual:.2g}, after the horizon "
-        f"at most {seen.tail:.2g} return, noise of states {noise}"
+        f"errors: reward minus weights . features at most {seen.residual:.2g} on "
+        f"{setting.rewards.n:,} steps, after the horizon at most {seen.tail:.2g} return, noise of "
+        f"states {noise}"
     )
+    yield from map(in_one_line, seen.notes)
     if not setting.alternatives.n_actions:
         yield f"actions: steps of {numbers_words(setting.alternatives.width)} around the policy's"
 
@@ -117,6 +119,7 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
         "n_steps": seen.n_steps,
         "residual": seen.residual,
         "tail": seen.tail,
+        "notes": list(seen.notes),
         "jitter": seen.jitter,
         "true_weights": seen.setting.weights.tolist(),
         "weights": lesson.weights.tolist(),

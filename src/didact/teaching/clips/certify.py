@@ -10,6 +10,10 @@ Where steps depend on chance, a situation is closed when a test of each row says
 the middle of those that fit do not prefer another action by more than the tolerance. A test is
 wrong in at most WRONG of cases, so an open situation is counted with at least 1 - WRONG; a certain
 mistake is left out with as much certainty. The bounds are divided by these.
+
+A situation counts as a mistake of the policy unless its margins are above -tolerance by what the
+horizon cuts off and the features miss (`Setting.error`), with the rewards of the fresh situations'
+own steps and branches among those that bound it.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import flag, instance, is_number, shown, whole_number
 from didact.random import Seed, as_generator
 from didact.teaching.clips.cutting import clip_from
-from didact.teaching.clips.lesson import Certificate, ClipLesson, LeftOpen
+from didact.teaching.clips.lesson import Certificate, ClipLesson, LeftOpen, assumptions_of
 
 Floats = NDArray[np.float64]
 
@@ -83,26 +87,29 @@ class Fresh:
     """Independent situations, with their rows."""
 
     def __init__(self, setting: Setting, n: int, rng: np.random.Generator):
-        found = fresh_situations(setting, n, rng)
+        found, setting = fresh_situations(setting, n, rng)
         self.situations = found.situations
         self.observations, self.times = np.stack(found.observations), np.array(found.times)
         self.own = setting.policy(self.observations)
-        measured = setting.rows_of(found.situations, self.observations, rng)
-        self.others, self.measured = measured.others, measured
-        least = setting.shortfall(measured.rows, measured.covariances, setting.weights)
-        most = -setting.shortfall(-measured.rows, measured.covariances, setting.weights)
-        self.mistaken = (least < -setting.tolerance).any(axis=1)
-        self.surely_mistaken = (most < -setting.tolerance).any(axis=1)
-        self.rows = setting.scaled(measured.rows)
-        random = measured.covariances is not None
+        self.measured = setting.rows_of(found.situations, self.observations, rng)
+        self.others, self.setting = self.measured.others, self.measured.setting
+        rows, covariances = self.measured.rows, self.measured.covariances
+        tolerance = setting.tolerance
+        least = self.setting.shortfall(rows, covariances, setting.weights)
+        most = -self.setting.shortfall(-rows, covariances, setting.weights)
+        self.mistaken = (least - self.setting.error < -tolerance).any(axis=1)
+        self.surely_mistaken = (most + self.setting.error < -tolerance).any(axis=1)
+        self.rows = setting.scaled(rows)
+        random = covariances is not None
         self.certain = np.where((least > 0)[:, :, None], self.rows, 0.0) if random else self.rows
 
     def away(self, lesson: ClipLesson) -> Floats:
         """How much return a situation leaves open, (n,)."""
         if self.measured.covariances is None:
             return lesson.openness(self.rows)
-        setting = lesson.seen.setting
-        least = setting.shortfall(self.measured.rows, self.measured.covariances, as_large(lesson))
+        least = self.setting.shortfall(
+            self.measured.rows, self.measured.covariances, as_large(lesson)
+        )
         return np.asarray(-least.min(axis=1))
 
 
@@ -130,6 +137,7 @@ def _judged(
         confidence=confidence,
         target=target,
         rounds=number,
+        assumptions=assumptions_of(fresh.setting),
     )
     found = np.flatnonzero(is_open)
     furthest = found[np.argsort(-away[found], kind="stable")][:MOST_WITNESSES]

@@ -64,9 +64,11 @@ def clip_from(seen: Observed, situation: Any, time: int, rng: np.random.Generato
     setting, length = seen.setting, int(seen.step.max()) + 1
     batch = setting.simulator.resume([situation], rng.integers(2**31, size=1))
     walked = followed(batch, setting.policy, setting.features, length)
+    walked.paid(setting.rewards).checked()
     measured = setting.rows_of(walked.situations, walked.observations, rng)
     shown = replace(
         seen,
+        setting=measured.setting,
         situations=tuple(walked.situations),
         observations=walked.observations,
         own=walked.actions,

@@ -31,6 +31,7 @@ class Certificate:
     n_situations: of the last round. n_open, n_mistaken: how many of them leave something open, or
     are mistakes of the policy. open_share, mistaken_share: bounds that hold together with the
     confidence. rounds: how often clips were added and fresh situations drawn; they are paid for.
+    assumptions: what nobody can know of a simulator by stepping it, and the bounds rest on.
     """
 
     n_situations: int
@@ -41,6 +42,7 @@ class Certificate:
     confidence: float
     target: float
     rounds: int
+    assumptions: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -183,11 +185,29 @@ class ClipLesson:
             f"(these starts, this policy, discount {setting.discount:g}) {leave} "
             f"{setting.tolerance:.3g} return; in at most {told.mistaken_share:.2%} "
             "the policy itself errs by more. This is a statistical statement, not a proof."
+            + (f" It assumes that {'; that '.join(told.assumptions)}." if told.assumptions else "")
         )
 
     def __repr__(self) -> str:
         clips = counted(len(self.clips), "clip")
         return f"ClipLesson({clips}, {counted(self.n_steps, 'step')}: {self.statement()})"
+
+
+def assumptions_of(setting: Setting) -> tuple[str, ...]:
+    """What a certificate takes for granted: stepping a simulator shows what it did, not what it may
+    do."""
+    told = [setting.rewards.assumption(), setting.simulator.chance_assumption]
+    if setting.extremes is not None:
+        told.append(_spread_assumption(setting))
+    return tuple(filter(None, told))
+
+
+def _spread_assumption(setting: Setting) -> str:
+    """Of the empirical Bernstein bound, which needs the range of what is drawn."""
+    what = "returns that rewards give to single branches"
+    if setting.rewards.declared is not None:
+        what += ", other rewards than the true one"
+    return f"{what} differ by no more than was seen in all repeats together"
 
 
 def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:

@@ -37,6 +37,7 @@ class ArraySimulator:
     """An environment that steps arrays of states."""
 
     restoring = "as the arrays that they are"
+    chance_assumption = ""
 
     def __init__(self, env: Any, name: str):
         self.env = env

@@ -50,7 +50,7 @@ class Simulator(Protocol):
     """An environment that can be started and resumed in batches.
 
     restoring: in words, how a state is restored. n_steps: steps that it has made so far. is_random:
-    whether steps depend on chance.
+    whether steps depend on chance. chance_assumption: in words, what is taken for granted there.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Simulator(Protocol):
     restoring: str
     n_steps: int
     is_random: bool
+    chance_assumption: str
 
     def start_from(self, starts: Any) -> None:
         """Let episodes begin in one of these states, or by one of these seeds."""

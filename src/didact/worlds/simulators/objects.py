@@ -22,6 +22,8 @@ PLAIN = 0.01
 class ObjectSimulator:
     """Environments that `make` makes, restored one way or another."""
 
+    chance_assumption = ""
+
     def __init__(
         self,
         make: Callable[[], Any],
