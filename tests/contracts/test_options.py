@@ -20,6 +20,7 @@ from didact.learners.chains.birl import birl
 from didact.worlds.members import open_task_or_family
 
 EDGE_ONLY = {
+    "--trust-pickle": "files of agents are read on the command line only",
     "--json": "prints what Python returns",
     "--out": "writes what Python returns, which has save",
     "--help": "Click's own",

@@ -21,6 +21,7 @@ from didact.report.page.lesson import lesson_piece
 from didact.report.page.words import proof_words, verdict_words
 from didact.stages import stage
 from didact.teaching import Lesson, frontier, teach
+from didact.teaching.evidence import FEWEST
 
 TEACHERS = ("exact", "scot")
 COSTS = ("demonstrations", "pairs")
@@ -105,6 +106,7 @@ def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
         "proof": proof,
         "proof_sentence": sentence,
         "verified": verified,
+        "is_fewest": FEWEST in (verified or ""),
         "numbers": [
             counted(len(lesson.demonstrations), "demonstration"),
             counted(lesson.n_pairs, "step"),
@@ -128,6 +130,7 @@ def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any
         "proof": "Numerical, not proved" if lesson.proof is None else "Proof verified",
         "proof_sentence": verified or "",
         "verified": verified,
+        "is_fewest": FEWEST in (verified or ""),
         "numbers": [
             counted(len(family.members), "world"),
             counted(len(lesson.demonstrations), "demonstration"),

@@ -132,15 +132,27 @@ class Evidence:
         }
 
 
-def checked_as_fewest(known: Known, document: Mapping[str, Any]) -> bool:
-    """Whether the independent checker calls the lesson the fewest."""
+def checked_line(known: Known, document: Mapping[str, Any]) -> str:
+    """What the independent checker says of a lesson or an exam; empty where it refuses it."""
     whole = whole_of(known)
     task = family_document(whole) if isinstance(whole, Family) else task_document(whole)
     try:
-        line = check_proof(*(_as_read(each) for each in (task, document)))
+        return check_proof(*(_as_read(each) for each in (task, document)))
     except ProofError:
-        return False
-    return FEWEST in line
+        return ""
+
+
+def checked_as_fewest(known: Known, document: Mapping[str, Any]) -> bool:
+    """Whether the independent checker calls a lesson or an exam the fewest."""
+    return FEWEST in checked_line(known, document)
+
+
+def checked_bound(lesson: Any) -> int | Fraction | None:
+    """The bound on every allowed lesson, where the independent checker accepts its certificate."""
+    proof = lesson.proof
+    if lesson.known is None or proof is None or "fewest" not in proof:
+        return None
+    return lesson.lower_bound if checked_line(lesson.known, lesson.document()) else None  # type: ignore[no-any-return]
 
 
 FEWEST = "proved fewest"

@@ -25,6 +25,7 @@ from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
 from didact.teaching.bounds import Begins, fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
+from didact.teaching.evidence import checked_bound
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
 from didact.worlds import worlds
@@ -261,8 +262,8 @@ class _Search:
         row = _row(name, known, whole, single)
         if not whole.is_complete:
             return row
-        bound = whole.lower_bound
-        if whole.proof is None or "fewest" not in whole.proof or bound is None:
+        bound = checked_bound(whole)
+        if bound is None:
             bound = _fewest_demonstrations(known, self.time_limit)
         return replace(row, fewest_demonstrations=math.ceil(bound))
 

@@ -47,12 +47,11 @@ def mixed_lines(task: Task, selection: MixedSelection) -> list[str]:
     n = len(selection.chosen)
     where = f"{shown_name(selection.task_name)}: {counted(selection.n_items, 'item')}"
     of = counted(selection.n_elements, "constraint")
-    least = "; no cheaper ones are, proved" if selection.is_minimal else ""
+    least = "; the solver found no cheaper ones" if selection.is_minimal else ""
     verdict = f"{n} of them {'is' if n == 1 else 'are'} enough, decided exactly{least}."
     if not selection.teaches:
         shows = "shows" if n == 1 else "show"
-        proved = "; no cheaper ones say as much, proved" if selection.is_minimal else ""
-        verdict = f"NOT taught: the best {n} {shows} {selection.n_covered} of {of}{proved}."
+        verdict = f"NOT taught: the best {n} {shows} {selection.n_covered} of {of}{least}."
     told = zip(selection.chosen, selection.items, selection.gains, strict=True)
     lines = [f"{where}: {verdict}"]
     for number, item, gain in told:

@@ -51,7 +51,7 @@ export function teacher(panel, desk) {
         : `${answer.n_open} of ${answer.n_said} constraints stay open.`;
       const best = desk.lesson();
       beside.textContent = answer.teaches && best
-        ? `Your lesson: ${count(chosen)}. The fewest: ${count(best.demonstrations)}${best.is_complete ? "" : ", which leave something open"}.`
+        ? `Your lesson: ${count(chosen)}. ${best.is_fewest ? "The fewest" : "didact's lesson"}: ${count(best.demonstrations)}${best.is_complete ? "" : ", which leave something open"}.`
         : answer.missing ? `Still open, for example: ${answer.missing}.` : "";
       shown.show(answer);
       believer(mistaken, answer);
