@@ -152,7 +152,7 @@ def checked_bound(lesson: Any) -> int | Fraction | None:
     proof = lesson.proof
     if lesson.known is None or proof is None or "fewest" not in proof:
         return None
-    return lesson.lower_bound if checked_line(lesson.known, lesson.document()) else None  # type: ignore[no-any-return]
+    return lesson.lower_bound if checked_line(lesson.known, lesson.document()) else None
 
 
 FEWEST = "proved fewest"

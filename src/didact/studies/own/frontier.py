@@ -154,7 +154,7 @@ def summarise(settings: FrontierSettings, records: Sequence[Record]) -> Summary:
         lines.append(_lines(settings, kind, found))
     every = [r[kind][str(loss)] for r in records for kind in KINDS for loss in settings.losses]
     n_proved = sum(bool(size["proved"]) for size in every)
-    remark = f"{n_proved} of {len(every)} lessons meet the lower bound of the search, with every class visited."
+    remark = f"{n_proved} of {len(every)} lessons meet their lower bound, with every class visited."
     figure = Figure(NAME, "How few are good enough?", tuple(lines))
     return Summary(tuple(tables), (figure,), (), (remark,))
 
