@@ -54,6 +54,10 @@ REFUSED = {
         agent_data(observation_space={**agent_data()["observation_space"], "n": "999999999"}),
         "must hold the 4000000004 weights",
     ),
+    "many numbers": (
+        agent_data(observation_space={**in_text(BOX), "_shape": [2**30, 4], "dtype": "float32"}),
+        "its observation_space 'Box' cannot be read without unpickling it",
+    ),
     "many actions": (
         agent_data(action_space={**agent_data()["action_space"], "n": "999999999"}),
         "must hold the 1000000067 weights",

@@ -1,7 +1,10 @@
 """Arrays, beliefs, stores, Minari datasets and folders for imitation, edited in every way."""
 
+import io
+import random
 import tempfile
 import warnings
+import zipfile
 from contextlib import closing
 from functools import cache
 from importlib.metadata import version
@@ -11,6 +14,7 @@ import numpy as np
 import pytest
 
 import didact
+from didact.app.agents import planned
 from didact.app.reproduce import NoReport, report_of
 from didact.learners.belief_files import load_belief
 from didact.mdp.exchange.formats import load_recording, save_recording
@@ -21,6 +25,7 @@ from didact.studies.rows import RunInfo
 from didact.studies.store import Store, stored_settings
 from tests.effort import number
 from tests.fuzz.contract import Files, Target, keeps_contract
+from tests.fuzz.edits import edited_bytes, edited_json
 from tests.fuzz.packed import (
     archive_edit,
     array_edit,
@@ -35,6 +40,7 @@ from tests.fuzz.test_json_files import (
     read_six_cell_policy,
     recording_reads_back,
 )
+from tests.malicious import agent_data, write_agent
 from tests.studies.counting import STUDY, Counting, count
 
 FILE = "given.npy"
@@ -192,6 +198,28 @@ def imitation_files() -> list[Files]:
     return [saved_recording("given", format="imitation")]
 
 
+# Agents
+
+
+def agent_files() -> list[Files]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_agent(Path(folder) / "agent.zip", agent_data(lr_schedule=None))
+        return [{"agent.zip": path.read_bytes()}]
+
+
+def edited_member(rng: random.Random, files: Files) -> Files:
+    """A member is something else, and the archive is whole."""
+    with zipfile.ZipFile(io.BytesIO(files["agent.zip"])) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    edit = edited_json if rng.random() < 0.7 else edited_bytes
+    members["data"] = edit(rng, members["data"])
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return {"agent.zip": out.getvalue()}
+
+
 TARGETS = {
     "array": Target(
         array_files,
@@ -249,6 +277,13 @@ TARGETS = {
         recording_reads_back,
         converted,
         edits=(column_edit(".parquet", COLUMNS, lists=False),),
+    ),
+    "agent": Target(
+        agent_files,
+        "agent.zip",
+        lambda path: planned(str(path)),
+        command=lambda path: ["audit", "FrozenLake-v1", "--agent", str(path)],
+        edits=(edited_member,),
     ),
     "imitation": Target(
         imitation_files,

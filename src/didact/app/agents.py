@@ -32,6 +32,8 @@ MOST_OF_DATA = 10_000_000
 """Bytes of `data`: what Python makes of JSON takes twenty times as much memory."""
 MOST_UNPACKED = 50
 """Times the packed size that a member may unpack to, beyond the first megabyte."""
+MOST_OBSERVED = 1_000_000
+"""Numbers of an observation: Gymnasium keeps bounds for each."""
 NORMALISATION = "vecnormalize.pkl"
 """The file in which VecNormalize keeps how observations were normalised."""
 
@@ -84,24 +86,12 @@ def load_agent(path: str, spaces: Any = None, *, trust_pickle: bool = False) -> 
     if trust_pickle:
         agent = _unpickled(path)
         return _Normalised(agent, beside) if os.path.exists(beside) else agent
-    open_file(path).close()
+    plan, weights = planned(path, spaces)
     if os.path.exists(beside):
         raise Unsupported(
             f"{shown_path(path)}: {NORMALISATION} beside it says how the agent's observations were "
             f"normalised; {UNTRUSTED}, or move it away if it is another agent's"
         )
-    try:
-        with open_file(path) as file, zipfile.ZipFile(file) as archive:
-            data = _data(archive)
-            weights = _member(archive, "policy.pth", MOST_BYTES)
-        _require_tensors(weights)
-        plan = _plan(data, spaces, len(weights))
-    except DidactError as error:
-        raise type(error)(f"{shown_path(path)}: {error}") from None
-    except FAILURES as error:  # zipfile's and pickletools' own
-        raise InvalidFile(
-            f"{shown_path(path)}: is not a whole file of Stable-Baselines3: {reason_of(error, 120)}"
-        ) from None
     _require_package()
     try:
         return _built(*plan, weights)
@@ -109,6 +99,28 @@ def load_agent(path: str, spaces: Any = None, *, trust_pickle: bool = False) -> 
         raise type(error)(f"{shown_path(path)}: {error}") from None
     except FAILURES as error:
         raise InvalidFile(f"{shown_path(path)}: cannot be rebuilt: {reason_of(error)}") from None
+
+
+Plan = tuple[tuple[str, str], Any, Any, dict[str, Any]]
+"""Module and name of the policy's class, its spaces, and its options."""
+
+
+def planned(path: str, spaces: Any = None) -> tuple[Plan, bytes]:
+    """How to build the policy of a file, and its weights: all that needs neither SB3 nor torch."""
+    with open_file(path) as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                data = _data(archive)
+                weights = _member(archive, "policy.pth", MOST_BYTES)
+            _require_tensors(weights)
+            return _plan(data, spaces, len(weights)), weights
+        except DidactError as error:
+            raise type(error)(f"{shown_path(path)}: {error}") from None
+        except FAILURES as error:  # zipfile's and pickletools' own
+            raise InvalidFile(
+                f"{shown_path(path)}: is not a whole file of Stable-Baselines3: "
+                f"{reason_of(error, 120)}"
+            ) from None
 
 
 def refuse_pickle(path: str) -> None:
@@ -146,10 +158,6 @@ def _data(archive: zipfile.ZipFile) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         raise InvalidFile(f"data must be an object; it is {shown(data)}")
     return data
-
-
-Plan = tuple[tuple[str, str], Any, Any, dict[str, Any]]
-"""Module and name of the policy's class, its spaces, and its options."""
 
 
 def _plan(data: Mapping[str, Any], spaces: Any, n_bytes: int) -> Plan:
@@ -263,8 +271,9 @@ def _sizes(written: Mapping[str, Any]) -> tuple[int | None, tuple[int, ...] | No
         return int(n), None
     if not isinstance(shape, list) or len(shape) > 8:
         return None, None
-    are_sides = all(is_whole(side) and 0 < side < 2**31 for side in shape)
-    return None, tuple(shape) if are_sides else None
+    are_sides = all(is_whole(side) and 0 < side <= MOST_OBSERVED for side in shape)
+    fits = are_sides and math.prod(shape) <= MOST_OBSERVED
+    return None, tuple(shape) if fits else None
 
 
 def _is_transposed(own: Any, shape: tuple[int, ...] | None) -> bool:
