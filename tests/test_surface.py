@@ -51,6 +51,7 @@ PUBLIC = [
     "frontier",
     "gridworld",
     "learn",
+    "load_agent",
     "load_belief",
     "load_exam",
     "load_family",

@@ -31,6 +31,7 @@ _ROOM_OF = {
     "from_gymnasium": "didact.worlds",
     "from_minigrid": "didact.worlds",
     "gridworld": "didact.worlds",
+    "load_agent": "didact.worlds",
     "make": "didact.worlds",
     "register_world": "didact.worlds",
     "Evaluation": "didact.planning",
@@ -148,6 +149,7 @@ if TYPE_CHECKING:
     from didact.worlds import from_gymnasium as from_gymnasium
     from didact.worlds import from_minigrid as from_minigrid
     from didact.worlds import gridworld as gridworld
+    from didact.worlds import load_agent as load_agent
     from didact.worlds import make as make
     from didact.worlds import register_world as register_world
 

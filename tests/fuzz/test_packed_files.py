@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import didact
-from didact.app.agents import planned
 from didact.app.reproduce import NoReport, report_of
 from didact.learners.belief_files import load_belief
 from didact.mdp.exchange.formats import load_recording, save_recording
@@ -23,6 +22,7 @@ from didact.report.studies.page import index_page
 from didact.report.studies.reports import report_csv, report_markdown, report_records, times_csv
 from didact.studies.rows import RunInfo
 from didact.studies.store import Store, stored_settings
+from didact.worlds.gym.trained import planned
 from tests.effort import number
 from tests.fuzz.contract import Files, Target, keeps_contract
 from tests.fuzz.edits import edited_bytes, edited_json

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.agents import load_agent, refuse_pickle
 from didact.app.policies import read_policy
 from didact.auditing import Audit, Exam, audit, exam, load_exam
 from didact.auditing.grading import as_answer, is_right
@@ -18,6 +17,7 @@ from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.learners import load_belief
 from didact.mdp import Family, Task
+from didact.worlds.gym.trained import load_agent, refuse_pickle
 from didact.worlds.members import open_task_or_family
 
 Choose = Callable[[int, Question], Any]

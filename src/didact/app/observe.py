@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.agents import load_agent, refuse_pickle
 from didact.bec import Observed, observe
 from didact.bec.observed_files import OBSERVED_FORMAT
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE, archive_kind
-from didact.inputs import own_code, shown
+from didact.inputs import shown
 from didact.report.page.simulators import simulator_page
 from didact.teaching import ClipLesson, certify, teach
-from didact.worlds.gym.environments import make_environment
+from didact.worlds.gym.trained import load_agent, refuse_pickle
 from didact.worlds.simulators.opening import BUILT_IN, named_environment
 
 
@@ -89,13 +87,7 @@ def _agent(text: str, env: Any, trust_pickle: bool) -> Any:
     if not text.endswith(".zip"):
         refuse_pickle(text)
         return named_object(text, "--policy")
-    spaces = env
-    if isinstance(env, str):
-        spaces = make_environment(env, {})
-    elif inspect.isclass(env) or (callable(env) and not hasattr(env, "action_space")):
-        with own_code("making the environment"):
-            spaces = env()
-    return load_agent(text, spaces, trust_pickle=trust_pickle)
+    return load_agent(text, env, trust_pickle=trust_pickle)
 
 
 def as_share(text: str, name: str) -> float:

@@ -7,6 +7,7 @@ from didact.worlds.grids import gridworld, random_grid
 from didact.worlds.gym.minigrid import from_minigrid
 from didact.worlds.gym.tables import from_gymnasium
 from didact.worlds.gym.tabularise import from_environment
+from didact.worlds.gym.trained import load_agent
 from didact.worlds.members import make
 from didact.worlds.registry import REQUIRED, WorldInfo, register_world, worlds
 
@@ -20,6 +21,7 @@ __all__ = [
     "from_minigrid",
     "garnet",
     "gridworld",
+    "load_agent",
     "make",
     "random_grid",
     "register_world",

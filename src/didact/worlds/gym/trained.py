@@ -10,11 +10,11 @@ through. Where that is not enough, the user must say that the file is trusted.
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import math
 import os
-import pickletools
 import re
 import zipfile
 from collections.abc import Mapping
@@ -25,7 +25,8 @@ import numpy as np
 
 from didact.errors import DidactError, InvalidFile, Unsupported
 from didact.files.reading import MOST_BYTES, open_file, shown_path
-from didact.inputs import FAILURES, is_number, is_whole, reason_of, shown
+from didact.inputs import FAILURES, flag, is_number, is_whole, own_code, reason_of, shown
+from didact.worlds.gym.environments import make_environment
 
 ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
 MOST_OF_DATA = 10_000_000
@@ -75,17 +76,31 @@ TENSORS = {
 NUMBERS = ("float32", "float64", "uint8", "int8", "int16", "int32", "int64")
 
 
-def load_agent(path: str, spaces: Any = None, *, trust_pickle: bool = False) -> Any:
-    """The trained agent in a file of Stable-Baselines3: an object with `predict`.
+def load_agent(path: str | os.PathLike[str], env: Any = None, *, trust_pickle: bool = False) -> Any:
+    """The trained agent in a file of Stable-Baselines3 (.zip), an object with `predict`.
 
-    spaces: an object with the environment's observation_space and action_space, or one of them; by
-    default what the file says in plain text. trust_pickle: let Stable-Baselines3 unpickle the file,
-    and what lies beside it as vecnormalize.pkl, which can run any code.
+    Nothing is unpickled: the policy is built anew from the plain text and the weights in the file,
+    and acts as the one that Stable-Baselines3 loads. Other files are refused unless trusted.
+
+    path: of the file.
+    env: the environment whose spaces the agent has: its id, itself, its class or a function that
+        makes one. Continuous actions and pictures need it; else the file tells them.
+    trust_pickle: True lets Stable-Baselines3 unpickle the file, and vecnormalize.pkl beside it,
+        which can run any code that they hold.
     """
+    shown_path(path)
+    path = os.fspath(path)
+    flag(trust_pickle, "trust_pickle")
     beside = os.path.join(os.path.dirname(path), NORMALISATION)
     if trust_pickle:
         agent = _unpickled(path)
         return _Normalised(agent, beside) if os.path.exists(beside) else agent
+    spaces = env
+    if isinstance(env, str):
+        spaces = make_environment(env, {})
+    elif inspect.isclass(env) or (callable(env) and not hasattr(env, "action_space")):
+        with own_code("making the environment"):
+            spaces = env()
     plan, weights = planned(path, spaces)
     if os.path.exists(beside):
         raise Unsupported(
@@ -292,6 +307,8 @@ def _require_tensors(weights: bytes) -> None:
 
     torch.load refuses that too when it is up to date; this holds for older ones as well.
     """
+    import pickletools
+
     with zipfile.ZipFile(io.BytesIO(weights)) as archive:
         entries = archive.infolist()
         if sum(entry.file_size for entry in entries) > 2 * len(weights) + 1_000_000:

@@ -9,10 +9,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from didact.app.agents import NORMALISATION, load_agent
 from didact.app.audit import read_agent
 from didact.errors import DidactError, InvalidFile, InvalidParameter, Unsupported
 from didact.worlds import make
+from didact.worlds.gym.trained import NORMALISATION, load_agent
 from tests.malicious import (
     agent_data,
     evil_pickle,
