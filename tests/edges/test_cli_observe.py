@@ -55,6 +55,17 @@ def test_a_lesson_is_told_saved_and_written_as_a_page(didact, tmp_path):
     assert document["statement"] in done.out
 
 
+def test_an_empty_lesson_is_no_success(didact):
+    done = didact(*ROBOT, "--tolerance", "50", "--horizon", "40")
+    assert done.code == 3
+    assert (
+        "Nothing is taught: no action that was seen makes a difference of more than 50" in done.out
+    )
+    document = json.loads(didact(*ROBOT, "--tolerance", "50", "--horizon", "40", "--json").out)
+    assert document["is_empty"]
+    assert document["certificate"]["holds"], "little is left open of nothing"
+
+
 def test_policies_and_features_of_a_file_and_pictures_of_an_environment(didact, folder):
     done = didact(*CART, "--html", "lesson.html")
     assert done.code == 0, done

@@ -21,7 +21,8 @@ from didact.mdp.exchange.minari_episodes import read_episodes
 from didact.random import Seed, as_generator
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
-from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.batches import DrawsChance, Simulator
 from didact.worlds.simulators.opening import named_environment, open_simulator
 from didact.worlds.simulators.weights import as_weights
 
@@ -99,7 +100,8 @@ def observe(
         tolerance.
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
-    repeats: where steps depend on chance, branches of each action; 100 by default.
+    repeats: where steps depend on chance, branches of each action; 100 by default. Giving it says
+        that an environment object has chance, also where none was found.
     reward_range: the least and the largest reward of a step, where they are known; without them
         certificates assume that rewards stay within those of the steps that were made.
     jobs: processes that branch; the result does not depend on them.
@@ -114,7 +116,6 @@ def observe(
     whole_number(n_rollouts, "n_rollouts", 1)
     whole_number(length, "length", 1)
     steps = None if horizon is None else whole_number(horizon, "horizon", 1)
-    rng = as_generator(seed, "observe")
     names = _checked_names(feature_names)
     env = named_environment(env)
     episodes = None if recorded is None else read_episodes(recorded)
@@ -122,35 +123,45 @@ def observe(
     if starts is not None:
         simulator.start_from(starts)
     asked = _asked(env, policy, (features, weights, names), discount)
-    seeds = rng.integers(2**31, size=n_rollouts).tolist()
-    act, phi = _tried(simulator, asked, seeds[:2])
-    far = math.ceil(FAR / (1 - discount))
-    walked = (
-        rollouts(simulator, act, phi, seeds, length, far)
-        if episodes is None
-        else replayed(simulator, phi, episodes, length)
-    )
     others = replace(_alternatives(simulator.action_space, actions, seed), held=_held(held))
-    n_repeats = _repeats(simulator, repeats)
-    probe = _Probe(simulator, act, phi, others, float(discount), far, n_repeats)
     declared = as_reward_range(reward_range)
-    own_weights, told_names, notes = _weights(asked, walked, probe)
-    known = replace(StepRewards(own_weights), declared=declared)
-    known = walked.paid(known).joined(probe.paid(walked, StepRewards(own_weights))).checked()
-    first_look = Setting(
-        *(simulator, act, phi, own_weights, told_names),
-        float(discount),
-        steps or math.ceil(LOOK / (1 - discount)),
-        tolerance=1.0,
-        scale=np.ones(len(own_weights)),
-        alternatives=others,
-        rewards=known,
-        repeats=n_repeats,
-        workers=Workers(jobs, cluster),
-    )
-    setting = calibrated(first_look, walked, tolerance, steps, rng)
-    told = replace(setting, workers=Workers(jobs, cluster, progress, checkpoint))
-    return require_floor(replace(_seen(told, walked, rng), notes=notes))
+
+    def looked(rng: np.random.Generator) -> Observed:
+        n_repeats = _repeats(simulator, repeats)
+        seeds = rng.integers(2**31, size=n_rollouts).tolist()
+        act, phi = _tried(simulator, asked, seeds[:2])
+        far = math.ceil(FAR / (1 - discount))
+        walked = (
+            rollouts(simulator, act, phi, seeds, length, far)
+            if episodes is None
+            else replayed(simulator, phi, episodes, length)
+        )
+        probe = _Probe(simulator, act, phi, others, float(discount), far, n_repeats)
+        own_weights, told_names, notes = _weights(asked, walked, probe)
+        known = replace(StepRewards(own_weights), declared=declared)
+        known = walked.paid(known).joined(probe.paid(walked, StepRewards(own_weights))).checked()
+        first_look = Setting(
+            *(simulator, act, phi, own_weights, told_names),
+            float(discount),
+            steps or math.ceil(LOOK / (1 - discount)),
+            tolerance=1.0,
+            scale=np.ones(len(own_weights)),
+            alternatives=others,
+            rewards=known,
+            repeats=n_repeats,
+            workers=Workers(jobs, cluster),
+        )
+        setting = calibrated(first_look, walked, tolerance, steps, rng)
+        told = replace(setting, workers=Workers(jobs, cluster, progress, checkpoint))
+        return require_floor(replace(_seen(told, walked, rng), notes=notes))
+
+    try:
+        return looked(as_generator(seed, "observe"))
+    except DrawsChance:
+        if simulator.is_random:
+            raise
+        simulator.is_random = True  # chance that comes late: all over again, with repeats
+        return looked(as_generator(seed, "observe"))
 
 
 def _as_objects(env: Any) -> Any:
@@ -270,11 +281,14 @@ def _weights(
 def _repeats(simulator: Simulator, given: Any) -> int:
     if simulator.is_random:
         return REPEATS if given is None else whole_number(given, "repeats", 2)
-    if given is not None:
+    if given is None:
+        return 1
+    if isinstance(simulator, ArraySimulator):
         raise InvalidParameter(
             f"repeats is for simulators with chance; {simulator.name} has none, leave it out"
         )
-    return 1
+    simulator.is_random = True  # whoever gives repeats knows of chance
+    return whole_number(given, "repeats", 2)
 
 
 def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:

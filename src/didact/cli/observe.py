@@ -73,7 +73,7 @@ def command(
 
     ENV is point-robot, pendulum, mountain-car or lqr, which bring a policy and features, a
     Gymnasium id such as CartPole-v1, or module:name. Exit code 0: the open share is certified to
-    be within the target; 3: it is not.
+    be within the target; 3: it is not, or nothing is taught.
     """
     from didact.app.observe import as_share, observe_source
     from didact.cli.progress import waiting
@@ -102,7 +102,7 @@ def command(
             env, parameters, certificate=asked, seed=seed, progress=progress, **given
         )
     told = watched.lesson.certificate
-    holds = told is not None and told.holds
+    holds = told is not None and told.holds and not watched.lesson.is_empty
     if as_json:
         printing.print_json(lesson_document(watched.lesson))
         return exit_code(holds)

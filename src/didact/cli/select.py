@@ -104,4 +104,4 @@ def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_jso
     else:
         for line in lesson_lines(lesson):
             printing.print_line(line)
-    return exit_code(not lesson.open_seen)
+    return exit_code(not lesson.open_seen and not lesson.is_empty)

@@ -134,6 +134,7 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
             }
             for clip in lesson.clips
         ],
+        "is_empty": lesson.is_empty,
         "certificate": None if told is None else {**vars(told), "holds": told.holds},
         "left_open": [
             {

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.objects import ObjectSimulator
 from didact.worlds.simulators.opening import open_simulator
@@ -89,6 +89,40 @@ def test_steps_that_depend_on_chance_are_noticed():
     batch = simulator.resume([saved] * 3, [1, 1, 2])
     places = batch.step(np.zeros(3, dtype=int)).observations[:, 0]
     assert places[0] == places[1] != places[2]
+
+
+def speeds(env):
+    """Of a pendulum that nobody pushes."""
+    batch = open_simulator(env).begin([1])
+    return [batch.step(np.zeros((1, 1))).observations[0, 2] for _ in range(5)]
+
+
+def test_an_environment_that_was_changed_is_used_as_it_is():
+    env = gymnasium.make("Pendulum-v1")
+    env.unwrapped.g = 0.0
+    assert len(set(speeds(env))) == 1, "without gravity"
+    assert len(set(speeds("Pendulum-v1"))) == 5
+    told = open_simulator(env).restoring
+    assert told.startswith("by copying the environment object, as the object that was given")
+    assert told.endswith("which is not Pendulum-v1 as Gymnasium makes it")
+    assert open_simulator(gymnasium.make("Pendulum-v1")).restoring.endswith("that was given")
+    assert open_simulator(env).drawn() is None, "pictures would be of the registered one"
+
+
+@pytest.mark.parametrize("gravity", [10.0, 0.0])
+def test_what_cannot_be_copied_is_made_anew_only_if_that_does_the_same(gravity, monkeypatch):
+    env = gymnasium.make("Pendulum-v1")
+    env.unwrapped.g = gravity
+
+    def refuse(self, memo):
+        raise RuntimeError("a handle cannot be copied")
+
+    monkeypatch.setattr(type(env.unwrapped), "__deepcopy__", refuse, raising=False)
+    if gravity == 10.0:
+        assert open_simulator(env).restoring.endswith("actions, made anew as Pendulum-v1")
+        return
+    with pytest.raises(Unsupported, match=r"neither be copied \(it fails.*nor made anew \(it diff"):
+        open_simulator(env)
 
 
 @pytest.mark.parametrize("env", [5, None, "NoSuch-v9", lambda: 3])

@@ -88,6 +88,11 @@ class ClipLesson:
         return kernel_rows(rows_said(self.clips, setting), FINE * setting.tolerance)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no row is shown, so that nothing is taught, however little is left open."""
+        return not len(self.cone)
+
+    @property
     def n_candidates(self) -> int:
         """How many clips could be shown."""
         return len(self.candidates)
@@ -172,15 +177,21 @@ class ClipLesson:
     def statement(self) -> str:
         """What is known of the lesson, in one or two sentences."""
         setting, told = self.seen.setting, self.certificate
+        nothing = (
+            "Nothing is taught: no action that was seen makes a difference of more than "
+            f"{setting.tolerance:.3g} return. "
+            if self.is_empty
+            else ""
+        )
         if told is None:
-            return (
+            return nothing + (
                 f"{counted(self.open_seen, 'situation')} of {len(self.seen.rows)} that were seen "
                 "stay open; nothing is said of others before didact.certify."
             )
         leave = "leave open an action worth more than"
         if setting.repeats > 1:
             leave = "let the weights that are taught prefer another action by more than"
-        return (
+        return nothing + (
             f"With {told.confidence:.0%} confidence at most {told.open_share:.2%} of situations "
             f"(these starts, this policy, discount {setting.discount:g}) {leave} "
             f"{setting.tolerance:.3g} return; in at most {told.mistaken_share:.2%} "

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import InvalidModel, InvalidParameter
+from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.inputs import FAILURES, own_code, plain_array, shown
 from didact.random import stream
 from didact.worlds.simulators.batches import Mask, Stepped
+from didact.worlds.simulators.generators import marks_of, own_sources, shared_sources
 
 Indices = NDArray[np.int64]
 
@@ -37,7 +38,6 @@ class ArraySimulator:
     """An environment that steps arrays of states."""
 
     restoring = "as the arrays that they are"
-    chance_assumption = ""
 
     def __init__(self, env: Any, name: str):
         self.env = env
@@ -46,6 +46,16 @@ class ArraySimulator:
         self.n_steps = 0
         self._starts: NDArray[np.float64] | None = None
         self.is_random = "rng" in inspect.signature(env.step).parameters
+
+    @property
+    def chance_assumption(self) -> str:
+        """What is taken for granted of chance."""
+        if self.is_random:
+            return "step draws from its argument rng alone"
+        return (
+            "step depends on its arguments alone, as steps made twice gave the same and no "
+            "generator of NumPy or Python was drawn from"
+        )
 
     def start_from(self, starts: Any) -> None:
         """Let episodes begin in one of these states (n, d), each as likely."""
@@ -65,11 +75,11 @@ class ArraySimulator:
         """A fresh episode for each seed."""
         if self._starts is not None:
             drawn = [stream(seed, "start").integers(len(self._starts)) for seed in seeds]
-            return ArrayBatch(self, self._starts[drawn], seeds)
+            return ArrayBatch(self, self._starts[drawn], seeds, watch_shared=True)
         with own_code(f"start of {self.name}"):
             rows = [self.env.start(1, stream(seed, "episode")) for seed in seeds]
         states = np.concatenate([np.asarray(row, dtype=np.float64) for row in rows])
-        return ArrayBatch(self, states, seeds)
+        return ArrayBatch(self, states, seeds, watch_shared=True)
 
     def resume(self, situations: Sequence[Any], seeds: Any = None) -> ArrayBatch:
         """Copies that stand where these situations were; seeds of the chance that follows."""
@@ -95,12 +105,31 @@ class ArraySimulator:
             return look(states)
 
 
-class ArrayBatch:
-    """Copies as the rows of an array."""
+TWICE = 16
+"""Of episodes one step in so many is made twice, and must give the same."""
 
-    def __init__(self, simulator: ArraySimulator, states: NDArray[np.float64], seeds: Any = None):
+
+class ArrayBatch:
+    """Copies as the rows of an array.
+
+    With `watch_shared`, which is for episodes, some steps are made twice, and global generators
+    are looked at too: branches may be stepped beside other threads, which draw from these.
+    """
+
+    def __init__(
+        self,
+        simulator: ArraySimulator,
+        states: NDArray[np.float64],
+        seeds: Any = None,
+        *,
+        watch_shared: bool = False,
+    ):
         self._simulator = simulator
         self.states = states
+        self._n_done, self._is_tried = 0, watch_shared and not simulator.is_random
+        shared = shared_sources(simulator.env) if watch_shared else []
+        self._sources = [*own_sources(simulator.env), *shared]
+        self._marks = marks_of(self._sources)
         given = [0] if seeds is None or not len(seeds) else [int(seed) for seed in seeds]
         self._chance = (np.random.default_rng(given),) if simulator.is_random else ()
 
@@ -112,8 +141,12 @@ class ArrayBatch:
     def step(self, actions: Any) -> Stepped:
         """One step of every copy."""
         n = len(self.states)
+        before = self.states
+        if self._is_tried and self._n_done % TWICE == 0:
+            self._require_function(before, actions)
+        self._n_done += 1
         with own_code(f"step of {self._simulator.name}"):
-            states, rewards, ended = self._simulator.env.step(self.states, actions, *self._chance)
+            states, rewards, ended = self._simulator.env.step(before, actions, *self._chance)
         self.states = _of_shape(states, self.states.shape, "states", np.float64)
         self._simulator.n_steps += n
         return Stepped(
@@ -122,9 +155,28 @@ class ArrayBatch:
             _of_shape(ended, (n,), "terminated", np.bool_),
         )
 
+    def _require_function(self, states: NDArray[np.float64], actions: Any) -> None:
+        """Refuse a step that gives something else when it is made again."""
+        with own_code(f"step of {self._simulator.name}"):
+            one, other = (
+                [np.array(part) for part in self._simulator.env.step(states.copy(), actions)]
+                for _ in range(2)
+            )
+        self._simulator.n_steps += 2 * len(states)
+        if not all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True)):
+            raise self._refusal("gave two results for the same states and actions")
+
     def keep(self, which: Mask) -> None:
         """Drop the other copies."""
         self.states = self.states[which]
+        if not len(self.states) and marks_of(self._sources) != self._marks:
+            raise self._refusal("drew random numbers from elsewhere")
+
+    def _refusal(self, what: str) -> Unsupported:
+        return Unsupported(
+            f"step of {self._simulator.name} must depend on its arguments alone; it {what}. Where "
+            "steps depend on chance, give step(states, actions, rng) and draw from rng"
+        )
 
     def situations(self) -> list[Any]:
         """The state of each copy."""

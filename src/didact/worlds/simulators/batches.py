@@ -12,7 +12,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.errors import Unsupported
+
 Mask = NDArray[np.bool_]
+
+
+class DrawsChance(Unsupported):
+    """Steps drew from a random generator where none had been seen to."""
 
 
 class Stepped(NamedTuple):
@@ -50,7 +56,7 @@ class Simulator(Protocol):
     """An environment that can be started and resumed in batches.
 
     restoring: in words, how a state is restored. n_steps: steps that it has made so far. is_random:
-    whether steps depend on chance. chance_assumption: in words, what is taken for granted there.
+    whether steps depend on chance.
     """
 
     name: str
@@ -58,7 +64,10 @@ class Simulator(Protocol):
     restoring: str
     n_steps: int
     is_random: bool
-    chance_assumption: str
+
+    @property
+    def chance_assumption(self) -> str:
+        """What is taken for granted of chance, in words."""
 
     def start_from(self, starts: Any) -> None:
         """Let episodes begin in one of these states, or by one of these seeds."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -11,18 +14,26 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.inputs import entries, own_code, whole_number
 from didact.random import stream
-from didact.worlds.simulators.batches import Mask, Stepped
+from didact.worlds.simulators.batches import DrawsChance, Mask, Stepped
+from didact.worlds.simulators.generators import (
+    Source,
+    marks_of,
+    own_sources,
+    put_states,
+    seed_all,
+    shared_sources,
+    states_of,
+    unchanged,
+)
 from didact.worlds.simulators.pictures import DrawnEpisodes
-from didact.worlds.simulators.restoring import History, Way
+from didact.worlds.simulators.restoring import History, Way, same
 
 PLAIN = 0.01
 """A share by which a state is moved to see whether that shows."""
 
 
 class ObjectSimulator:
-    """Environments that `make` makes, restored one way or another."""
-
-    chance_assumption = ""
+    """Environments that `make` makes, restored one way or another; origin: whence, in words."""
 
     def __init__(
         self,
@@ -31,16 +42,37 @@ class ObjectSimulator:
         way: Way,
         make_drawn: Callable[[], Any] | None = None,
         *,
-        is_random: bool = False,
+        chance: Chance | None = None,
+        origin: str = "",
     ):
         self._make, self._way, self._make_drawn = make, way, make_drawn
         self._pool: list[Any] = []
         self.name = name
         self.action_space = make().action_space
-        self.restoring = way.words
+        self.restoring = f"{way.words}, {origin}" if origin else way.words
         self.n_steps = 0
         self._starts: list[int] | None = None
-        self.is_random = is_random
+        self.chance = Chance.NONE if chance is None else chance
+
+    @property
+    def is_random(self) -> bool:
+        """Whether steps drew from a generator."""
+        return self.chance is not Chance.NONE
+
+    @is_random.setter
+    def is_random(self, given: bool) -> None:
+        """Once steps were seen to draw: from any generator there is."""
+        self.chance = Chance.SHARED if given else Chance.NONE
+
+    @property
+    def chance_assumption(self) -> str:
+        """What is taken for granted of chance."""
+        if self.is_random:
+            return "chance comes from generators of NumPy or Python alone"
+        return (
+            "steps depend on state and action alone, as copies agreed along whole episodes and no "
+            "generator of NumPy or Python was drawn from"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the pool: another process makes its own objects."""
@@ -61,9 +93,14 @@ class ObjectSimulator:
             drawn = [stream(seed, "start").integers(len(self._starts)) for seed in seeds]
             seeds = [self._starts[i] for i in drawn]
         envs = self._taken(len(seeds))
-        with own_code(f"reset of {self.name}"):
+        if self.is_random:  # generators that reset does not seed
+            for env, seed in zip(envs, seeds, strict=True):
+                seed_all(own_sources(env), int(seed))
+        chance = self._shared_chance(envs, seeds)
+        with own_code(f"reset of {self.name}"), chance.drawn():
             shown = [env.reset(seed=int(seed))[0] for env, seed in zip(envs, seeds, strict=True)]
-        return ObjectBatch(self, envs, [History(int(seed), ()) for seed in seeds], shown)
+        histories = [History(int(seed), ()) for seed in seeds]
+        return ObjectBatch(self, envs, histories, shown, chance, watch_shared=True)
 
     def resume(self, situations: Sequence[Any], seeds: Any = None) -> ObjectBatch:
         """Copies that stand where these situations were; seeds of the chance that follows."""
@@ -74,12 +111,22 @@ class ObjectSimulator:
                 for env, (saved, _, _) in zip(envs, situations, strict=True)
             ]
         for env, seed in zip(envs, () if seeds is None else seeds, strict=False):
+            seed_all(own_sources(env), int(seed))
             env.unwrapped.np_random = np.random.default_rng(int(seed))
         self.n_steps += sum(
             len(saved.actions) for saved, _, _ in situations if isinstance(saved, History)
         )
         histories = [history for _, history, _ in situations]
-        return ObjectBatch(self, envs, histories, [shown for _, _, shown in situations])
+        chance = self._shared_chance(envs, seeds)
+        return ObjectBatch(self, envs, histories, [shown for _, _, shown in situations], chance)
+
+    def _shared_chance(self, envs: Sequence[Any], seeds: Any) -> SharedChance:
+        """The shared generators as they are for one batch, seeded by its seeds."""
+        if self.chance is not Chance.SHARED or not envs:
+            return SharedChance((), 0)
+        given = [0] if seeds is None or not len(seeds) else [int(seed) for seed in seeds]
+        seed = np.random.SeedSequence(given).generate_state(1, np.uint64)[0]
+        return SharedChance(shared_sources(envs[0]), int(seed))
 
     def nudged(
         self, situations: Sequence[Any], size: float, rng: np.random.Generator
@@ -95,10 +142,10 @@ class ObjectSimulator:
             if plainly is None:
                 return None
             here, there = (
-                np.asarray(self._way.restore(env, state).step(action)[0])
+                copy.deepcopy(self._way.restore(env, state).step(action)[0])
                 for state in (first, plainly)
             )
-            if np.array_equal(here, there):
+            if same(here, there):
                 return None
             return [(self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in situations]
 
@@ -123,8 +170,39 @@ class ObjectSimulator:
             return self._way.save(env, history)
 
 
+class Chance(Enum):
+    """From which generators steps draw: none, the environment's own, or shared ones too."""
+
+    NONE = "none"
+    OWN = "own"
+    SHARED = "shared"
+
+
+class SharedChance:
+    """Shared generators for one batch: they go on where the batch left them, and for everybody
+    else as if nothing had been drawn."""
+
+    def __init__(self, sources: Sequence[Source], seed: int):
+        self._sources = sources
+        with unchanged(sources):
+            seed_all(sources, seed)
+            self._states = states_of(sources)
+
+    @contextmanager
+    def drawn(self) -> Iterator[None]:
+        """While the batch draws."""
+        with unchanged(self._sources):
+            put_states(self._sources, self._states)
+            yield
+            self._states = states_of(self._sources)
+
+
 class ObjectBatch:
-    """Copies as environment objects."""
+    """Copies as environment objects.
+
+    Where steps were not seen to draw from a generator, it is looked at what every copy holds, and
+    with `watch_shared` at what copies share, when copies are dropped.
+    """
 
     def __init__(
         self,
@@ -132,9 +210,17 @@ class ObjectBatch:
         envs: list[Any],
         histories: list[History],
         shown: list[Any],
+        chance: SharedChance,
+        *,
+        watch_shared: bool = False,
     ):
-        self._simulator = simulator
+        self._simulator, self._chance = simulator, chance
         self._envs, self._histories, self._shown = envs, histories, shown
+        is_watched = not simulator.is_random
+        self._own = [own_sources(env) if is_watched else [] for env in envs]
+        self._marks = [marks_of(sources) for sources in self._own]
+        self._shared = shared_sources(envs[0]) if is_watched and watch_shared and envs else []
+        self._shared_marks = marks_of(self._shared)
 
     @property
     def observations(self) -> Any:
@@ -144,7 +230,7 @@ class ObjectBatch:
     def step(self, actions: Any) -> Stepped:
         """One step of every copy."""
         rewards, ended = np.empty(len(self._envs)), np.empty(len(self._envs), dtype=np.bool_)
-        with own_code(f"step of {self._simulator.name}"):
+        with own_code(f"step of {self._simulator.name}"), self._chance.drawn():
             for i, env in enumerate(self._envs):
                 action = actions[i].item() if np.ndim(actions[i]) == 0 else actions[i]
                 self._shown[i], rewards[i], ended[i], _, _ = env.step(action)
@@ -155,9 +241,20 @@ class ObjectBatch:
 
     def keep(self, which: Mask) -> None:
         """Drop the other copies, whose objects go back to the pool."""
+        for sources, marks, kept in zip(self._own, self._marks, which, strict=True):
+            if not kept and marks_of(sources) != marks:
+                raise DrawsChance(
+                    f"{self._simulator.name} drew random numbers in its steps, as it had not done "
+                    "before; observe it with repeats"
+                )
+        if not np.any(which) and marks_of(self._shared) != self._shared_marks:
+            raise DrawsChance(
+                f"random numbers were drawn while {self._simulator.name} was stepped, as had not "
+                "been done before; observe it with repeats"
+            )
         self._simulator.give_back([env for env, kept in zip(self._envs, which, strict=True)
                                    if not kept])  # fmt: skip
-        for name in ("_envs", "_histories", "_shown"):
+        for name in ("_envs", "_histories", "_shown", "_own", "_marks"):
             entries = getattr(self, name)
             setattr(self, name, [e for e, kept in zip(entries, which, strict=True) if kept])
 

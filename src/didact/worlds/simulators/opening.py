@@ -8,19 +8,26 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import nearest_spelling, own_code, shown
 from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
 from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
 from didact.worlds.simulators.batches import Simulator
 from didact.worlds.simulators.classics import MountainCar, Pendulum
+from didact.worlds.simulators.generators import marks_of, own_sources, shared_sources, unchanged
 from didact.worlds.simulators.lqr import LQR
-from didact.worlds.simulators.objects import ObjectSimulator
+from didact.worlds.simulators.objects import Chance, ObjectSimulator
 from didact.worlds.simulators.pictures import drawing_maker
 from didact.worlds.simulators.point_robot import PointRobot
-from didact.worlds.simulators.restoring import LOOKAHEAD, History, Way, find_way
+from didact.worlds.simulators.restoring import (
+    LOOKAHEAD,
+    TRIALS,
+    History,
+    Way,
+    find_way,
+    random_episode,
+    why_other,
+)
 from didact.worlds.simulators.vector_entries import vector_entry
 
 BUILT_IN = {
@@ -69,6 +76,8 @@ def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
         vector = vector_entry(env) if restore == "auto" else None
         if vector is not None:
             return ArraySimulator(vector, env)
+    if _is_object(env):
+        return _of_object(env, restore)
     make = _maker(env)
     first = make()
     if not all(callable(getattr(first, name, None)) for name in ("reset", "step")):
@@ -76,12 +85,52 @@ def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
             "env must be a Gymnasium environment, its id, a function that makes one, or an object "
             f"with start and step for arrays; it is {shown(env)}"
         )
-    name = name_of(getattr(first, "unwrapped", first))
-    way = find_way(make, name, restore)
     drawing = drawing_maker(env, _without_limit)
-    with own_code(f"trying {name}"):
-        is_random = _depends_on_chance(way, make)
-    return ObjectSimulator(make, name, way, drawing, is_random=is_random)
+    return _restored(make, name_of(getattr(first, "unwrapped", first)), restore, drawing)
+
+
+def _restored(
+    make: Callable[[], Any], name: str, restore: str, drawing: Any, origin: str = ""
+) -> ObjectSimulator:
+    """A simulator of the objects that `make` makes; origin: whence they come, in words."""
+    with unchanged(shared_sources(make())):
+        way = find_way(make, name, restore)
+        with own_code(f"trying {name}"):
+            chance = _chance_of(way, make)
+    return ObjectSimulator(make, name, way, drawing, chance=chance, origin=origin)
+
+
+def _is_object(env: Any) -> bool:
+    """Whether this is an environment, and not its name, its class or what makes it."""
+    methods = ("reset", "step")
+    return not inspect.isclass(env) and all(callable(getattr(env, name, None)) for name in methods)
+
+
+def _of_object(env: Any, restore: str) -> ObjectSimulator:
+    """A simulator of copies of an environment as it was given, which is reset and stepped to see
+    whether they do what it does; where they do not, of those that its spec makes, if these do."""
+    plain, spec = _without_limit(env), getattr(env, "spec", None)
+    name = name_of(getattr(plain, "unwrapped", plain))
+    is_made = spec is not None and getattr(spec, "entry_point", None) is not None
+
+    copied, remade = partial(_fresh, copy.deepcopy, plain), partial(_fresh, _made_from, spec)
+    with unchanged(shared_sources(plain)):
+        not_copied = why_other(plain, copied)
+        not_remade = why_other(plain, remade) if is_made else "it has no spec"
+    if not_copied and not_remade:
+        raise Unsupported(
+            f"the {name} that was given can neither be copied ({not_copied}) nor made anew "
+            f"({not_remade}); give a function that makes it"
+        )
+    drawing = None if not_remade else drawing_maker(env, _without_limit)
+    if drawing is None and getattr(plain, "render_mode", None) == "rgb_array" and not not_copied:
+        drawing = copied
+    if not_copied:
+        return _restored(remade, name, restore, drawing, f"made anew as {name}")
+    origin = "as the object that was given"
+    if is_made and not_remade:
+        origin += f", which is not {name} as Gymnasium makes it"
+    return _restored(copied, name, restore, drawing, origin)
 
 
 def _title(env: Any) -> str:
@@ -95,10 +144,7 @@ def _maker(env: Any) -> Callable[[], Any]:
         return partial(_fresh, make_environment, env, {})
     if inspect.isclass(env) or (callable(env) and not hasattr(env, "step")):
         return partial(_fresh, env)
-    spec = getattr(env, "spec", None)
-    if spec is not None and getattr(spec, "entry_point", None) is not None:
-        return partial(_fresh, _made_from, spec)
-    return partial(_fresh, copy.deepcopy, env)
+    return lambda: env  # whatever else it is, `open_simulator` says what it should have been
 
 
 def _fresh(make: Callable[..., Any], *given: Any) -> Any:
@@ -120,22 +166,21 @@ def _without_limit(env: Any) -> Any:
     return env
 
 
-def _depends_on_chance(way: Way, make: Callable[[], Any]) -> bool:
-    """Whether an environment's steps depend on more than state and action."""
-    original = make()
-    original.reset(seed=5)
-    saved = way.save(original, History(5, ()))
-    space = copy.deepcopy(original.action_space)
-    space.seed(5)
-    actions = [space.sample() for _ in range(LOOKAHEAD)]
-    lines: list[list[Any]] = []
-    for seed in (1, 2):
-        env = way.restore(make(), saved)
-        env.unwrapped.np_random = np.random.default_rng(seed)
-        lines.append([])
-        for action in actions:
-            observation, reward, ended, _, _ = env.step(action)
-            lines[-1].append((np.asarray(observation).tobytes(), float(reward), bool(ended)))
-            if ended:
+def _chance_of(way: Way, make: Callable[[], Any]) -> Chance:
+    """From which generators an environment's steps draw, along whole episodes of random actions."""
+    found = Chance.NONE
+    for seed, n_before in TRIALS:
+        env = make()
+        actions = random_episode(env, seed)
+        env.reset(seed=seed)
+        env = way.restore(make(), way.save(env, History(seed, ())))
+        before = marks_of(own_sources(env)), marks_of(shared_sources(env))
+        for action in actions[: None if n_before else LOOKAHEAD]:
+            if env.step(action)[2]:
                 break
-    return lines[0] != lines[1]
+        # looked up anew: a space makes its generator when it is first drawn from
+        if marks_of(shared_sources(env)) != before[1]:
+            return Chance.SHARED
+        if marks_of(own_sources(env)) != before[0]:
+            found = Chance.OWN
+    return found

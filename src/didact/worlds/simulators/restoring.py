@@ -17,11 +17,20 @@ import numpy as np
 
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import FAILURES, reason_of, shown
+from didact.worlds.simulators.generators import (
+    marks_of,
+    put_states,
+    shared_sources,
+    states_of,
+    unchanged,
+)
 
 TRIALS = ((11, 0), (12, 4), (13, 15))
 """Seeds of the episodes that a way is tried on, and the steps before the state is saved."""
 LOOKAHEAD = 12
-"""Steps that copies must make as the original does."""
+"""Steps that copies must make as the original does; in the last trial, those of a whole episode."""
+MAX_EPISODE = 1000
+"""Steps of a whole episode, where the environment does not say its own limit."""
 
 
 class History(NamedTuple):
@@ -200,23 +209,73 @@ def why_not(way: Way, make: Callable[[], Any]) -> str:
 
 def _tried(way: Way, make: Callable[[], Any], seed: int, n_before: int) -> str:
     original, copies = make(), [make(), make()]
-    before, after = _actions(original, seed, n_before), _actions(original, seed + 1, LOOKAHEAD)
+    n_after = episode_length(original) if seed == TRIALS[-1][0] else LOOKAHEAD
+    before, after = _actions(original, seed, n_before), _actions(original, seed + 1, n_after)
+    for env in copies:  # pooled environments are used again, and must not remember what they did
+        env.reset(seed=seed + 2)
+        _shown(env, after[:LOOKAHEAD])
     original.reset(seed=seed)
     for done, action in enumerate(before):
         if original.step(action)[2]:
             return _tried(way, make, seed, done) if done else ""
     saved = way.save(original, History(seed, tuple(before)))
-    expected = _shown(original, after)
-    copies = [way.restore(env, saved) for env in copies]
-    seen: list[list[Any]] = [[], []]
-    for t in range(len(expected)):
-        for env, line in zip(copies, seen, strict=True):
-            line.append(_shown(env, after[t : t + 1])[0])
-    for line in seen:
-        at = next((t for t in range(len(expected)) if not _same(line[t], expected[t])), None)
-        if at is not None:
-            return f"{at + 1} steps later a copy differs from the original"
+    # generators that all copies share go on for each as if it were alone
+    shared = shared_sources(original)
+    with unchanged(shared):
+        states, marks = [states_of(shared)] * 2, marks_of(shared)
+        expected = _shown(original, after)
+        if marks_of(shared) == marks:
+            shared, states = [], [[], []]  # none is drawn from
+        copies = [way.restore(env, saved) for env in copies]
+        for t in range(len(expected)):
+            for i, env in enumerate(copies):
+                put_states(shared, states[i])
+                (line,) = _shown(env, after[t : t + 1])
+                states[i] = states_of(shared)
+                if not same(line, expected[t]):
+                    return f"{t + 1} steps later a copy differs from the original"
     return ""
+
+
+def why_other(env: Any, make: Callable[[], Any]) -> str:
+    """Why what `make` makes does not do what an environment does; nothing where it does.
+
+    Both are stepped from the same seeds and by the same actions, one after the other.
+    """
+    for seed, _ in TRIALS:
+        try:
+            reason = _compared(env, make(), seed)
+        except FAILURES as error:
+            reason = f"it fails, {reason_of(error)}"
+        if reason:
+            return reason
+    return ""
+
+
+def _compared(env: Any, other: Any, seed: int) -> str:
+    shared = shared_sources(env)
+    actions = random_episode(env, seed)[: None if seed == TRIALS[-1][0] else LOOKAHEAD]
+    states = states_of(shared)
+    lines = []
+    for each in (env, other):
+        put_states(shared, states)
+        lines.append([copy.deepcopy(each.reset(seed=seed)[0]), *_shown(each, actions)])
+    one, another = lines
+    for t in range(max(map(len, lines))):
+        if not same(one[t : t + 1], another[t : t + 1]):
+            return f"it differs after {t} steps"
+    return ""
+
+
+def episode_length(env: Any) -> int:
+    """The steps after which an environment's own time limit ends an episode."""
+    limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    return MAX_EPISODE if limit is None else min(int(limit), MAX_EPISODE)
+
+
+def random_episode(env: Any, seed: int) -> list[Any]:
+    """Actions by chance for a whole episode."""
+    return _actions(env, seed, episode_length(env))
 
 
 def _actions(env: Any, seed: int, n: int) -> list[Any]:
@@ -236,11 +295,12 @@ def _shown(env: Any, actions: Sequence[Any]) -> list[Any]:
     return lines
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Whether two observations, or what steps gave, are the same to the bit, entry by entry."""
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
     if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(same, one, other))
     first, second = np.asarray(one), np.asarray(other)
     return first.shape == second.shape and first.tobytes() == second.tobytes()
 
