@@ -1,9 +1,12 @@
 """Float mode says what it cannot decide, and no choice of units hides a feature from it."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from didact import MDP, Task, check, equivalence_class, load_lesson, teach
+from didact.report.verdicts import lesson_line
 
 BANDIT = [
     [["0", "0", "1/10000000", "0"], ["0", "0", "0", "0"], ["0", "1/500", "1/500000", "0"],
@@ -70,3 +73,47 @@ def test_actions_that_count_the_same_are_no_close_calls():
     mdp = MDP(moves, [["0.1", 0], [0, 1]], "0.9", terminal=[1])
     lesson = teach(Task(mdp, ["0.3", "-0.7"]), arithmetic="float")
     assert (lesson.status, lesson.n_close_calls) == ("complete", 0)
+
+
+def crossing(discount: str) -> Task:
+    """The start leads to a state that pays 9 or to one that pays 3, both into an endless loop."""
+    moves = np.zeros((4, 2, 4), dtype=int)
+    moves[0, 0, 1] = moves[0, 1, 2] = moves[1, :, 3] = moves[2, :, 3] = moves[3, :, 3] = 1
+    mdp = MDP(moves, [[0, 0], [3, 0], [0, 3], [1, 1]], discount, start=0)
+    return Task(mdp, [3, 1])
+
+
+@pytest.mark.parametrize("discount", ["0.000000001", "0.999999", "0.999999999999"])
+def test_a_witness_loses_what_exact_arithmetic_says(discount):
+    """6 one step later, which floats do not see beside values of 1e12."""
+    task = crossing(discount)
+    options = {"horizon": 1, "budget": 1, "starts": [1]}
+    proved, guessed = (teach(task, arithmetic=a, **options) for a in ("exact", "float"))
+    assert proved.uncovered
+    for lesson in (proved, guessed) if guessed.uncovered else (proved,):
+        assert lesson.loss == pytest.approx(6 * float(Fraction(discount)), rel=1e-12)
+        assert not lesson.is_loss_vague
+
+
+def test_a_loss_with_few_digits_says_so(monkeypatch, tmp_path):
+    """Where fractions cost too much the error bound goes with the loss, into files too."""
+    monkeypatch.setattr("didact.planning.loss.is_exact_affordable", lambda *_: False)
+    task = crossing("0.999999")
+    lesson = teach(task, horizon=1, budget=1, starts=[1], arithmetic="float")
+    assert lesson.is_loss_vague
+    assert abs(lesson.loss - 6) <= lesson.loss_error
+    lesson.save(tmp_path / "lesson.json")
+    assert load_lesson(tmp_path / "lesson.json").loss_error == lesson.loss_error
+
+
+def test_undecided_lessons_that_seem_partial_say_what_seems_open():
+    """Floats do not know whether anything is open, so nothing is called partial or enough."""
+    moves = [[[0, 1], [0, 1]], [[0, 0], [0, 0]]]
+    tiny = "99999999999999999/100000000000000000"
+    mdp = MDP(moves, [[[1, 0], [0, 1]], [[0, 0], [0, 0]]], "0.9", terminal=[1])
+    lesson = teach(Task(mdp, ["1", tiny]), arithmetic="float", teacher="random", budget=1)
+    assert lesson.uncovered
+    assert lesson.status == "undecided"
+    line = lesson_line(Task(mdp, ["1", tiny]), lesson, None)
+    assert "NOT taught" in line
+    assert "up to 1 close call that floats cannot decide" in line

@@ -1,4 +1,4 @@
-"""Ordinary models that are hard for floats: discounts up to .999999, scaled features, near ties.
+"""Models that are hard for floats: discounts next to 0 and 1, scaled features, near ties.
 
 Default mode answers all of them, as exact arithmetic does; float mode does as well, or says how
 many calls were too close. Models are drawn by number, so a failure names its model.
@@ -17,9 +17,11 @@ from didact.mdp import MDP, Task
 from didact.numerics import compiled
 from didact.planning import evaluate, solve
 from didact.planning.many_rewards import optimal_values
-from didact.teaching import teach
+from didact.teaching import check, teach
+from tests import effort
 
 QUICK, SLOW, CHUNK = 1, 1000, 50
+EXTREMES = ("1e-9", "1e-6", "0.01", "0.999999", "0.999999999", "0.999999999999")
 DISCOUNTS = ("0.5", "0.9", "0.99", "0.999", "0.9999", "0.99999", "0.999999")
 
 
@@ -31,8 +33,11 @@ def _row(rng: np.random.Generator, n: int, deterministic: bool) -> dict[int, Fra
     return {int(t): Fraction(p, sum(parts)) for t, p in zip(reached, parts, strict=True)}
 
 
-def draw_task(number: int) -> Task:
-    """Small, with rational probabilities; a third deterministic, half with scaled columns."""
+def draw_task(number: int, discounts: tuple[str, ...] = DISCOUNTS, mixed: bool = False) -> Task:
+    """Small, with rational probabilities; a third deterministic, half with scaled columns.
+
+    mixed: entries of one feature are of different sizes, up to 1e8 apart.
+    """
     rng = np.random.default_rng([20_26, number])
     n, n_actions, k = (int(rng.integers(low, high)) for low, high in ((2, 9), (2, 5), (1, 6)))
     deterministic = rng.random() < 1 / 3
@@ -47,6 +52,12 @@ def draw_task(number: int) -> Task:
         features = [[Fraction(int(j == f)) for j in range(k)] for f in rng.integers(k, size=n)]
     else:
         features = [[Fraction(int(x)) for x in row] for row in rng.integers(-2, 3, size=(n, k))]
+    if mixed:
+        sizes = rng.choice([-4, 0, 0, 4], size=(n, k)).tolist()
+        features = [
+            [x * Fraction(10) ** e for x, e in zip(*rows, strict=True)]
+            for rows in zip(features, sizes, strict=True)
+        ]
     weights = [Fraction(int(x)) for x in rng.integers(-3, 4, size=k)]
     if rng.random() < 0.4:
         tiny = Fraction(1, 10 ** int(rng.integers(6, 19)))
@@ -57,7 +68,7 @@ def draw_task(number: int) -> Task:
         if rng.random() < 0.5:
             weights = [w / c for w, c in zip(weights, scales, strict=True)]
     discount, begin = (
-        str(rng.choice(DISCOUNTS)),
+        str(rng.choice(discounts)),
         rng.choice([s for s in range(n) if s not in terminal]),
     )
     start = "uniform" if rng.random() < 0.5 else [int(s == begin) for s in range(n)]
@@ -93,6 +104,28 @@ def check_model(number: int) -> None:
 def test_default_mode_answers_as_exact_arithmetic_does(chunk):
     for number in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         check_model(number)
+
+
+def check_extreme(number: int) -> dict[str, bool]:
+    """Floats may leave open what exact arithmetic decides; they never say anything else."""
+    task = draw_task(number, EXTREMES if number % 4 else DISCOUNTS, mixed=number % 3 == 0)
+    options = {"horizon": 1 + number % 3, "scope": ["reachable", "all"][number % 2]}
+    proved = teach(task, arithmetic="exact", **options)
+    guessed = teach(task, arithmetic="float", **options)
+    assert guessed.status in (proved.status, "undecided")
+    if guessed.status != "undecided":
+        assert check(task, guessed, scope=options["scope"]).teaches == guessed.is_complete
+    return {"decided": guessed.status != "undecided", "partial": proved.status == "partial"}
+
+
+FLOATS_LIED = [11, 53, 94, 413, 1014, 1045, 1122]
+"""Models of `check_extreme` that floats once called complete or partial wrongly, or refused."""
+
+
+def test_floats_say_nothing_false_about_extreme_models():
+    effort.try_each(check_extreme, FLOATS_LIED, {})
+    models = range(effort.number(60, 20_000))
+    effort.try_each(check_extreme, models, {"decided": 0.3, "partial": 0.05})
 
 
 @pytest.mark.parametrize("number", [20345, 23637])

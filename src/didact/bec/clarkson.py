@@ -90,6 +90,11 @@ def find_facets(
     )
 
 
+def all_hold(rows: Floats, point: ArrayLike) -> bool:
+    """Whether a point satisfies unit rows (n, k) up to the tolerance, as `find_facets` needs it."""
+    return not len(rows) or bool((rows @ _unit_point(point, rows.shape[1])).min() >= -TOLERANCE)
+
+
 def _scan(distinct: Floats, point: Floats, numbers: Indices) -> tuple[Floats, Scan]:
     """L, and the scan of distinct unit rows; numbers: theirs, to name one that is violated."""
     slack = distinct @ point

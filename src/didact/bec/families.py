@@ -23,7 +23,14 @@ from didact.bec.directions import label_units
 from didact.bec.linear import Row
 from didact.bec.parts import Mask, Part, home_statement, of_home, part_with, stacked
 from didact.bec.patience import patient_cone
-from didact.bec.rows import Rows, Scope, feature_scales, rows_from_counts, scope_states
+from didact.bec.rows import (
+    ROUNDING,
+    Rows,
+    Scope,
+    feature_scales,
+    rows_from_counts,
+    scope_states,
+)
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
 from didact.mdp import Demonstration, Family, Task, as_task, family_demonstrations
@@ -292,19 +299,20 @@ def _float_labels(parts: Sequence[Rows]) -> tuple[Any, Rows]:
     labels, first = label_units(balanced)
     strict = np.zeros(len(first), dtype=np.bool_)
     np.logical_or.at(strict, labels, np.concatenate([_strict(part) for part in parts]))
-    apart: Floats = balanced - balanced[first][labels]
+    between: Floats = balanced - balanced[first][labels]
+    apart = np.sqrt(np.einsum("ij,ij->i", between, between))
+    noise = max(part.noise for part in parts)
     return labels, Rows(
         normals[first],
         None,
         *_NO_ROWS,
         error_bound=max(part.error_bound for part in parts),
-        spread=float(
-            max(part.spread for part in parts)
-            + np.sqrt(np.einsum("ij,ij->i", apart, apart)).max(initial=0.0)
-        ),
-        n_lost=sum(part.n_lost for part in parts),
+        spread=float(max(part.spread for part in parts) + apart.max(initial=0.0)),
+        n_lost=sum(part.n_lost for part in parts)
+        + int(np.count_nonzero(apart > 4 * noise + 8 * ROUNDING)),
         strict=strict,
         scales=parts[0].scales,
+        noise=noise,
     )
 
 

@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, partial, reduce
+from functools import cache, cached_property, reduce
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.directions import label_units
+from didact.bec.directions import TOLERANCE, label_units
 from didact.bec.linear import Row, primitive, unit_floats
 from didact.bec.short_rows import label_rows, short_differences
 from didact.errors import InvalidModel
@@ -26,7 +27,6 @@ from didact.mdp import MDP, Demonstration, Task, as_mdp
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import pair_words, step_words
 from didact.numerics.exact import Floats
-from didact.numerics.later import Later
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -34,11 +34,19 @@ from didact.planning import (
     reachable_states,
 )
 from didact.planning.derived import feature_sizes
+from didact.planning.linear import policy_matrix
+from didact.random import stream
 
 ROUNDING = 2.0**-49
 """Beside the counts, what their last digits make of a difference that is zero."""
+MANY_STEPS = 64
+"""Roundings that may pile up in the counts of a pair."""
 SHORTEST = 1e-9
 """Shorter rows, as a share of the longest, are lost."""
+LARGEST_DOUBT = 1e-6
+"""Where counts may be wrong by a larger share of a step, what looks like nothing may be some."""
+FAINTEST = 1e-9
+"""A difference of features that is discounted below it may drown in what comes before it."""
 
 MUCH = 64.0
 """Features whose sizes differ by a larger factor are balanced."""
@@ -61,6 +69,8 @@ class Rows:
     room to spare; None in exact arithmetic.
     scales: (k,) sizes of the features, powers of two; None where they are all alike. Angles are
     measured between `balanced` rows, so that no choice of units hides a feature.
+    noise: the angle by which the last digits of the counts turn the shortest row; `error_bound`
+    is proved and far larger.
     """
 
     normals: Floats
@@ -72,6 +82,7 @@ class Rows:
     n_lost: int = 0
     strict: NDArray[np.bool_] | None = None
     scales: Floats | None = None
+    noise: float = 0.0
 
     @cached_property
     def balanced(self) -> Floats:
@@ -130,10 +141,8 @@ class Rows:
             self.n_lost,
             None if self.strict is None else self.strict[kept],
             self.scales,
+            self.noise,
         )
-
-
-Rows.spread = Later("spread")  # type: ignore[assignment]
 
 
 def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
@@ -245,17 +254,21 @@ def _float_rows(
     """Differences that the error bound cannot tell from zero are zero rows.
 
     An action that is not shown is worse, so its row is not zero: if it looks so, it is lost. So is
-    a difference within the bound on its own errors that does not look like nothing.
+    a difference within the bound on its own errors that does not look like nothing, and every row
+    that the last digits of the counts may have made, hidden or turned.
     """
     states, actions, others = statements.T
-    pairs = counts.pairs.reshape(-1, counts.pairs.shape[2])
+    compared, error_bounds = counts.comparable()
+    pairs = compared.reshape(-1, compared.shape[2])
     first_pairs = states * shown.shape[1]
-    other_pairs = first_pairs + others
-    raw = pairs.take(first_pairs + actions, axis=0)
+    own_pairs, other_pairs = first_pairs + actions, first_pairs + others
+    raw = pairs.take(own_pairs, axis=0)
     raw -= pairs.take(other_pairs, axis=0)
-    doubts = 2 * counts.error_bounds
+    doubts = 2 * error_bounds
+    sizes = np.abs(pairs).max(axis=0, initial=0.0)
+    paid = feature_sizes(counts.mdp)
     if scales is not None:
-        raw, doubts = raw / scales, doubts / scales
+        raw, doubts, sizes, paid = (x / scales for x in (raw, doubts, sizes, paid))
     length, doubt = _lengths(raw), math.sqrt(doubts @ doubts)
     longest = float(length.max(initial=0.0))
     firm = ((length > 4 * doubt) & (length > SHORTEST * longest)).nonzero()[0]
@@ -269,26 +282,82 @@ def _float_rows(
     strict = np.zeros(len(first), dtype=np.bool_)
     strict[number[worse & (number >= 0)]] = True
     none = (number < 0).nonzero()[0]
-    sizes = np.abs(pairs).max(axis=0, initial=0.0)
-    sizes = sizes if scales is None else sizes / scales
     is_long = length[none] > SHORTEST * longest
     lost = worse[none] | _differs(raw[none], sizes, doubts, is_long=is_long)
+    # Real errors are near the last digits of the counts, far below the bound on them. Where either
+    # is no small part of what one step pays, only equal steps are known to count the same.
+    noise = ROUNDING * math.sqrt(sizes @ sizes)
+    step = math.sqrt(paid @ paid) * (1.0 if counts.mdp.has_action_features else counts.mdp.discount)
+    if noise > SHORTEST * step or doubt > LARGEST_DOUBT * step:
+        kinds = _step_kinds(counts.mdp)
+        lost |= kinds[own_pairs[none]] != kinds[other_pairs[none]]
+    # Rows of one direction differ by rounding alone; else they are two that were taken for one.
+    # Each feature is held against its own digits: a small entry beside large ones is as exact.
+    angles = noise / lengths
+    between = np.abs(units - distinct[labels])
+    rounded = MANY_STEPS * ROUNDING * (sizes / lengths[:, None] + np.abs(units))
+    turned = (angles > TOLERANCE) | (between > rounded).any(axis=1)
+    n_lost = int(np.count_nonzero(lost)) + int(np.count_nonzero(turned))
     return Rows(
         distinct if scales is None else _unit(distinct * scales),
         None,
         statements,
         number,
         error_bound=float(doubt / lengths.min(initial=np.inf)),
-        spread=partial(_spread, units, distinct, labels),  # type: ignore[arg-type]
-        n_lost=int(np.count_nonzero(lost)),
+        spread=float(_lengths(between).max(initial=0.0)),
+        n_lost=n_lost + int(not _sees_all(counts.mdp, counts.policy)),
         strict=strict,
         scales=scales,
+        noise=float(angles.max(initial=0.0)),
     )
 
 
-def _spread(units: Floats, distinct: Floats, labels: Indices) -> float:
-    """How far unit rows are at most from the distinct ones that they were taken for."""
-    return float(_lengths(units - distinct[labels]).max(initial=0.0))
+def _step_kinds(mdp: MDP) -> Indices:
+    """A number for each pair (S * A,): pairs of one number pay and lead on the same, exactly."""
+    offsets, successors = mdp.transitions.offsets.tolist(), mdp.transitions.successors.tolist()
+    codes = mdp.transitions.exact()[1].tolist()
+    features = mdp.features.floats.reshape(-1, mdp.n_features)
+    places = np.arange(mdp.n_states * mdp.n_actions)
+    paid = features[places if mdp.has_action_features else places // mdp.n_actions].tolist()
+    kinds: dict[Any, int] = {}
+    return np.array(
+        [
+            kinds.setdefault(
+                (*paid[row], *sorted(zip(successors[low:high], codes[low:high], strict=True))),
+                len(kinds),
+            )
+            for row, (low, high) in enumerate(pairwise(offsets))
+        ],
+        dtype=np.int64,
+    )
+
+
+def _sees_all(mdp: MDP, policy: Floats) -> bool:
+    """Whether the features that tell two states apart are discounted so little that floats see it.
+
+    Moore's refinement: states are told apart by what they pay, then by where they lead, until
+    nothing changes. What is first seen after n steps is discounted n times.
+    """
+    discount = mdp.discount
+    if discount == 0.0 or discount**mdp.n_states >= FAINTEST:
+        return True
+    moves = policy_matrix(mdp, policy)
+    paid = mdp.features.floats
+    if paid.ndim == 3:
+        paid = np.einsum("sa,sak->sk", policy, paid) + mdp.terminal[:, None] * paid[:, 0]
+    classes = np.unique(paid, axis=0, return_inverse=True)[1].ravel()
+    rng = stream(0, "classes of states")
+    seen = discount  # sums of rows may agree in what is first seen and differ one step later
+    while seen >= FAINTEST:
+        n_classes = int(classes.max()) + 1
+        # A random number for each class: equal sums are equal chances of the classes, but for luck.
+        after = np.round(moves @ rng.random(n_classes)[classes], 9)
+        joined = np.column_stack([classes, after])
+        classes = np.unique(joined, axis=0, return_inverse=True)[1].ravel()
+        if int(classes.max()) + 1 == n_classes:
+            return True
+        seen *= discount
+    return False
 
 
 def _differs(
@@ -296,10 +365,11 @@ def _differs(
 ) -> NDArray[np.bool_]:
     """Which differences do not look like nothing.
 
-    They are no rounding beside the longest row and beside the counts; or within the bounds of all
-    features together, but not within that of each.
+    They are no rounding beside the longest row and beside the counts; or no rounding of many steps
+    beside the counts alone; or within the bounds of all features together, but not of each.
     """
     is_rounding = (np.abs(raw) <= ROUNDING * sizes).all(axis=1)
+    is_long = is_long | (np.abs(raw) > MANY_STEPS * ROUNDING * sizes).any(axis=1)
     beyond = (np.abs(raw) > 1.001 * doubts).any(axis=1)
     return np.asarray((is_long & ~is_rounding) | beyond)
 

@@ -8,6 +8,7 @@ the loss is never negative, and it is exactly zero for a policy that takes optim
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,23 @@ from didact.inputs import instance
 from didact.mdp import MDP, Task, as_task
 from didact.mdp.idle import deciding_states
 from didact.mdp.showing import in_notebook
-from didact.numerics.exact import Floats
+from didact.numerics.exact import Floats, Numbers
 from didact.planning.floats import plan_in_floats
 from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
 from didact.planning.reach import as_reached, reachable_states
-from didact.planning.solve import Plan, solve
+from didact.planning.solve import (
+    Plan,
+    exact_policy_values,
+    is_exact_affordable,
+    solve,
+    solve_among,
+)
+
+VAGUE = 1e-4
+"""A loss whose error bound is a larger share of it is found again in fractions."""
+UNIFORM = 1e-12
+"""Probabilities that differ by less are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,19 +106,53 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
         worst = _worst_gaps(mdp, probabilities > 0, gaps)
         loss_by_state = np.where(met, by_state, loss_by_state)
         worst_by_state = np.where(met, worst.values, worst_by_state)
+    error_bound = worst.error_bound + 4 * truth.error_bound / (1.0 - mdp.discount)
+    is_wrong = (probabilities > 0) & ~optimal & ~mdp.terminal[:, None]
+    if is_wrong.any() or not truth.is_proved:
+        vague = error_bound > VAGUE * float(mdp.start.floats @ worst_by_state)
+        if vague and is_exact_affordable(mdp, probabilities > 0):
+            truth = solve(mdp, task.true_weights, arithmetic="exact")
+            found = _exact_losses(task, truth, probabilities, loss_by_state)
+            (loss_by_state, worst_by_state), optimal = found, truth.optimal
+            error_bound = 4 * float(np.spacing(float(worst_by_state.max(initial=0.0))))
     wrong = np.where(optimal, 0.0, probabilities).sum(axis=1)
     alive = deciding_states(mdp)
     start = mdp.start.floats
     return Evaluation(
-        policy_loss=float(start @ by_state),
-        worst_policy_loss=float(start @ worst.values),
+        policy_loss=float(start @ loss_by_state),
+        worst_policy_loss=float(start @ worst_by_state),
         wrong_actions=float(wrong[alive].mean()),
         worst_wrong_actions=float((wrong[alive] > 0).mean()),
         loss_by_state=loss_by_state,
         worst_loss_by_state=worst_by_state,
         wrong_by_state=wrong,
-        error_bound=worst.error_bound + 4 * truth.error_bound / (1.0 - mdp.discount),
+        error_bound=error_bound,
     )
+
+
+def _exact_losses(
+    task: Task, truth: Plan, probabilities: Floats, by_state: Floats
+) -> tuple[Floats, Floats]:
+    """The losses of all states in fractions, rounded once: ties uniform, and broken badly.
+
+    truth: in exact arithmetic. by_state: kept where the policy is not uniform over some actions.
+    """
+    mdp, taken = task.mdp, probabilities > 0
+    best = _all_known(truth)
+    # The worst policy among the actions taken is the best one for the opposite weights.
+    opposite = Numbers.of_results(-weight for weight in task.true_weights.fractions())
+    worst = _all_known(solve_among(mdp, opposite, taken))
+    lost = np.array([float(v + w) for v, w in zip(best, worst, strict=True)])
+    equal = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
+    if np.abs(probabilities - equal).max() > UNIFORM:
+        return np.minimum(by_state, lost), lost
+    values = exact_policy_values(mdp, task.true_weights, taken)
+    return np.array([float(v - u) for v, u in zip(best, values, strict=True)]), lost
+
+
+def _all_known(plan: Plan) -> list[Fraction]:
+    """The exact values of a plan that was solved exactly in every state."""
+    return [value for value in plan.exact_values or () if value is not None]
 
 
 def action_gaps(plan: Plan) -> Floats:

@@ -145,6 +145,28 @@ def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "aut
     )
 
 
+def solve_among(mdp: MDP, weights: Numbers, allowed: NDArray[np.bool_]) -> Plan:
+    """The best plan for weights (k,) among allowed actions (S, A), in fractions."""
+    rewards, scale = reward_table(mdp, weights.floats)
+    candidates = allowed & ~mdp.terminal[:, None]
+    mask = np.ascontiguousarray(allowed | mdp.terminal[:, None], dtype=np.uint8)
+    found = plan_in_floats(mdp, rewards, scale, mask.ravel())
+    return _settled(mdp, weights, found, candidates, range(mdp.n_states), 0)
+
+
+def exact_policy_values(
+    mdp: MDP, weights: Numbers, taken: NDArray[np.bool_]
+) -> tuple[Fraction, ...]:
+    """The value of each state under the policy that is uniform over the taken actions (S, A)."""
+    from didact.planning.rationals import as_rationals, dot, evaluate_exactly, exact_model
+
+    model, w = exact_model(mdp), as_rationals(weights)
+    rewards = [dot(phi, w) for phi in model.features]
+    paid = [[rewards[row]] for row in model.feature_rows()]
+    solved = evaluate_exactly(model, actions_by_state(taken), paid, range(mdp.n_states))
+    return tuple(Fraction(int(v[0].p), int(v[0].q)) for v in solved if v is not None)
+
+
 def _candidates(mdp: MDP, found: FloatPlan, *, everything: bool) -> NDArray[np.bool_]:
     """Actions that may be optimal as far as the bound tells; none in terminal states."""
     choices = found.action_values.reshape(mdp.n_states, mdp.n_actions)

@@ -40,11 +40,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SuccessorFeatures:
-    """Counts of states (S, k) and pairs (S, A, k), and (k,) bounds on the errors of columns."""
+    """Counts of states (S, k) and pairs (S, A, k), and (k,) bounds on the errors of columns.
+
+    mdp, policy: whose counts they are, with action probabilities (S, A).
+    """
 
     states: Floats
     pairs: Floats
     error_bounds: Floats
+    mdp: MDP
+    policy: Floats
 
     __repr__ = short_repr
 
@@ -52,6 +57,21 @@ class SuccessorFeatures:
     def error_bound(self) -> float:
         """A bound that holds for every entry."""
         return float(self.error_bounds.max(initial=0.0))
+
+    def comparable(self) -> tuple[Floats, Floats]:
+        """Counts of pairs (S, A, k) for differences of a state's actions, and (k,) error bounds.
+
+        What all actions of a state pay alike is left out: it cancels, and its rounding would hide
+        all that follows where the discount is small.
+        """
+        mdp = self.mdp
+        if mdp.has_action_features:
+            return self.pairs, self.error_bounds
+        after = _expected(mdp, self.states).reshape(self.pairs.shape)
+        longest = longest_row(mdp) + mdp.n_actions
+        reach = np.maximum(self.states.max(axis=0), -self.states.min(axis=0))
+        rounding = rounding_of_backup(mdp, 0.0, reach, longest)
+        return after, np.asarray(mdp.discount * self.error_bounds * (1 + 8 * UNIT) + rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +155,20 @@ def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
     payments = _policy_payments(mdp, policy)
     states = discounted_sums(mdp, policy, payments)
     pairs = pair_counts(mdp, states)
-    return SuccessorFeatures(states, pairs, _bounds(mdp, policy, payments, states, pairs))
+    bounds = _bounds(mdp, policy, payments, states, pairs)
+    return SuccessorFeatures(states, pairs, bounds, mdp, policy)
 
 
 def pair_counts(mdp: MDP, states: Floats) -> Floats:
     """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
+    pairs = _expected(mdp, states).reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
+    features = mdp.features.floats
+    pairs += features if features.ndim == 3 else features[:, None, :]
+    return np.asarray(pairs)
+
+
+def _expected(mdp: MDP, states: Floats) -> Floats:
+    """discount * E[mu(next)], shape (S * A, k)."""
     if mdp.is_deterministic():
         expected = states[single_successors(mdp)]
         if mdp.n_going < mdp.n_states:
@@ -147,10 +176,7 @@ def pair_counts(mdp: MDP, states: Floats) -> Floats:
     else:
         expected = mdp.transitions.matrix() @ states
     expected *= mdp.discount
-    pairs = expected.reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
-    features = mdp.features.floats
-    pairs += features if features.ndim == 3 else features[:, None, :]
-    return np.asarray(pairs)
+    return np.asarray(expected)
 
 
 def _policy_payments(mdp: MDP, policy: Floats) -> Floats:

@@ -55,10 +55,11 @@ def status_words(lesson: Lesson) -> str:
     """Whether the lesson is enough, in words."""
     if lesson.is_complete:
         return "enough for all of them"
-    if lesson.status == "undecided":
+    if lesson.status == "undecided" and not lesson.uncovered:
         return f"enough {close_calls(lesson.n_close_calls)}"
     total = lesson.n_facets + lesson.n_equalities
-    return f"NOT taught, {len(lesson.uncovered)} of {counted(total, 'constraint')} open"
+    up_to = f", {close_calls(lesson.n_close_calls)}" if lesson.n_close_calls else ""
+    return f"NOT taught, {len(lesson.uncovered)} of {counted(total, 'constraint')} open{up_to}"
 
 
 def demonstration_words(family: Family, demonstration: Demonstration) -> str:

@@ -38,13 +38,14 @@ def lesson_line(task: Task, lesson: Lesson, verified: str | None) -> str:
     if lesson.is_complete:
         number = "ONE" if n == 1 else str(n)
         return f"{where}: {number} {_kind(lesson)} {_are(n)} enough.{end}"
-    if lesson.status == "undecided":
+    if lesson.status == "undecided" and not lesson.uncovered:
         shown = "nothing needs to be shown" if n == 0 else f"{n} {_kind(lesson)} {_are(n)} enough"
         return f"{where}: {shown} {close_calls(lesson.n_close_calls)}.{end}"
     total = lesson.n_facets + lesson.n_equalities
     what = "no demonstration helps:" if n == 0 else f"{n} {_kind(lesson)} {_left(n)}"
     left = f"{len(lesson.uncovered)} of {counted(total, 'constraint')}"
-    return f"{where}: NOT taught: {what} {left} open.{end}"
+    up_to = f", {close_calls(lesson.n_close_calls)}" if lesson.n_close_calls else ""
+    return f"{where}: NOT taught: {what} {left} open{up_to}.{end}"
 
 
 def within_words(lesson: Lesson, within: Within) -> str:
@@ -212,7 +213,7 @@ def _left(n: int) -> str:
 
 
 def close_calls(n: int) -> str:
-    """What stands between a lesson in floats and a complete one."""
+    """What stands between a lesson in floats and a verdict."""
     return f"up to {counted(n, 'close call')} that floats cannot decide"
 
 
@@ -326,12 +327,20 @@ def statement_words(task: Task, state: int, action: int, other: int) -> str:
 
 
 def witness_line(
-    task: Task, witness: Sequence[Any], loss: float | None, only_right: bool = False
+    task: Task,
+    witness: Sequence[Any],
+    loss: float | None,
+    only_right: bool = False,
+    error: float = 0.0,
 ) -> str:
-    """Weights that fit what was shown, or the right steps of it, and are wrong; with the loss."""
+    """Weights that fit what was shown, or the right steps of it, and are wrong; with the loss.
+
+    error: how far the loss can be from the true one, where that is worth telling.
+    """
     named = ", ".join(
         f"{shown_name(task.mdp.feature_name(i))} {float(w):.3g}" for i, w in enumerate(witness)
     )
     cost = "" if loss is None else f"; a learner that believes them loses up to {loss:.3g}"
+    cost += f" (error at most {error:.1g})" if cost and error else ""
     fit = "the right steps" if only_right else "all of it"
     return f"weights that fit {fit} and are wrong: {named}{cost}"

@@ -15,6 +15,7 @@ from didact.mdp import MDP, Demonstration, Family, as_family
 from didact.mdp.files import write_number
 from didact.mdp.showing import show
 from didact.numerics.later import Later
+from didact.planning.loss import VAGUE
 from didact.teaching.within import Within
 
 LESSON_FORMAT = "didact.lesson/1"
@@ -99,8 +100,8 @@ class Lesson:
     """Demonstrations that teach a task, or as much of it as they can.
 
     task_name: of the task that is taught.
-    status: 'complete' when they pin the class down, 'undecided' when they do unless one of the
-    close calls goes the other way, else 'partial'.
+    status: 'complete' when they pin the class down, 'partial' when they do not, 'undecided' where
+    that depends on close calls; `uncovered` then says what seems to be open.
     demonstrations: in the order to show them.
     gains: how many facets (and equality rows) each newly covers.
     cost: of all of them, in the cost that was asked for.
@@ -116,6 +117,7 @@ class Lesson:
     volumes: what the teacher 'uvm' thought was left after each pick; None for others.
     n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
     within: what was promised of losses, where `teach` was given a loss.
+    loss_error: how far `loss` can be from the true one.
     """
 
     task_name: str
@@ -134,6 +136,7 @@ class Lesson:
     volumes: tuple[float, ...] | None = None
     n_close_calls: int = 0
     within: Within | None = None
+    loss_error: float = 0.0
     _evidence: Evidence = field(default=Recorded(), repr=False)
 
     def __repr__(self) -> str:
@@ -150,6 +153,11 @@ class Lesson:
     def is_complete(self) -> bool:
         """Whether the lesson pins the class down."""
         return self.status == "complete"
+
+    @property
+    def is_loss_vague(self) -> bool:
+        """Whether less than four digits of `loss` are certain: `loss_error` then says how many."""
+        return self.loss is not None and self.loss_error > VAGUE * self.loss
 
     @property
     def has_proof(self) -> bool:
@@ -275,6 +283,7 @@ class Lesson:
             "settings": dict(self.settings),
             "proof": None if self.proof is None else dict(self.proof),
             **({"n_close_calls": self.n_close_calls} if self.n_close_calls else {}),
+            **({"loss_error": self.loss_error} if self.is_loss_vague else {}),
             **({} if self.within is None else {"within": self.within.document()}),
         }
 

@@ -71,6 +71,7 @@ def _from_document(document: Mapping[str, Any]) -> Lesson:
         else tuple(_as_finite(volume, "volumes") for volume in volumes),
         n_close_calls=whole_number(document.get("n_close_calls", 0), "n_close_calls", 0),
         within=read_within(document.get("within")),
+        loss_error=_as_finite(document.get("loss_error", 0.0), "loss_error"),
         _evidence=Recorded(
             _read(document["lower_bound"]),
             _read(document["guarantee"]),

@@ -100,6 +100,7 @@ def lesson_of_picks(
         uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, offers),
         witness=found.witness,
         loss=found.loss,
+        loss_error=found.loss_error,
         proof=None if found.proof is None else partial(_proof_with_bound, found.proof, evidence),  # type: ignore[arg-type]
         settings=settings,
         volumes=picks.volumes,
@@ -144,9 +145,9 @@ def _total_cost(problem: Problem, picks: Picks, extra: Sequence[Demonstration]) 
 
 def _status(pins_down: bool, n_close_calls: int) -> str:
     """'complete', 'partial', or 'undecided' where floats could not make some decisions."""
-    if not pins_down:
-        return "partial"
-    return "undecided" if n_close_calls else "complete"
+    if n_close_calls:
+        return "undecided"
+    return "complete" if pins_down else "partial"
 
 
 def _of_facets(problem: Problem) -> Problem:

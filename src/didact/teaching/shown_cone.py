@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from didact.bec.clarkson import find_facets
+from didact.bec.clarkson import all_hold, find_facets
 from didact.bec.directions import TOLERANCE
 from didact.bec.facet_scan import IS_EQUALITY
 from didact.bec.farkas import Inside, decide
@@ -110,7 +110,10 @@ def shown_cone(rows: Rows, weights: Floats, *, exact: bool) -> Shown:
     """The cone of a catalogue's rows, all of which hold at the weights."""
     if not rows.n_rows:
         return ExactlyShown(()) if exact else NumericallyShown(rows.normals)
-    found = find_facets(rows.balanced, rows.balanced_weights(weights))
+    inside = rows.balanced_weights(weights)
+    if not all_hold(rows.balanced, inside):  # floats took actions for best that are not
+        return NumericallyShown(rows.normals)
+    found = find_facets(rows.balanced, inside)
     likely = [*found.facets.tolist(), *np.flatnonzero(found.facet_of == IS_EQUALITY).tolist()]
     if exact and rows.exact is not None:
         return ExactlyShown(rows.exact, likely)

@@ -23,7 +23,7 @@ from itertools import chain
 
 import numpy as np
 
-from didact.bec.clarkson import find_facets
+from didact.bec.clarkson import all_hold, find_facets
 from didact.bec.facet_scan import IS_EQUALITY
 from didact.bec.families import Known
 from didact.bec.parts import Part, part_with
@@ -75,6 +75,8 @@ def needs_of_cone(known: Known, lines: Sequence[Sequence[int]]) -> Needs:
     weights = rows.balanced_weights(known.parts[0].task.weights)
     if not len(numbers) or not np.any(weights):
         return needs_of(every)
+    if not all_hold(rows.balanced[numbers], weights):
+        return needs_of(every)  # floats took actions for best that are not: nothing is redundant
     found = find_facets(rows.balanced[numbers], weights)
     element = np.full(rows.n_rows, -1, dtype=np.int64)
     element[numbers] = np.where(found.facet_of >= 0, found.facet_of, -1)

@@ -22,12 +22,16 @@ from didact.teaching.covers.elements import Elements
 
 
 class Judgement(NamedTuple):
-    """Whether demonstrations pin a class down; if not, wrong weights that fit, and their loss."""
+    """Whether demonstrations pin a class down; if not, wrong weights that fit, and their loss.
+
+    loss_error: how far the loss can be from the true one.
+    """
 
     pins_down: bool
     proof: Proof | None
     witness: tuple[Fraction, ...] | None
     loss: float | None
+    loss_error: float = 0.0
 
 
 def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: int) -> Judgement:
@@ -38,7 +42,7 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)
     witness = witness_of(elements, demonstrations, covered, proof)
-    return Judgement(False, proof, witness, worst_loss(known, witness))
+    return Judgement(False, proof, witness, *loss_with_error(known, witness))
 
 
 def proof_of(proof: Proof | None, *, later: bool) -> Any:
@@ -50,10 +54,16 @@ def proof_of(proof: Proof | None, *, later: bool) -> Any:
 
 def worst_loss(known: Known, witness: Sequence[Fraction]) -> float:
     """What a learner that takes these weights may lose: in a family where it loses most."""
-    return max(
-        evaluate(part.task, witness_plan(part.task.mdp, witness), plan=part.plan).worst_policy_loss
+    return loss_with_error(known, witness)[0]
+
+
+def loss_with_error(known: Known, witness: Sequence[Fraction]) -> tuple[float, float]:
+    """The same, and how far it can be from the true one."""
+    found = [
+        evaluate(part.task, witness_plan(part.task.mdp, witness), plan=part.plan)
         for part in known.parts
-    )
+    ]
+    return max((each.worst_policy_loss, each.error_bound) for each in found)
 
 
 def witness_of(

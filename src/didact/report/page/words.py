@@ -45,7 +45,7 @@ def verdict_words(facts: Facts) -> str:
         return "Nothing needs to be shown: every reward leads to the same behaviour."
     if lesson.is_complete:
         return f"{named}{size} {'is' if n == 1 else 'are'} enough."
-    if lesson.status == "undecided":
+    if lesson.status == "undecided" and not lesson.uncovered:
         up_to = counted(lesson.n_close_calls, "close call")
         is_enough = f"{named}{size} {'is' if n == 1 else 'are'} enough"
         return f"{is_enough}, up to {up_to} that floating point cannot decide."

@@ -131,5 +131,6 @@ def _open(task: Task, lesson: Lesson) -> list[RenderableType]:
     for missing in lesson.uncovered[:MOST_WORDS]:
         where = statement_words(task, missing.state, missing.action, missing.other)
         parts.append(indented(f"{where}: {missing.words} ({missing.reason})"))
-    parts.append(indented(witness_line(task, lesson.witness, lesson.loss)))
+    error = lesson.loss_error if lesson.is_loss_vague else 0.0
+    parts.append(indented(witness_line(task, lesson.witness, lesson.loss, error=error)))
     return parts
