@@ -3,12 +3,17 @@
 import io
 import json
 import sys
+from collections import Counter
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from didact.auditing import load_exam
-from tests.command_line import refused
+from didact.mdp import MDP, Family, Task, save_family, save_task
+from didact.proofcheck import check_proof
+from tests.command_line import Answer, refused
 
 
 def written(path, document):
@@ -251,10 +256,77 @@ def test_the_proof_of_an_exam_is_checked_alone(didact, tmp_path):
     asked = didact("exam", "six-cell", "--proof", "--ask", "actions")
     assert "proved: 4 questions decide 'six-cell'" in asked.out
     open_one = ("exam", "six-cell", "--proof", "--ask", "actions", "--no-closed")
-    refused(didact(*open_one), "no proof", code=4)
+    refused(didact(*open_one), "passes nobody", "leave --no-closed or --proof out")
 
 
 @pytest.mark.parametrize("ask", ["comparisons", "preferences"])
 def test_a_proof_does_not_depend_on_closed_where_nothing_needs_closing(ask, didact):
     answer = didact("exam", "six-cell", "--ask", ask, "--no-closed", "--proof")
     assert answer.code == 0, answer
+
+
+def _world(name: str, folder: Path) -> str:
+    """A file with a world: chance, ties, a family, or one action only."""
+    chance = [[[0, "1/2", "1/2"], [0, 1, 0]], [[0, 0, 1], [1, 0, 0]], [[0, 0, 0]] * 2]
+    sure = [[[0, 1, 0], [0, 0, 1]], [[0, 0, 1], [1, 0, 0]], [[0, 0, 0]] * 2]
+    features = [[0, 0], [1, 0], [0, 1]]
+
+    def task(moves: list, weights: list) -> Task:
+        return Task(MDP(moves, features, "0.9", start=0, terminal=[2]), weights, name=name)
+
+    made = {
+        "chance": task(chance, [-1, 2]),
+        "ties": task(sure, [0, 1]),
+        "family": Family([task(chance, [-1, 2]), task(sure, [-1, 2])], names=["a", "b"]),
+        "one action": task([rows[:1] for rows in sure], [1, 1]),
+    }[name]
+    path = folder / "world.json"
+    save_family(made, path) if isinstance(made, Family) else save_task(made, path)
+    return str(path)
+
+
+def _is_proved_or_refused(answer: Answer, path: Path, world: str) -> str:
+    """One line with exit code 2 and no file, or a file whose proof the checker accepts."""
+    if answer.code == 2:
+        refused(answer)
+        assert not path.exists()
+        return "refused"
+    assert answer.code in (0, 3), answer
+    found = json.loads(path.read_text(encoding="utf-8"), parse_float=str)
+    if found["proof"] is None:
+        assert answer.code == 3, answer
+        return "open"
+    whole = json.loads(Path(world).read_text(encoding="utf-8"), parse_float=str)
+    assert check_proof(whole, found).startswith("proved")
+    return "proved"
+
+
+@pytest.mark.parametrize("name", ["chance", "ties", "family", "one action"])
+def test_every_combination_of_flags_is_proved_or_refused_before_the_work(name, didact, tmp_path):
+    """`exam --proof` and `check --proof`; exit code 4 is for proofs that are wrong."""
+    world, out, ends = _world(name, tmp_path), tmp_path / "exam.json", Counter()
+    asks, scopes = ("comparisons", "actions", "preferences"), ("reachable", "all")
+    for ask, closed, scope, numbers in product(
+        asks, ("--closed", "--no-closed"), scopes, ("auto", "float", "exact")
+    ):
+        out.unlink(missing_ok=True)
+        flags = ("--ask", ask, closed, "--scope", scope, "--arithmetic", numbers)
+        answer = didact("exam", world, *flags, "--proof", "--out", out)
+        end = _is_proved_or_refused(answer, out, world)
+        ends[end] += 1
+        no_proof = numbers == "float" or (ask, closed) == ("actions", "--no-closed")
+        assert (end == "refused") == no_proof, (flags, answer)
+    assert ends["proved"] >= 12
+    lesson = tmp_path / "lesson.json"
+    kinds = ((), ("--arithmetic", "float"), ("--scope", "all"), ("--feedback", "comparisons"))
+    given = (("auto",), ("float",), ("exact",), ("auto", "--loss"))
+    for made_with in kinds:
+        assert didact("teach", world, *made_with, "--out", lesson).code in (0, 3)
+        for numbers, scope in product(given, ((), ("--scope", "reachable"), ("--scope", "all"))):
+            flags = ("--arithmetic", *numbers, *scope, "--proof", "--json")
+            answer = didact("check", world, lesson, *flags)
+            if answer.code == 2:
+                refused(answer)
+            else:
+                assert answer.code in (0, 3), (made_with, flags, answer)
+                assert json.loads(answer.out)["verified"], (made_with, flags, answer)

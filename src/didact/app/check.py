@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.verify import verify
+from didact.app.verify import NEEDS_EXACT, verify
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known, equivalence_class
 from didact.bec.rows import Scope
-from didact.errors import InvalidFile, InvalidInput, ProofFailed, Unsupported
+from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.mdp import Demonstration, Family, Task, family_demonstrations
@@ -96,17 +96,20 @@ def check_source(
         return _checked_items(task, path, items, scope, proof=proof)
     shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
     asked = scope or _scope_of(lesson)
+    own = lesson.get("proof")
+    answers = isinstance(own, Mapping) and own.get("scope") == asked  # not about other states
+    if proof and not answers and settings.get("arithmetic") == "float":
+        raise Unsupported(NEEDS_EXACT)
     if isinstance(task, Task) or loss:
         settings["known"] = equivalence_class(task, scope=asked, **settings)
     verdict = check(task, shown, scope=asked, **settings)
-    own = lesson.get("proof")
     verified = None
     if proof and own is not None:
         verified = verify(task, lesson)
-    if proof and verdict.proof is not None and (own is None or own["scope"] != asked):
-        verified = verify(task, verdict.proof)  # a proof about other states does not answer
-    elif proof and own is None:
-        raise ProofFailed("there is no proof to check: floats prove nothing")
+    if proof and not answers:
+        if verdict.proof is None:
+            raise Unsupported(NEEDS_EXACT)
+        verified = verify(task, verdict.proof)
     known = settings.get("known")
     costs = remaining_loss(known, [s.shown for s in verdict.segments]) if loss and known else ()
     return Checked(task, verdict, len(shown), verified, _way_out(verdict, known), costs)

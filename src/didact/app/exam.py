@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from didact.app.verify import verify
+from didact.app.verify import NEEDS_EXACT, verify
 from didact.auditing import Exam, exam
 from didact.auditing.exam import EXAM_FORMAT
-from didact.errors import ProofFailed
+from didact.errors import Unsupported
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task
@@ -44,24 +44,40 @@ def exam_source(
     """An exam for the task or family that `source` names.
 
     out: save it there; html: write the sheet there and the key beside it. Places are tried before
-    the work. proof: have the proof checked by the checker that shares nothing with what made it.
+    the work. proof: have the proof checked by the checker that shares nothing with what made it;
+    settings for which there is none are refused before the work.
     """
+    if proof:
+        _require_provable(**settings)
     wanted = [] if html is None else [(html, PAGE), (key_path(html), PAGE)]
     for place, kind in (*wanted, *([] if out is None else [(out, json_kind(EXAM_FORMAT))])):
         require_writable(place, kind, [source])
     task = open_task_or_family(source, parameters)
     made = exam(task, **settings)
     verified = None
+    if proof and not made.is_proved:
+        raise Unsupported(NEEDS_EXACT)
     if proof and made.proof is None:
-        raise ProofFailed(
-            "there is no proof to check: only exact exams that can be passed have one"
-        )
-    if proof:
+        verified = "no proof: right answers to all questions do not decide it"
+    elif proof:
         verified = verify(task, made.document())
     if out is not None:
         made.save(out)
     pages = () if html is None else write_exam_pages(task, made, html)
     return Examined(task, made, pages, verified)
+
+
+def _require_provable(
+    *, ask: str = "comparisons", closed: bool = True, arithmetic: str = "auto", **_: Any
+) -> None:
+    """Refuse settings whose exams have no proof."""
+    if arithmetic == "float":
+        raise Unsupported(NEEDS_EXACT)
+    if ask == "actions" and not closed:
+        raise Unsupported(
+            "an exam of actions that is not closed passes nobody, so it has no proof to check; "
+            "leave --no-closed or --proof out"
+        )
 
 
 def write_exam_pages(

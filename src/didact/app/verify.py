@@ -13,6 +13,11 @@ from didact.mdp.files import task_document
 from didact.proofcheck import ProofError, check_proof
 from didact.stages import stage
 
+NEEDS_EXACT = (
+    "a proof needs exact arithmetic, and floats prove nothing; use --arithmetic exact or leave "
+    "--proof out"
+)
+
 
 def verify(task: Task | Family, document: Mapping[str, Any]) -> str:
     """The line of the independent checker on a proof or lesson; raises ProofFailed."""
