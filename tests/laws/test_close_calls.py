@@ -117,3 +117,17 @@ def test_undecided_lessons_that_seem_partial_say_what_seems_open():
     line = lesson_line(Task(mdp, ["1", tiny]), lesson, None)
     assert "NOT taught" in line
     assert "up to 1 close call that floats cannot decide" in line
+
+
+def test_what_floats_see_both_open_and_implied_is_a_close_call():
+    """Two rows 1e-9 apart: the open one follows from the other, as far as floats can tell."""
+    features = [
+        [["0.0002", -3], ["-0.9998", -3], ["0.0002", -2]],
+        [[-1, -3], [1, -3], [-1, -3]],
+    ]
+    moves = [[[0, 1], [1, 0], [0, 1]], [[0, 1], [1, 0], [1, 0]]]
+    task = Task(MDP(moves, features, "0.000000001", start=1), [0, 3])
+    assert teach(task, arithmetic="exact", horizon=1).is_complete
+    lesson = teach(task, arithmetic="float", horizon=1)
+    assert (lesson.status, len(lesson.uncovered), lesson.witness) == ("undecided", 1, None)
+    assert not check(task, lesson, arithmetic="float").teaches

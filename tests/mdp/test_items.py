@@ -39,8 +39,9 @@ def test_an_item_reads_back(item):
         ({"kind": "stop", "way": WAY, "after": 4, "off_is_worth_nothing": True}, "after must be"),
         ({"kind": "stop", "way": WAY, "after": 0, "off_is_worth_nothing": False}, "worth 0"),
         (Preference(WAY, [(5, 2)]), "begin in the same state"),
-        (Preference(WAY, [(2, 2)]), "same length, or both have ended"),
-        (Preference([(2, 2)], [(2, 1), (5, 2)]), "they have 1 and 2 steps"),
+        (Preference(WAY, [(2, 2)]), "the first surely ends in a terminal state and the second"),
+        (Preference([(2, 1), (5, 2)], OTHER), "must both have ended, or neither; the second"),
+        (Preference([(2, 2)], [(2, 1), (5, 2)]), "same length; they have 1 and 2 steps"),
         (Preference(WAY, [(2, 2), (5, 2)]), "cannot follow"),
     ],
 )

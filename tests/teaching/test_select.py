@@ -328,3 +328,14 @@ def test_episodes_of_a_file_keep_its_numbers(tmp_path):
     shown = load_recording(path).demonstrations
     assert select(task, shown).chosen == (0,)
     assert select(task, path, episodes=[8, 9]).chosen == (8,)
+
+
+@pytest.mark.parametrize("judge", [check, select])
+def test_steps_in_states_that_never_come_up_say_nothing_and_are_allowed_with_all(judge):
+    """An unreachable state that every action stays in; a refusal's advice must be good advice."""
+    moves = [[[0, 1, 0], [1, 0, 0]], [[0, 0, 0]] * 2, [[0, 0, 1]] * 2]
+    task = Task(MDP(moves, [[0, 0], [1, 0], [0, 1]], "0.9", start=0, terminal=[1]), [1, 0])
+    with pytest.raises(InvalidParameter, match=r"state 2 cannot be reached .* Use scope='all'"):
+        judge(task, [[(0, 0)], [(2, 1)]], scope="reachable")
+    found = judge(task, [[(0, 0)], [(2, 1)]], scope="all")
+    assert (found if judge is check else found.verdict).teaches

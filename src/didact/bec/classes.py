@@ -20,6 +20,7 @@ from didact.bec.rows import (
     feature_scales,
     rows_from_counts,
     scope_states,
+    showable_states,
 )
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
@@ -268,7 +269,7 @@ def require_shown_in_scope(known: Known, shown: Sequence[Demonstration]) -> None
     for part in known.parts:
         mdp = part.task.mdp
         visited = demonstrated_pairs(mdp, part.own(shown)).any(axis=1)
-        outside = np.flatnonzero(visited & ~scope_states(mdp, known.scope))
+        outside = np.flatnonzero(visited & ~showable_states(mdp, known.scope))
         if outside.size:
             raise InvalidParameter(
                 f"demonstrations must stay in scope {known.scope!r}; "

@@ -67,12 +67,14 @@ class Rationalisation:
     """Weights for which a policy is optimal, or why there are none.
 
     kind: 'unique' (the actions taken, and those with the same counts, are the only optimal ones),
-    'tied' (others are as good for every such reward), 'any' (the features tell no actions apart),
+    'tied' (others, in `tied_states`, are as good for every such reward), 'any' (the features tell
+    no actions apart),
     or 'none' (only rewards that make all actions equal: no reward explains the policy).
     weights: as far inside as they can be; None for 'none'. margin: the smallest n.w over the unit
     rows n that can be positive, for w of length one.
     certificate: comparisons whose multiples add up to zero in every feature, so that none of them
-    can be strict; all of them for 'none', those of the forced ties for 'tied'. Empty in floats.
+    can be strict; all of them for 'none', those of forced ties, also of several actions that the
+    policy takes in one state, for 'tied' and 'unique'. Empty in floats.
     contradiction: for 'none' a few comparisons that contradict each other.
     tied_states: where, for every reward that explains the policy, actions that it does not take
     are as good as those that it takes.
@@ -173,6 +175,8 @@ class _Answer:
         margin: float = 0.0,
         zero: Sequence[int] = (),
     ) -> Rationalisation:
+        if kind == "tied" and not self._has_others(zero):
+            kind = "unique"
         return Rationalisation(
             kind=kind,
             weights=weights,
@@ -186,6 +190,11 @@ class _Answer:
             scope=self.scope,
             arithmetic=self.rows.arithmetic,
         )
+
+    def _has_others(self, zero: Sequence[int]) -> bool:
+        """Whether some of these rows are to actions that the policy does not take."""
+        states, _, others = self.rows.statements.T
+        return bool((np.isin(self.rows.number, zero) & ~self.taken[states, others]).any())
 
     def _tied(self, zero: Sequence[int]) -> tuple[int, ...]:
         """States where a row to an action not taken is zero, itself or for all weights."""

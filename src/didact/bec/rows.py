@@ -152,6 +152,14 @@ def scope_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
     return deciding_states(mdp)
 
 
+def showable_states(mdp: MDP, scope: Scope) -> NDArray[np.bool_]:
+    """Which states demonstrations may visit: those in scope, and with 'all' idle ones too.
+
+    Steps in idle states say nothing and do no harm.
+    """
+    return ~mdp.terminal if scope == "all" else scope_states(mdp, scope)
+
+
 def rows_from_counts(
     counts: ExactSuccessorFeatures | SuccessorFeatures,
     shown: NDArray[np.bool_],
@@ -266,7 +274,7 @@ def _float_rows(
     raw -= pairs.take(other_pairs, axis=0)
     doubts = 2 * error_bounds
     sizes = np.abs(pairs).max(axis=0, initial=0.0)
-    paid = feature_sizes(counts.mdp)
+    paid = _paid_in_scope(counts.mdp, shown)
     if scales is not None:
         raw, doubts, sizes, paid = (x / scales for x in (raw, doubts, sizes, paid))
     length, doubt = _lengths(raw), math.sqrt(doubts @ doubts)
@@ -310,6 +318,16 @@ def _float_rows(
         scales=scales,
         noise=float(angles.max(initial=0.0)),
     )
+
+
+def _paid_in_scope(mdp: MDP, shown: NDArray[np.bool_]) -> Floats:
+    """The largest |phi_j| of states where pairs (S, A) are shown, and of those that follow them."""
+    met = shown.any(axis=1)
+    moves = mdp.transitions
+    leads = np.repeat(np.repeat(met, mdp.n_actions), np.diff(moves.offsets))
+    met[moves.successors[leads]] = True
+    features = np.abs(mdp.features.floats[met]).reshape(-1, mdp.n_features)
+    return np.asarray(features.max(axis=0, initial=0.0))
 
 
 def _step_kinds(mdp: MDP) -> Indices:

@@ -289,10 +289,16 @@ def require_comparable(
     ended = has_ended(first, task), has_ended(second, task)
     if ended == (True, True) or (ended == (False, False) and len(first) == len(second)):
         return
+    why = "Unequal lengths say whether a step is worth anything at all, which is no behaviour"
+    if ended[0] != ended[1]:
+        one, other = ("first", "second") if ended[0] else ("second", "first")
+        raise InvalidModel(
+            f"{place}: trajectories must both have ended, or neither; the {one} surely ends in a "
+            f"terminal state and the {other} goes on. {why}"
+        )
     raise InvalidModel(
-        f"{place}: trajectories must have the same length, or both have ended; they have "
-        f"{len(first)} and {len(second)} steps. Unequal lengths say whether a step is worth "
-        "anything at all, which is no matter of behaviour"
+        f"{place}: trajectories that go on must have the same length; they have {len(first)} and "
+        f"{len(second)} steps. {why}"
     )
 
 

@@ -161,7 +161,7 @@ def check(
         n_open=(elements.everything & ~covered).bit_count(),
         **_told_of(known, missing),
         proof=None if found.proof is None else found.proof.document,
-        n_close_calls=known.n_close_calls,
+        n_close_calls=known.n_close_calls + found.n_close,
     )
 
 

@@ -73,7 +73,7 @@ def lesson_of_picks(
     problem = _of_facets(problem) if wish.teacher == "scot-redundant" else problem
     coverage = _coverage(problem, demonstrations)
     found = judge(problem.elements, demonstrations, coverage.covered)
-    n_close_calls = known.n_close_calls
+    n_close_calls = known.n_close_calls + found.n_close
     is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
     allowed = None
     if "loss" not in settings and not callable(wish.cost):

@@ -17,7 +17,7 @@ from didact.bec.classes import (
     equivalence_class,
 )
 from didact.bec.families import require_class
-from didact.bec.rows import Scope, scope_states
+from didact.bec.rows import Scope, showable_states
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task
@@ -264,7 +264,7 @@ def _as_numbers(episodes: Sequence[int], n: int) -> list[int]:
 def _require_in_scope(
     known: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
 ) -> None:
-    inside, called = scope_states(known.task.mdp, known.scope), episode_numbers(numbers)
+    inside, called = showable_states(known.task.mdp, known.scope), episode_numbers(numbers)
     for number, demonstration in zip(numbers, recorded, strict=True):
         for state, _ in demonstration:
             if not inside[state]:

@@ -24,6 +24,7 @@ from didact.teaching.covers.elements import Elements
 class Judgement(NamedTuple):
     """Whether demonstrations pin a class down; if not, wrong weights that fit, and their loss.
 
+    witness: None in floats where what is open seems to follow all the same: a close call.
     loss_error: how far the loss can be from the true one.
     """
 
@@ -32,6 +33,11 @@ class Judgement(NamedTuple):
     witness: tuple[Fraction, ...] | None
     loss: float | None
     loss_error: float = 0.0
+
+    @property
+    def n_close(self) -> int:
+        """Close calls of the judgement itself."""
+        return int(not self.pins_down and self.witness is None)
 
 
 def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: int) -> Judgement:
@@ -42,6 +48,8 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)
     witness = witness_of(elements, demonstrations, covered, proof)
+    if witness is None:
+        return Judgement(False, proof, None, None)
     return Judgement(False, proof, witness, *loss_with_error(known, witness))
 
 
@@ -68,7 +76,7 @@ def loss_with_error(known: Known, witness: Sequence[Fraction]) -> tuple[float, f
 
 def witness_of(
     elements: Elements, demonstrations: Sequence[Demonstration], covered: int, proof: Proof | None
-) -> tuple[Fraction, ...]:
+) -> tuple[Fraction, ...] | None:
     """Weights that fit all demonstrations and are wrong, the largest of them 1 or -1.
 
     From the proof where there is one, else away from the nearest point of the cone of all rows
@@ -82,6 +90,8 @@ def witness_of(
     stated = rows.stated_by(shown_pairs(elements.known.parts, demonstrations))
     nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[elements.open_row(covered)])
     away = -rows.unbalanced_weights(nearest.residual)
+    if not away.any():
+        return None
     away /= np.abs(away).max()
     return tuple(Fraction(repr(float(x))) for x in away)
 

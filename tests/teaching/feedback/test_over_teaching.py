@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import Preference
 from didact.teaching.feedback.over_teaching import _corners, fewest_halfspaces
 from didact.teaching.feedback.rows import item_differences, margin
@@ -53,17 +53,22 @@ def test_as_many_near_ties_as_the_rank_are_enough(seed):
     assert sum(lesson.gains) == known.cone.n_facets
 
 
-def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays():
+def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays_or_it_is_refused():
     task = didact.make("random-grid", size=4, n_features=4, seed=0)
     known = didact.equivalence_class(task)
-    lessons = [
-        didact.teach(task, feedback=["preferences"], over_teach=True, margin=least, known=known)
-        for least in ("1e-6", 5)
-    ]
-    assert lessons[0].hardest >= Fraction("1e-6")
     usual = didact.teach(task, feedback=["preferences"], known=known)
-    assert lessons[1].items == usual.items
-    assert not lessons[1].is_fewest  # the bound is on any half-spaces, and is not reached
+    for least in ("1e-6", usual.hardest / 2, usual.hardest, 2 * usual.hardest, 1, 5):
+        options = {"feedback": ["preferences"], "over_teach": True, "margin": least}
+        try:
+            lesson = didact.teach(task, **options, known=known)
+        except Unsupported:
+            assert Fraction(least) > usual.hardest
+            continue
+        assert lesson.hardest >= Fraction(least)
+        if lesson.items == usual.items:  # the bound is on any half-spaces, and is not reached
+            assert not lesson.is_fewest
+    with pytest.raises(Unsupported, match="the usual one rests on a difference of"):
+        didact.teach(task, **{**options, "margin": 5}, known=known)
 
 
 def test_what_cannot_be_over_taught_is_refused():

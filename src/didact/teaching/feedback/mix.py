@@ -27,6 +27,7 @@ from didact.mdp import Comparison, Demonstration, Family, Preference, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import read_number, whole_if_whole
+from didact.numerics.texts import number_text
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.fewest import Allowed, Certificate, OfferedItem, mix_certificate
@@ -190,11 +191,11 @@ def _over_taught(
     known = problem.known
     items = near_ties(known, least, np.random.default_rng(0))
     if items is None or (problem.budget is not None and len(items) > problem.budget):
-        return usual
+        return _with_margin(usual, least)
     prices = {} if problem.charges is None else problem.charges.prices
     visits = sum(prices.get(member, 0) for member in {item.member or 0 for item in items})
     cost = whole_if_whole(Fraction(len(items) * price + visits))
-    if usual.is_complete and cost >= usual.cost:
+    if usual.is_complete and cost >= usual.cost and (usual.hardest or least) >= least:
         return usual
     shown: list[Demonstration | Preference] = []
     why: list[tuple[str, ...]] = []
@@ -218,6 +219,17 @@ def _over_taught(
         loss=None,
         proof=cast(Any, partial(mixed_proof, known, items, None)),
     )
+
+
+def _with_margin(usual: MixedLesson, least: Fraction) -> MixedLesson:
+    """The usual lesson, where the differences that it rests on are large enough to be seen."""
+    if usual.hardest is not None and usual.hardest < least:
+        raise Unsupported(
+            "no lesson was found whose items all differ in return by at least the margin "
+            f"{number_text(least)}; the usual one rests on a difference of "
+            f"{float(usual.hardest):.3g}. Give a margin of at most that, or leave it out"
+        )
+    return usual
 
 
 def _told(
