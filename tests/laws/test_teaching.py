@@ -266,7 +266,7 @@ def assert_floats(oracle: Oracle, task: Task, exact: Lesson, options: dict) -> N
     assert lesson.status == expected or (is_sampled and lesson.status == "partial")
     if not is_sampled:
         assert lesson.cost == exact.cost
-    elif exact.is_complete and lesson.status != "partial":
+    elif exact.is_complete and not lesson.uncovered:
         assert lesson.cost >= exact.cost
     if lesson.witness is not None:
         length = float(sum(w * w for w in lesson.witness)) ** 0.5
@@ -311,7 +311,7 @@ LEAST_SHARES = {
     "complete": 0.4,
     "partial": 0.06,
     "all sets tried": 0.15,
-    "with equalities": 0.1,
+    "with equalities": 0.07,
     "greedy is larger": 0.0,
 }
 

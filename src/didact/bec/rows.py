@@ -322,7 +322,7 @@ def _float_rows(
 
 def _paid_in_scope(mdp: MDP, shown: NDArray[np.bool_]) -> Floats:
     """The largest |phi_j| of states where pairs (S, A) are shown, and of those that follow them."""
-    met = shown.any(axis=1)
+    met = np.asarray(shown.any(axis=1))
     moves = mdp.transitions
     leads = np.repeat(np.repeat(met, mdp.n_actions), np.diff(moves.offsets))
     met[moves.successors[leads]] = True
