@@ -68,6 +68,8 @@ def command(
         else verdict_lines(checked.task, *said)
     ):
         printing.print_line(line)
+    if checked.verified:  # it says what was proved, and what of the file was not checked
+        printing.print_line(f"checker: {checked.verified}")
     if checked.way_out is not None and isinstance(checked.task, Task):
         printing.print_line(further_line(checked.task, checked.way_out))
     names = checked.task.names if isinstance(checked.task, Family) else None

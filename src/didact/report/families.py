@@ -12,6 +12,7 @@ from didact.report.verdicts import (
     closed_words,
     cost_words,
     hardest_words,
+    probability_words,
     statement_words,
     within_lines,
     within_words,
@@ -43,6 +44,8 @@ def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) ->
         yield f"  {cost_words(lesson, fewest=verified is not None and FEWEST in verified)}"
     if lesson.is_complete:
         yield f"  {closed_words(lesson.closed)}"
+    if (likely := probability_words(lesson)) is not None:
+        yield f"  {likely}"
     if lesson.hardest is not None:
         yield f"  {hardest_words(lesson.hardest)}"
     for gap in lesson.uncovered[:MOST_SHOWN]:

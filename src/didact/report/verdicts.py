@@ -11,6 +11,7 @@ from didact.mdp import Family, Task
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Frontier, Lesson, MixedLesson, Verdict
+from didact.teaching.evidence import FEWEST
 from didact.teaching.loss.remaining import Worst
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
@@ -239,8 +240,14 @@ def mixed_lesson_lines(lesson: MixedLesson, verified: str | None = None) -> Iter
     for number, words in enumerate(lesson.words, start=1):
         yield f"  {number}. {words}"
         yield f"     {lesson.reason(number - 1)}"
-    least = f"at least {float(lesson.lower_bound or 0):g} with these candidates, by the solver"
-    yield f"  cost {float(lesson.cost):g}; {least}"
+    cost, bound = number_words(lesson.cost), number_words(lesson.lower_bound or 0)
+    if FEWEST in (verified or ""):
+        yield f"  cost {cost}, proved fewest: no lesson of allowed items costs less"
+    elif lesson.is_complete:
+        told = "every lesson of allowed items costs" if verified else "not checked:"
+        yield f"  cost {cost}; {told} at least {bound}"
+    else:
+        yield f"  cost {cost}"
     if lesson.hardest is not None:
         yield f"  {hardest_words(lesson.hardest)}"
     for words in lesson.open:

@@ -159,8 +159,11 @@ def in_cone(target, rows):
     return False
 
 
-def brute_force(models, weights, horizon, least, price, fixed):
-    """The least cost of a lesson that teaches; None where none does, False with too many walks."""
+def brute_force(models, weights, horizon, least, price, fixed, comparison=None):
+    """The least cost of a lesson that teaches; None where none does, False with too many walks.
+
+    comparison: what a comparison of an optimal action with another costs, where there are any.
+    """
     rows_of, everything, walks = {}, set(), {}
     for i, model in enumerate(models):
         optimal = model.optimal(weights)
@@ -174,6 +177,8 @@ def brute_force(models, weights, horizon, least, price, fixed):
                 ]
                 rows_of[i, s, a] = frozenset(r for r in rows if any(r))
                 everything |= rows_of[i, s, a]
+                if comparison is not None:
+                    walks |= {(i, frozenset([r])): comparison for r in rows_of[i, s, a]}
         for walk, chance in model.walks(optimal, horizon, least):
             said = frozenset().union(*(rows_of[i, s, a] for s, a in walk))
             cost = price(walk, chance)
@@ -210,6 +215,7 @@ def brute_force(models, weights, horizon, least, price, fixed):
 
 
 def small_case(seed):
+    """A model or a family, weights, a horizon, a least probability, a cost and a fixed cost."""
     draw = random.Random(seed)
     k = draw.choice([2, 2, 3])
     models = [Model(draw, k) for _ in range(draw.choice([1, 1, 1, 2]))]
@@ -271,6 +277,89 @@ def test_minimum_and_bound_agree_with_brute_force(chunk):
         line = check_proof(*documents(whole, lesson))
         assert ("proved fewest" in line) == lesson.is_fewest
     assert seen >= PER_CHUNK // 4
+
+
+@pytest.mark.parametrize("chunk", chunks(1, 10))
+def test_bounds_on_mixes_agree_with_brute_force(chunk):
+    seen = met = 0
+    for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
+        models, weights, horizon, _, _, _ = small_case(f"mix {seed}")
+        comparison = random.Random(seed).choice([Fraction(1, 2), Fraction(1), Fraction(3, 2)])
+        best = brute_force(
+            models, weights, horizon, 0, lambda *_: Fraction(1), Fraction(0), comparison
+        )
+        if best is False:
+            continue
+        tasks = [model.task(weights) for model in models]
+        whole = tasks[0] if len(tasks) == 1 else didact.Family(tasks)
+        lesson = didact.teach(
+            whole,
+            feedback=["demonstrations", "comparisons"],
+            cost={"comparisons": str(comparison)},
+            horizon=horizon,
+            arithmetic="exact",
+        )
+        assert lesson.is_complete, seed  # comparisons alone can state every row
+        assert lesson.lower_bound <= best <= lesson.cost, seed
+        line = check_proof(*documents(whole, lesson))
+        assert ("proved fewest" in line) == lesson.is_fewest == (lesson.cost == lesson.lower_bound)
+        seen += 1
+        met += lesson.is_fewest
+    assert met > seen * 0.8 > PER_CHUNK // 5
+
+
+def wrong_rewards(model, weights):
+    """Rewards of a grid that the class of the weights, its relative interior, does not hold."""
+    optimal = model.optimal(weights)
+    mu, _ = model.sums([x or [0] for x in optimal])
+    rows = [
+        (s, b in optimal[s], model.after(mu, s, a), model.after(mu, s, b))
+        for s in model.reached()
+        for a in optimal[s]
+        for b in range(model.m)
+        if b != a
+    ]
+    rows = [(s, tie, [x - y for x, y in zip(p, q, strict=True)]) for s, tie, p, q in rows]
+    return rows, optimal
+
+
+@pytest.mark.parametrize("chunk", chunks(1, 10))
+def test_bounds_on_exams_agree_with_brute_force(chunk):
+    """Closed sets of states: each that decides has at least as many as the bound."""
+    seen = met = 0
+    for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
+        (model, *_), weights, *_ = small_case(f"exam {seed}")
+        rows, optimal = wrong_rewards(model, weights)
+        exam = didact.exam(model.task(weights), ask="actions", arithmetic="exact")
+        states = model.reached()
+        for size in range(len(states) + 1):
+            sets = [
+                chosen for chosen in combinations(states, size) if is_closed(model, optimal, chosen)
+            ]
+            if any(decides(rows, chosen) for chosen in sets):
+                break
+        assert len(exam) == size, seed
+        assert exam.lower_bound <= size, seed
+        assert exam.is_fewest == (exam.lower_bound == size), seed
+        seen += 1
+        met += exam.is_fewest
+    assert met > seen // 2
+
+
+def is_closed(model, optimal, chosen):
+    return all(
+        t in chosen or t in model.terminal
+        for s in chosen
+        for a in optimal[s]
+        for t in model.moves[s][a]
+    )
+
+
+def decides(rows, chosen):
+    """Whether every row follows from those of the chosen states, ties from ties both ways."""
+    own = [row for s, _, row in rows if s in chosen]
+    own += [[-x for x in row] for s, tie, row in rows if tie and s in chosen]
+    return all(in_cone(row, own) for _, _, row in rows)
 
 
 GOLDEN = [

@@ -21,7 +21,7 @@ from didact.report.page.scene import Scene, scene_of, view_of
 from didact.report.page.svg import Picture, amount
 from didact.report.page.templates import render
 from didact.report.page.world import legend
-from didact.report.verdicts import closed_words, statement_words
+from didact.report.verdicts import closed_words, probability_words, statement_words
 from didact.teaching import Lesson
 
 MOST_MEMBERS, MOST_STEPS, MOST_GAPS = 60, 12, 20
@@ -69,6 +69,7 @@ def family_page(
     used = {demonstration.member for demonstration in lesson.demonstrations}
     drawn = _drawn_members(len(family), used)
     scene = scene_of(family[0])
+    told = (closed_words(lesson.closed), probability_words(lesson))
     return render(
         "family.html.jinja",
         layout=layout,
@@ -81,7 +82,7 @@ def family_page(
         members=tuple(_member(family, known.parts[m], lesson) for m in drawn),
         n_left_out=len(family) - len(drawn),
         legend=legend(family[0], scene),
-        closed=_sentence(closed_words(lesson.closed)),
+        closed=" ".join(map(_sentence, filter(None, told))),
         gaps=tuple(_gaps(family, lesson)),
         command=command,
         version=__version__,
