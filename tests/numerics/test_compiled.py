@@ -538,3 +538,42 @@ def test_threads_that_ask_at_once_compile_a_kernel_once(caplog, monkeypatch, tmp
     assert [record.getMessage() for record in caplog.records].count(
         "compiling add_one, once on this machine"
     ) == 1
+
+
+CONFIGURED = """
+import sys
+if sys.argv[1] == "numba first":
+    import numba
+from didact.numerics.compiled import kernel
+
+def twice(values, n):
+    for i in range(n):
+        values[i] *= 2.0
+
+twin = kernel(twice).compiled
+import numba
+told = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
+print(*map(repr, told), twin._cache.cache_path)
+"""
+
+
+@pytest.mark.parametrize("order", ["didact first", "numba first"])
+def test_no_file_of_the_current_folder_says_where_kernels_lie(order, tmp_path):
+    """A cache holds pickles; Numba would take it, and classes, from the file of a stranger."""
+    pytest.importorskip("yaml")
+    told = "cache_dir: ./evil\ncache_locator_classes: evil_payload.X\n"
+    (tmp_path / ".numba_config.yaml").write_text(told)
+    (tmp_path / "evil_payload.py").write_text("open('it ran', 'w')\nclass X: pass\n")
+    (tmp_path / "own.py").write_text(CONFIGURED)
+    variables = {name: v for name, v in os.environ.items() if not name.startswith("NUMBA_CACHE")}
+    done = subprocess.run(
+        [sys.executable, "own.py", order],
+        cwd=tmp_path,
+        env={**variables, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("'' '' "), (done.stdout, done.stderr)
+    assert "evil" not in done.stdout
+    assert not (tmp_path / "it ran").exists()
+    assert not (tmp_path / "evil").exists()

@@ -244,6 +244,7 @@ def _compiler() -> Any:
     where a process holds much already. And where coverage is installed and does not run, Numba
     would take a quarter of the time to import it, for lines of kernels that nobody counts.
     """
+    _pass_over_config_file()
     collects, counts_lines = gc.isenabled(), "coverage" in sys.modules
     gc.disable()
     if not counts_lines:
@@ -256,6 +257,22 @@ def _compiler() -> Any:
         if collects:
             gc.enable()
     return numba
+
+
+def _pass_over_config_file() -> None:
+    """Let no file of the current folder say where compiled kernels lie: their cache holds pickles.
+
+    Numba follows a `.numba_config.yaml` in the current folder, and variables of the environment go
+    before it; empty ones stand for Numba's own place.
+    """
+    is_there = os.path.exists(".numba_config.yaml")
+    if "numba" not in sys.modules or is_there:
+        for name in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
+            os.environ.setdefault(name, "")
+    if "numba" in sys.modules and is_there:
+        import numba
+
+        numba.config.reload_config()  # type: ignore[no-untyped-call]
 
 
 class _CacheFile:
