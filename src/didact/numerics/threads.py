@@ -31,7 +31,32 @@ def without_interrupts(*, by_loky: bool = False) -> Iterator[None]:
     A signal that is blocked stays so in a new process. Here it comes as soon as the workers are
     started, and the one line that says so is printed once. by_loky: joblib starts them, and
     not multiprocessing. Resource trackers are started first: starting one unblocks the signal.
+    They import nothing from the current folder before they know what this process may import.
     """
+    with outside_this_folder(), _interrupts_held_back(by_loky):
+        yield
+
+
+@contextmanager
+def outside_this_folder() -> Iterator[None]:
+    """Python looks for modules in the current folder first where it is started by -c or -m.
+
+    Workers are, and so a joblib.py in a folder from a stranger would run in them. They take over
+    the path of this process, which has that folder only where a person named a module.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("PYTHONSAFEPATH", None)
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
+@contextmanager
+def _interrupts_held_back(by_loky: bool) -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return

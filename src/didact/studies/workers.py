@@ -14,7 +14,12 @@ from typing import Any, Protocol
 
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import whole_number
-from didact.numerics.threads import ONE_THREAD, begin_worker, without_interrupts
+from didact.numerics.threads import (
+    ONE_THREAD,
+    begin_worker,
+    outside_this_folder,
+    without_interrupts,
+)
 from didact.studies.attempts import Attempt, attempt
 from didact.studies.cluster import ClusterWorkers
 from didact.studies.study import Trial
@@ -101,13 +106,14 @@ class LocalWorkers:
             from joblib.externals.loky import ProcessPoolExecutor
 
             self._started = least
-            self._executor = ProcessPoolExecutor(
-                least,
-                timeout=IDLE,
-                initializer=begin_worker,
-                initargs=(os.getpid(),),
-                env=ONE_THREAD,
-            )
+            with outside_this_folder():  # a pool starts a process that looks after its semaphores
+                self._executor = ProcessPoolExecutor(
+                    least,
+                    timeout=IDLE,
+                    initializer=begin_worker,
+                    initargs=(os.getpid(),),
+                    env=ONE_THREAD,
+                )
         return self._executor
 
     def is_death(self, error: BaseException | None) -> bool:
