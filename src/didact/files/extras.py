@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
@@ -33,10 +34,8 @@ def named_object(text: str, place: str) -> Any:
             f"{place} must be module:name or file.py:name, or a file that is read here; it is "
             f"{shown_path(text)}"
         )
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
     try:
+        _look_beside(module)
         found: Any = _from_file(module) if module.endswith(".py") else import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
@@ -45,6 +44,18 @@ def named_object(text: str, place: str) -> Any:
             f"{place} {shown_path(text)} cannot be loaded: {reason_of(error)}"
         ) from None
     return found
+
+
+def _look_beside(module: str) -> None:
+    """Look for modules in the folder of what is named, where that is a file or in this folder.
+
+    Where an installed module is named, this folder may be a stranger's, and stays out.
+    """
+    is_file = module.endswith(".py")
+    folder = os.path.dirname(os.path.abspath(module)) if is_file else os.getcwd()
+    is_here = is_file or PathFinder.find_spec(module.partition(".")[0], [folder]) is not None
+    if is_here and folder not in sys.path:
+        sys.path.insert(0, folder)
 
 
 def _from_file(path: str) -> Any:
