@@ -45,6 +45,24 @@ def test_what_participants_see_does_not_tell_what_is_right(path):
     records.close()
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("x" * 20_001, "at most 20000 characters; it has 20001"), (" \n", "must say something")],
+)
+def test_a_consent_is_kept_whole_or_refused(tmp_path, text, words):
+    (tmp_path / "consent.txt").write_text(text)
+    place = str(tmp_path / "study.sqlite")
+    how = {"n_questions": 2, "consent": str(tmp_path / "consent.txt")}
+    with pytest.raises(DidactError, match=words):
+        init_study(place, "random-grid", {"size": 5, "n_features": 2}, **how)
+    (tmp_path / "consent.txt").write_text("x" * 20_000)
+    made = init_study(place, "random-grid", {"size": 5, "n_features": 2}, **how)
+    assert made.consent == "x" * 20_000
+    for title in ("x" * 201, "two\nlines"):
+        with pytest.raises(DidactError, match="title must"):
+            init_study(place + "2", "random-grid", {"size": 5, "n_features": 2}, title=title)
+
+
 def test_other_worlds_have_words_instead_of_a_map(tmp_path):
     place = str(tmp_path / "garnet.sqlite")
     init_study(place, "garnet", {"n_states": 40}, n_questions=3, conditions=("scot", "none"))

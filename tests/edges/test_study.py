@@ -120,7 +120,7 @@ def killed_and_kept(study: str, n_kills: int) -> None:
     acknowledged = []
     for kill in range(n_kills):
         with serving(study) as (process, link):
-            person = sent(link, "/join", {})["link"]
+            person = sent(link, "/join", {"token": f"the-token-of-{kill:06}"})["link"]
             acknowledged.append((kill, 0))
             for step in range(1, 1 + kill % 7):
                 answer = {"step": step, "action": 0, "confidence": 1, "comment": ""}

@@ -9,14 +9,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from didact.errors import InvalidParameter
+from didact.app.subjects import task_or_family_in
+from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import beginning_like
-from didact.files.reading import read_text
+from didact.files.reading import read_text, shown_path
 from didact.inputs import finite_number, whole_number
 from didact.mdp import Demonstration, Family, Task
-from didact.mdp.family_files import FAMILY_FORMAT, family_document, family_from_document
-from didact.mdp.files import task_document, task_from_document
+from didact.mdp.demonstrations import as_demonstrations
+from didact.mdp.family_files import family_document
+from didact.mdp.files import task_document
 from didact.mdp.layout import cell_of
 from didact.mdp.naming import action_words
 from didact.report.page.drawn import task_drawn
@@ -37,8 +39,6 @@ from didact.studies.people.results import (
 from didact.studies.people.simulated import CONFIDENCES, simulated_answers
 from didact.worlds.members import open_task_or_family
 
-LONGEST_CONSENT = 20_000
-
 
 def init_study(
     path: str,
@@ -54,7 +54,9 @@ def init_study(
     """
     subject = open_task_or_family(source, parameters)
     if consent is not None:
-        settings["consent"] = read_text(consent)[:LONGEST_CONSENT]
+        settings["consent"] = read_text(consent)
+    if os.path.lexists(path):  # before the work
+        raise InvalidFile(f"{shown_path(path)}: is there already; a study is never overwritten")
     design = design_study(subject, **settings)
     document = family_document(subject) if isinstance(subject, Family) else task_document(subject)
     Records.create(path, design, document).close()
@@ -63,9 +65,29 @@ def init_study(
 
 def subject_of(records: Records) -> Task | Family:
     """The world or the family of a study."""
-    document = records.subject_document
-    is_family = document.get("format") == FAMILY_FORMAT
-    return family_from_document(document) if is_family else task_from_document(document)
+    try:
+        subject = task_or_family_in(records.subject_document)
+        _require_same(subject, records.design)
+    except InvalidInput as error:
+        raise InvalidFile(
+            f"{shown_path(records.path)}: table about, row 'subject': is damaged: {error}"
+        ) from None
+    return subject
+
+
+def _require_same(subject: Task | Family, design: Design) -> None:
+    """Refuse a design of another world: states and actions must exist, walks be possible."""
+    members = members_of(subject)
+    names = subject.names if isinstance(subject, Family) else (subject.name,)
+    if tuple(names) != design.members:
+        raise InvalidFile("the design is of other worlds")
+    for task, n_actions in zip(members, design.n_actions, strict=True):
+        whole_number(n_actions, "n_actions", task.mdp.n_actions, task.mdp.n_actions)
+    for member, state in (*design.practice, *design.test):
+        whole_number(state, "state", 0, members[member].mdp.n_states - 1)
+    for lesson in design.shown.values():
+        for each in lesson:
+            as_demonstrations([Demonstration(each)], members[each.member or 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +157,15 @@ def _asking(members: Sequence[Task], member: int) -> Callable[[int], dict[str, A
 
 def export_study(path: str, folder: str) -> list[str]:
     """Write answers.csv, participants.csv, codebook.md and report.md; where they are."""
-    records = Records(path)
-    answers, people = records.answers(), records.participants()
+    records = Records(path, read_only=True)
+    people, answers = records.found
+    records.close()
     place = Path(folder)
     os.makedirs(place, exist_ok=True)
     names = ("participant", "condition", "began", "steps")
     files = {
-        "answers.csv": table(answers, COLUMNS),
-        "participants.csv": table(people, names),
+        "answers.csv": table([{name: row[name] for name in COLUMNS} for row in answers], COLUMNS),
+        "participants.csv": table([{name: row[name] for name in names} for row in people], names),
         "codebook.md": codebook(records.design),
         "report.md": report(records.design, answers),
     }
@@ -154,7 +177,6 @@ def export_study(path: str, folder: str) -> list[str]:
         require_writable(place / name, kind, [path])
     for name, text in files.items():
         write_text(text, place / name, kind=kinds[name])
-    records.close()
     return [str(place / name) for name in files]
 
 
@@ -201,9 +223,9 @@ def simulate_study(
         raise InvalidParameter(f"the difference must be above 0 and at most 1; it is {x:g}")
     for each in confidences:
         finite_number(each, "confidence", 0)
-    records = Records(path)
-    design, subject = records.design, subject_of(records)
+    records = Records(path, read_only=True)
     records.close()
+    design, subject = records.design, subject_of(records)
     answers = simulated_answers(subject, design, n, tuple(confidences) or CONFIDENCES)
     found = estimates(scores(answers, design))
     spreads = [each.spread for each in found.values() if each.n > 1]

@@ -37,7 +37,7 @@ def read_subject(question: Any) -> Task | Family:
     if way == "painting":
         return read_painting(question["painting"]).task()
     if way == "task":
-        return _small(_documented(question["task"]))
+        return _small(task_or_family_in(question["task"]))
     return _small(open_task_or_family(*_named(question)))
 
 
@@ -57,7 +57,7 @@ def _way(question: Any) -> str:
     return given[0]
 
 
-def _documented(document: Any) -> Task | Family:
+def task_or_family_in(document: Any) -> Task | Family:
     """The task or the family of a document; members that are files are refused."""
     if not isinstance(document, dict) or document.get("format") != FAMILY_FORMAT:
         return task_from_document(document)

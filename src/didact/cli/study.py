@@ -93,7 +93,13 @@ def init(
     "--port", type=click.IntRange(0, 65535), default=0, help="The port; by default a free one."
 )
 @click.option("--name", "names", multiple=True, metavar="HOST", help="Another name of it; again.")
-def serve(study: str, host: str, port: int, names: tuple[str, ...]) -> None:
+@options.number(
+    "--participants",
+    default=10_000,
+    within=click.IntRange(1, 100_000),
+    help="How many may join in all.",
+)
+def serve(study: str, host: str, port: int, names: tuple[str, ...], participants: int) -> None:
     """Serve the pages of STUDY to all who open the link, until interrupted."""
     from didact.files.extras import require_package
 
@@ -103,7 +109,9 @@ def serve(study: str, host: str, port: int, names: tuple[str, ...]) -> None:
         printing.print_line(f"the study is at {link}")
         printing.print_line("  interrupt it (Ctrl+C) to end; answers are kept as they come")
 
-    studio.serve_study(study, host=host, port=port, names=names, ready=ready)
+    studio.serve_study(
+        study, host=host, port=port, names=names, participants=participants, ready=ready
+    )
 
 
 @command.command("simulate")

@@ -18,14 +18,22 @@ SIGNATURE = b"SQLite format 3\0"
 MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """The open file; SQLite would take a few bytes of anything for an empty database."""
+def connect(path: Path, *, mode: str = "rwc", any_thread: bool = False) -> sqlite3.Connection:
+    """The open file; SQLite would take a few bytes of anything for an empty database.
+
+    mode: of SQLite's addresses: ro, rw, rwc. any_thread: others than this one may use it.
+    """
     if os.path.exists(path) and not os.path.isdir(path):
         with open_file(path) as file:
             if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
                 raise sqlite3.DatabaseError("file is not a database")
     place = urllib.parse.quote(os.fspath(path.absolute()))
-    database = sqlite3.connect(f"file:{place}", uri=True, isolation_level=None)
+    database = sqlite3.connect(
+        f"file:{place}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=not any_thread,
+    )
     database.execute("PRAGMA trusted_schema=OFF")  # views and triggers of a stranger's file
     database.text_factory = lambda text: text.decode(errors="replace")
     return database

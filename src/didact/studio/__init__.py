@@ -45,17 +45,24 @@ def serve_study(
     host: str = "127.0.0.1",
     port: int = 0,
     names: Iterable[str] = (),
+    participants: int | None = None,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve a study with people until it is interrupted; every visitor may take part."""
+    """Serve a study with people until it is interrupted; every visitor may take part.
+
+    participants: how many there may be in all; who comes later is told so.
+    """
     sites, server = (_module(name, "the pages of a study") for name in ("study_site", "server"))
     from didact.app.study import staged
-    from didact.studies.people.records import Records
+    from didact.studies.people.records import MAX_PARTICIPANTS, Records
 
     records = Records(path)
-    site = sites.study_site(records, staged(records))
-    server.run(site, host=host, port=port, names=names, open_to_all=True, ready=ready)
-    records.close()
+    try:
+        most = MAX_PARTICIPANTS if participants is None else participants
+        site = sites.study_site(records, staged(records), most=most)
+        server.run(site, host=host, port=port, names=names, open_to_all=True, ready=ready)
+    finally:
+        records.close()
 
 
 def _module(name: str, purpose: str) -> Any:

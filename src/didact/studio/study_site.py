@@ -7,9 +7,9 @@ is on the disk before the page is told so. The right answers never leave the ser
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Mapping
-from typing import Any
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,22 +18,29 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from didact.app.study import Staged
-from didact.errors import InvalidInput
+from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import parse_json
 from didact.inputs import whole_number
 from didact.report.page.templates import render
-from didact.studies.people.records import Participant, Records
+from didact.studies.people.records import (
+    MAX_COMMENT,
+    MAX_PARTICIPANTS,
+    SECRET,
+    WAIT,
+    Full,
+    Participant,
+    Records,
+)
 from didact.studio.bodies import read_body
 from didact.studio.site import asset, refusal
 
 LARGEST_ANSWER = 16 * 1024
-LONGEST_COMMENT = 4000
-_SECRET = re.compile(r"[A-Za-z0-9_-]{16,40}")
+Kept = TypeVar("Kept")
 
 
-def study_site(records: Records, stage: Staged) -> Starlette:
-    """The application of a study; stage: what its participants can see."""
-    pages = _Pages(records, stage)
+def study_site(records: Records, stage: Staged, *, most: int = MAX_PARTICIPANTS) -> Starlette:
+    """The application of a study; stage: what its participants can see; most: how many they are."""
+    pages = _Pages(records, stage, most)
     return Starlette(
         routes=[
             Route("/", pages.front, methods=["GET"]),
@@ -49,10 +56,14 @@ def study_site(records: Records, stage: Staged) -> Starlette:
 
 
 class _Pages:
-    """What is answered to participants; answers are kept one after the other."""
+    """What is answered to participants; answers are kept one after the other.
 
-    def __init__(self, records: Records, stage: Staged):
-        self._records, self._stage = records, stage
+    The file is read and written in threads: where another program locks it, nobody else waits, and
+    who waits is told after a few seconds to try again, which the page does by itself.
+    """
+
+    def __init__(self, records: Records, stage: Staged, most: int):
+        self._records, self._stage, self._most = records, stage, most
         self._lock = asyncio.Lock()
         page = render("study.html.jinja", title=stage.design.title)
         self._page = Response(page, media_type="text/html")
@@ -62,42 +73,84 @@ class _Pages:
         return self._page
 
     async def consent(self, request: Request) -> Response:
-        """What one agrees to."""
-        return JSONResponse({"kind": "consent", "words": self._stage.design.consent})
+        """What one agrees to, with a token: whoever agrees twice with it joins once."""
+        words, token = self._stage.design.consent, secrets.token_urlsafe(16)
+        return JSONResponse({"kind": "consent", "words": words, "token": token})
 
     async def join(self, request: Request) -> Response:
         """A new participant, who has agreed."""
-        await read_body(request, LARGEST_ANSWER)
-        async with self._lock:
-            joined = self._records.join()
-            self._records.answer(joined, 0, {})
-        return JSONResponse({"link": f"/p/{joined.secret}"})
+        token = read_token(await read_body(request, LARGEST_ANSWER))
+
+        def joined() -> Participant:
+            person = self._records.join(token, most=self._most)
+            self._records.answer(person, 0, {})
+            return person
+
+        return JSONResponse({"link": f"/p/{(await self._written(joined)).secret}"})
 
     async def visit(self, request: Request) -> Response:
         """The page of a participant; others begin at the front."""
-        return self._page if self._found(request) else RedirectResponse("/", 303)
+        return self._page if await self._found(request) else RedirectResponse("/", 303)
 
     async def step(self, request: Request) -> Response:
         """Where a participant is."""
-        return JSONResponse(shown_step(self._stage, self._known(request)))
+        return JSONResponse(shown_step(self._stage, await self._known(request)))
 
     async def answer(self, request: Request) -> Response:
         """Keep an answer; then where the participant is."""
-        person = self._known(request)
+        person = await self._known(request)
         given = read_answer(await read_body(request, LARGEST_ANSWER), self._stage, person)
-        async with self._lock:
-            self._records.answer(person, given.pop("step"), given)
-        return JSONResponse(shown_step(self._stage, self._known(request)))
+        step = given.pop("step")
+        await self._written(lambda: self._records.answer(person, step, given))
+        return JSONResponse(shown_step(self._stage, await self._known(request)))
 
-    def _found(self, request: Request) -> Participant | None:
+    async def _found(self, request: Request) -> Participant | None:
         secret = request.path_params["secret"]
-        return self._records.find(secret) if _SECRET.fullmatch(secret) else None
+        if not SECRET.fullmatch(secret):
+            return None
+        return await _in_thread(lambda: self._records.find(secret))
 
-    def _known(self, request: Request) -> Participant:
-        found = self._found(request)
+    async def _known(self, request: Request) -> Participant:
+        found = await self._found(request)
         if found is None:
             raise HTTPException(404, "this link is of no participant")
         return found
+
+    async def _written(self, work: Callable[[], Kept]) -> Kept:
+        """What writing gives, one after the other; refused by 503 after waiting a few seconds."""
+        try:
+            async with asyncio.timeout(WAIT):
+                await self._lock.acquire()
+        except TimeoutError:
+            raise HTTPException(503, "the study is busy; try again") from None
+        try:
+            return await _in_thread(work)
+        finally:
+            self._lock.release()
+
+
+async def _in_thread(work: Callable[[], Kept]) -> Kept:
+    """What work gives that reads or writes the file; what goes wrong with it is no traceback."""
+    try:
+        return await asyncio.to_thread(work)
+    except Full as error:
+        raise HTTPException(403, str(error)) from None
+    except InvalidFile:
+        raise HTTPException(503, "the study cannot be reached now; try again") from None
+    except InvalidParameter as error:
+        raise HTTPException(404, str(error)) from None
+
+
+def read_token(body: bytes) -> str:
+    """The token of the page that was agreed to; refused by 422 where there is none."""
+    try:
+        given = parse_json(body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        given = None
+    token = given.get("token") if isinstance(given, dict) else None
+    if not isinstance(token, str) or not SECRET.fullmatch(token):
+        raise HTTPException(422, "send the token of the page that you agreed to")
+    return token
 
 
 def shown_step(stage: Staged, person: Participant) -> dict[str, Any]:
@@ -143,7 +196,7 @@ def _checked(given: Mapping[str, Any], stage: Staged, person: Participant) -> di
             checked["confidence"] = whole_number(given.get("confidence"), "confidence", 1, 5)
     if kind == "comments":
         comment = given.get("comment", "")
-        if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
-            raise InvalidInput(f"a comment must be a text of at most {LONGEST_COMMENT} signs")
+        if not isinstance(comment, str) or len(comment) > MAX_COMMENT:
+            raise InvalidInput(f"a comment must be a text of at most {MAX_COMMENT} signs")
         checked["comment"] = comment
     return checked

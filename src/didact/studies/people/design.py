@@ -14,15 +14,33 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import choice, counted, whole_in, whole_number
+from didact.errors import InvalidFile, InvalidInput, InvalidParameter, Unsupported
+from didact.inputs import (
+    as_text,
+    choice,
+    counted,
+    flag,
+    reason_of,
+    shown,
+    whole_in,
+    whole_number,
+)
 from didact.mdp import Demonstration, Family, Task
 from didact.planning import solve
-from didact.random import stream
+from didact.random import require_seed, stream
 from didact.studies.people.conditions import CONDITIONS, shown_to
 from didact.studies.people.places import NOWHERE, Place, going_places, members_of, places_in
 
 MOST_QUESTIONS = 60
+MAX_TITLE = 200
+MAX_CONSENT = 20_000
+ASKING = ("practice", "test")
+"""Steps in which a question is asked."""
+UNREADABLE = (
+    *(AttributeError, IndexError, KeyError, OverflowError, RecursionError),
+    *(TypeError, ValueError),
+)
+"""What is raised where a document is not of a design."""
 CONSENT = (
     "You will see a small world and somebody who moves in it, and then say what you would do. "
     "Your answers are kept without your name. You may stop at any time by closing the page. "
@@ -68,7 +86,18 @@ class Design:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Design:
-        """The design of a document that `document` made."""
+        """The design of a document that `document` made; of any other, one line."""
+        try:
+            made = cls._read(document)
+        except InvalidInput:
+            raise
+        except UNREADABLE as error:
+            raise InvalidFile(f"it is no design of a study: {reason_of(error, 80)}") from None
+        made.require_sound()
+        return made
+
+    @classmethod
+    def _read(cls, document: Mapping[str, Any]) -> Design:
         listed = {
             name: tuple(document[name]) for name in ("members", "unseen", "conditions", "n_actions")
         }
@@ -84,6 +113,50 @@ class Design:
                 "right": {(m, s): best for (m, s), best in document["right"]},
             }
         )
+
+    def require_sound(self) -> None:
+        """Refuse what no study can be: texts that are too long, places that do not exist."""
+        _require_text(self.title, "title", MAX_TITLE)
+        if not self.title.isprintable():
+            raise InvalidParameter(f"title must be one line; it is {shown(self.title)}")
+        _require_text(self.consent, "consent", MAX_CONSENT)
+        require_seed(self.seed)
+        flag(self.confidence, "confidence"), flag(self.comments, "comments")
+        for i, name in enumerate(self.members):
+            as_text(name, f"members[{i}]")
+        if not 0 < len(self.members) == len(self.n_actions):
+            raise InvalidParameter("n_actions must be of each member")
+        for i, n in enumerate(self.n_actions):
+            whole_number(n, f"n_actions[{i}]", 1)
+        for i, member in enumerate(self.unseen):
+            whole_number(member, f"unseen[{i}]", 0, len(self.members) - 1)
+        require_conditions(self.conditions)
+        if not all(isinstance(part, dict) for part in (self.shown, self.right)):
+            raise InvalidParameter("shown and right must be tables")
+        if set(self.shown) != set(self.conditions):
+            raise InvalidParameter("shown must be of each condition")
+        for name in self.conditions:
+            for each in self.shown[name]:
+                self._require_shown(each)
+        self._require_places()
+
+    def _require_shown(self, each: Demonstration) -> None:
+        member = whole_number(each.member or 0, "member", 0, len(self.members) - 1)
+        for state, action in each:
+            whole_number(state, "state", 0)
+            whole_number(action, "action", 0, self.n_actions[member] - 1)
+
+    def _require_places(self) -> None:
+        whole_number(len(self.test), "questions", 1, MOST_QUESTIONS)
+        whole_number(len(self.practice), "practice", 0, MOST_QUESTIONS)
+        for member, state in (*self.practice, *self.test):
+            whole_number(member, "member", 0, len(self.members) - 1)
+            whole_number(state, "state", 0)
+            best = self.right.get((member, state))
+            if not isinstance(best, list | tuple) or not best:
+                raise InvalidParameter(f"right must name actions for state {state}")
+            for action in best:
+                whole_number(action, "action", 0, self.n_actions[member] - 1)
 
     def condition_of(self, number: int) -> str:
         """The condition of participant `number`, from 0."""
@@ -126,7 +199,9 @@ def design_study(
     conditions: of CONDITIONS. n_questions: of the test. n_practice: before the lesson. unseen:
     members of a family, by name or number, that are not shown: then the test is about them.
     """
-    _require_conditions(conditions, subject)
+    require_conditions(conditions)
+    if "loss" in conditions and isinstance(subject, Family):
+        raise Unsupported("condition 'loss' is for one world; name another for a family")
     whole_number(n_questions, "n_questions", 1, MOST_QUESTIONS)
     whole_number(n_practice, "n_practice", 0, MOST_QUESTIONS)
     apart = _apart(subject, unseen)
@@ -142,7 +217,7 @@ def design_study(
         )
     rest = [place for place in right if place not in test and place[0] not in apart]
     practice = _drawn(rest, n_practice, seed, "practice")
-    return Design(
+    made = Design(
         title=title or f"A study of {subject.name}",
         consent=consent,
         members=subject.names if isinstance(subject, Family) else (subject.name,),
@@ -157,17 +232,28 @@ def design_study(
         confidence=confidence,
         comments=comments,
     )
+    made.require_sound()
+    return made
 
 
-def _require_conditions(conditions: Sequence[str], subject: Task | Family) -> None:
+def _require_text(value: Any, name: str, longest: int) -> None:
+    text = as_text(value, name)
+    if not text.strip():
+        raise InvalidParameter(f"{name} must say something; it is empty")
+    if len(text) > longest:
+        raise InvalidParameter(
+            f"{name} must have at most {longest} characters; it has {len(text)}. Shorten it"
+        )
+
+
+def require_conditions(conditions: Sequence[str]) -> None:
+    """Refuse conditions that are unknown, named twice, or fewer than two."""
     for i, name in enumerate(conditions):
         choice(name, "condition", tuple(CONDITIONS))
         if name in conditions[:i]:
             raise InvalidParameter(f"conditions must be different; {name!r} is named twice")
     if len(conditions) < 2:
         raise InvalidParameter("conditions must be at least two, to compare; name another")
-    if "loss" in conditions and isinstance(subject, Family):
-        raise Unsupported("condition 'loss' is for one world; name another for a family")
 
 
 def _apart(subject: Task | Family, unseen: Sequence[str | int]) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ function heading(words) { return make("h2", { tabindex: "-1" }, words); }
 const VIEWS = {
   consent: (told) => [
     heading("Before you begin"), make("p", { className: "consent" }, told.words),
-    make("button", { type: "button", className: "main", onclick: agree }, "I agree"),
+    make("button", { type: "button", className: "main", onclick: () => told.token ? agree(told.token) : answer(told) }, "I agree"),
   ],
   practice: (told) => asking(told, "To try it out"),
   test: (told) => asking(told, "What would you do?"),
@@ -94,8 +94,9 @@ function show(told) {
   step.querySelector("h2").focus();
 }
 
-async function agree() {
-  const { link } = await send("/join", {});
+async function agree(token) {
+  step.querySelector("button").disabled = true;
+  const { link } = await send("/join", { token });
   history.replaceState(null, "", link);
   show(await send(`${link}/step`));
 }
