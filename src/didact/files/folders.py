@@ -19,6 +19,10 @@ NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 """What kernels and file systems answer that do not know a flag of renameat2."""
 
 
+MAX_NAME = 40
+"""How many characters of a name others are made of; names have at most 255 bytes."""
+
+
 def write_folder(
     target: str | os.PathLike[str],
     fill: Callable[[Path], None],
@@ -34,7 +38,7 @@ def write_folder(
     """
     path = Path(os.path.realpath(target))
     require_free(path, replace=replace, is_such=is_such)
-    beside = path.parent / f".didact-{secrets.token_hex(8)}.tmp"
+    beside = path.parent / beside_name(path.name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside.mkdir()
@@ -79,8 +83,26 @@ def _put_in_place(
         require_free(path, replace=replace, is_such=is_such)
         _exchange(beside, path)
         if not is_such(beside):  # another program put something else there meanwhile
-            _exchange(beside, path)
+            _give_back(beside, path)
             require_free(path, replace=replace, is_such=is_such)
+
+
+def _give_back(beside: Path, path: Path) -> None:
+    """Give what was taken by mistake its name again; where that fails, one that can be found."""
+    try:
+        _exchange(beside, path)
+    except OSError:
+        kept = path.with_name(f"{path.name[:MAX_NAME]}.{secrets.token_hex(4)}.kept")
+        rename_new(beside, kept)
+        raise InvalidFile(
+            f"{shown_path(path)}: another program put something there meanwhile; it is kept as "
+            f"{shown_path(kept)}"
+        ) from None
+
+
+def beside_name(name: str) -> str:
+    """A free name in the same folder, which says what it is of: a killed run leaves it behind."""
+    return f".{name[:MAX_NAME]}.{secrets.token_hex(8)}.didact-tmp"
 
 
 def rename_new(old: Path, new: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile
-from didact.files.folders import already_there, rename_new, sync_folder
+from didact.files.folders import already_there, beside_name, rename_new, sync_folder
 from didact.files.kinds import Kind, json_kind, require_kind, require_other
 from didact.files.pipes import write_to_pipe
 from didact.files.reading import Name, read_text, shown_path, system_reason
@@ -203,7 +202,8 @@ def write_bytes(content: bytes, path: Name, *, kind: Kind | None, new: bool = Fa
 
 
 def _replace(target: str, content: bytes, *, new: bool) -> None:
-    temporary = os.path.join(os.path.dirname(target), f".didact-{secrets.token_hex(8)}.tmp")
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, beside_name(name))
     try:
         with open(temporary, "xb") as file:
             file.write(content)
@@ -215,7 +215,7 @@ def _replace(target: str, content: bytes, *, new: bool) -> None:
             if os.path.exists(target):
                 shutil.copymode(target, temporary)
             os.replace(temporary, target)
-        sync_folder(os.path.dirname(target))
+        sync_folder(folder)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
