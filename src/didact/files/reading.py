@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, BinaryIO
 
 from didact.errors import InvalidFile
@@ -28,6 +28,34 @@ PATIENCE = 10
 LONGEST_PATH = 300
 """How many signs of a path are shown."""
 AT_ONCE = 2**20
+
+
+ALWAYS_ALLOWED, ENTRIES_PER_BYTE = 2_000_000, 8
+"""How many entries a compressed file may hold whatever its size, and for each byte beyond the first
+million. In Python an entry takes up to 200 bytes and a few microseconds, so a file of a megabyte
+takes less than a gigabyte and some seconds."""
+
+
+class Budget:
+    """How many entries may still be unpacked from some files, counted before memory is taken.
+
+    A compressed array, a list that is one run, or an array that is linked a thousand times cost
+    nothing in the file.
+    """
+
+    def __init__(self, files: Iterable[Name], most: int):
+        size = sum(map(os.path.getsize, files))
+        more = ENTRIES_PER_BYTE * (size - 1_000_000)
+        self.most = self.left = min(most, max(ALWAYS_ALLOWED, more))
+
+    def take(self, n: int, what: str) -> None:
+        """Count so many entries of something; refused where they are too many."""
+        self.left -= n
+        if self.left < 0:
+            raise InvalidFile(
+                f"{what} has {n} entries, and files of this size may hold at most {self.most} in "
+                "all; split it into several, or keep it uncompressed"
+            )
 
 
 def shown_path(path: Name) -> str:

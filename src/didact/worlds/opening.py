@@ -31,6 +31,12 @@ _PYTHON = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _WORD = re.compile(r"[\w +-]*")
 """A text that names neither a module nor a file."""
 
+MOST_OF_OPTIONS, LARGEST_OPTION = 4096, 1000
+"""Signs and entries in an option of an environment that a file names, and its largest number: a map
+of 64 x 64 cells. Environments take memory by such options before they could be asked anything."""
+WITHOUT_SIZE = {"max_steps", "max_episode_steps", "seed"}
+"""Numbers that cost nothing where they are large."""
+
 WALKING = {"key", "limit", "seed"}
 """Parameters of a walk, which a table does not need."""
 
@@ -138,9 +144,27 @@ def recorded_task(id: str, options: Mapping[str, Any]) -> Task:
                 f"its environment's option {shown(name)} must be numbers and words, because files "
                 f"run no code; it is {shown(value)}; {remedy}"
             )
+        if (size := _size(name, value)) > MOST_OF_OPTIONS:
+            raise InvalidParameter(
+                f"its environment's option {shown(name)} must be small, at most {MOST_OF_OPTIONS} "
+                f"cells and numbers up to {LARGEST_OPTION}, because a file could name a world of "
+                f"any size; it has {size}; {remedy}"
+            )
     if is_minigrid(id):
         require_minigrid()
     return environment_task(make_environment(id, options), {})
+
+
+def _size(name: Any, value: Any) -> int:
+    """How large a world an option may ask for: signs and entries, and more for a large number."""
+    if isinstance(value, Mapping):
+        return sum(_size(key, part) for key, part in value.items())
+    if isinstance(value, list):
+        return sum(_size(name, part) for part in value)
+    if isinstance(value, str):
+        return max(1, len(value))
+    is_count = isinstance(value, int | float | Decimal) and name not in WITHOUT_SIZE
+    return MOST_OF_OPTIONS + 1 if is_count and not abs(value) <= LARGEST_OPTION else 1
 
 
 def _is_plain(value: Any, depth: int = 4) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from didact.errors import InvalidFile
+from didact.files.reading import Budget
 from didact.mdp.exchange.arrow import read_columns, read_lists
 from didact.mdp.exchange.imitation import DATA
 from tests.effort import number
@@ -22,6 +23,7 @@ import struct, sys
 from pathlib import Path
 import pyarrow
 from didact.errors import InvalidFile
+from didact.files.reading import Budget
 from didact.mdp.exchange.arrow import read_lists
 
 content, target = Path(sys.argv[1]).read_bytes(), Path(sys.argv[2])
@@ -37,7 +39,7 @@ for at in range(first, len(content) - 4, step):
         target.write_bytes(edited)
         tried += 1
         try:
-            found = list(read_lists(target, ("obs", "acts"), 10**6))
+            found = list(read_lists(target, ("obs", "acts"), Budget((), 10**6)))
         except InvalidFile as error:
             assert "\\n" not in str(error)
             continue
@@ -60,7 +62,7 @@ def streamed(path: Path, columns: dict, **options) -> Path:
 
 
 def lists(path: Path, most: int = 10**6):
-    return list(read_lists(path, COLUMNS, most))
+    return list(read_lists(path, COLUMNS, Budget((), most)))
 
 
 @pytest.mark.parametrize("source", ["short", "theirs"])
@@ -94,13 +96,13 @@ def test_packed_streams_are_read_and_weighed_first(tmp_path):
 
 def test_entries_are_counted_before_they_are_read(tmp_path):
     path = streamed(tmp_path / "a.arrow", {"obs": [[0] * 11], "acts": [[0] * 10]})
-    assert len(lists(path, 12)) == 1
-    with pytest.raises(InvalidFile, match="must hold at most 11 pairs"):
-        lists(path, 11)
+    assert len(lists(path, 23)) == 1
+    with pytest.raises(InvalidFile, match="at most 22 in all"):
+        lists(path, 22)
     nothing = pyarrow.array([[]] * 50, pyarrow.list_(pyarrow.int64(), 0))
     path = streamed(tmp_path / "b.arrow", {"obs": nothing, "acts": nothing})
-    with pytest.raises(InvalidFile, match="must hold at most 49 pairs"):
-        lists(path, 49)
+    with pytest.raises(InvalidFile, match="at most 99 in all"):
+        lists(path, 99)
 
 
 @pytest.mark.parametrize(
@@ -136,12 +138,12 @@ def test_parquet_is_weighed_too(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table({"a": list(range(9)), "b": [1] * 9}), path)
-    assert read_columns(path, ("b", "a"), 9) == ([1] * 9, list(range(9)))
-    with pytest.raises(InvalidFile, match="must hold at most 8 steps"):
-        read_columns(path, ("b", "a"), 8)
+    assert read_columns(path, ("b", "a"), Budget((), 18)) == ([1] * 9, list(range(9)))
+    with pytest.raises(InvalidFile, match="at most 17 in all"):
+        read_columns(path, ("b", "a"), Budget((), 17))
     parquet.write_table(pyarrow.table({"a": [0] * 6_000_000}), path)
     with pytest.raises(InvalidFile, match="at most"):
-        read_columns(path, ("a",), 5_000_000)
+        read_columns(path, ("a",), Budget([path], 50_000_000))
 
 
 @pytest.mark.parametrize(
@@ -151,4 +153,4 @@ def test_foreign_and_cut_files_are_refused(tmp_path, content):
     for name in ("a.arrow", "a.parquet"):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InvalidFile, match="cannot be read"):
-            read_columns(tmp_path / name, ("a",), 10)
+            read_columns(tmp_path / name, ("a",), Budget((), 10))

@@ -22,7 +22,7 @@ from didact.mdp.files import task_document
 from didact.mdp.observations import Watched
 from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
-from didact.worlds.opening import environment_task
+from didact.worlds.opening import environment_task, recorded_task
 from tests import effort
 from tests.command_line import Answer, in_own_process, refused
 from tests.effort import crossed
@@ -255,13 +255,13 @@ def test_sizes_are_checked_before_memory_is_taken(recording, root):
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         del file["episode_0"]["actions"]
         file["episode_0"].create_dataset("actions", shape=(10**12,), dtype="i8", chunks=(1024,))
-    with pytest.raises(InvalidFile, match=r"actions must have at most [0-9]+ entries"):
+    with pytest.raises(InvalidFile, match=r"actions.* may hold at most [0-9]+ in all"):
         load_recording("lesson-v0")
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         del file["episode_0"]["actions"]
         few = {"shape": (49_000_000,), "chunks": (1024,)}  # whose pairs would take gigabytes
         file["episode_0"].create_dataset("actions", dtype="i8", **few)
-    with pytest.raises(InvalidFile, match=r"actions must have at most [0-9]+ entries"):
+    with pytest.raises(InvalidFile, match=r"actions.* may hold at most [0-9]+ in all"):
         load_recording("lesson-v0")
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         del file["episode_0"]["actions"]
@@ -269,6 +269,82 @@ def test_sizes_are_checked_before_memory_is_taken(recording, root):
         file["episode_0"].create_dataset("actions", shape=(3,), dtype="i8", **chunks)
     with pytest.raises(InvalidFile, match="actions must be kept in smaller parts"):
         load_recording("lesson-v0")
+
+
+def linked(file):
+    """One episode under a thousand names."""
+    first = file["episode_0"]
+    for name in ("observations", "actions"):
+        del first[name]
+    first.create_dataset("observations", (20_001,), dtype="i8", chunks=(1000,))
+    first.create_dataset("actions", (20_000,), dtype="i8", chunks=(1000,))
+    for number in range(2, 1000):
+        file[f"episode_{number}"] = first
+
+
+def one_text(file):
+    del file["episode_0"]["observations"]
+    kept = {"dtype": "S400", "chunks": (1000,), "compression": "gzip"}
+    file["episode_0"].create_dataset("observations", (900_000,), **kept)
+
+
+def tight(file):
+    """What gzip makes of zeros: a thousandth."""
+    del file["episode_0"]["actions"]
+    kept = {"data": np.zeros(2_500_000, "i1"), "compression": "gzip", "chunks": (100_000,)}
+    file["episode_0"].create_dataset("actions", **kept)
+
+
+@pytest.mark.parametrize("trap", [linked, one_text, tight])
+def test_what_a_file_unpacks_to_is_counted_in_all(trap, recording, root):
+    """A file of a megabyte may cost a gigabyte at most, whatever packs its arrays."""
+    save_recording(recording, "lesson-v0")
+    with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
+        trap(file)
+    edited(root / "lesson-v0", total_episodes=1000)
+    with pytest.raises(InvalidFile, match=r" may hold at most [0-9]+ in all"):
+        load_recording("lesson-v0")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"desc": ["S" + "F" * 2999, "F" * 2999 + "G"]},
+        {"desc": [["S", "F"] * 1500, ["F", "G"] * 1500]},
+        {"map_name": None, "size": 100_000},
+        {"size": 1e300},
+    ],
+)
+def test_a_world_that_a_file_names_is_small(options):
+    with pytest.raises(InvalidInput, match=r"must be small, at most 4096 cells.*--task"):
+        recorded_task("FrozenLake-v1", options)
+    assert recorded_task("FrozenLake-v1", {"desc": ["SF", "FG"]}).mdp.n_states == 4
+
+
+@pytest.mark.slow
+def test_a_file_of_a_megabyte_costs_less_than_a_gigabyte(recording, root):
+    """The most that is read of one: as many steps as it may hold."""
+    save_recording(recording, "lesson-v0")
+    path = root / "lesson-v0" / "data" / "main_data.hdf5"
+    with h5py.File(path, "a") as file:
+        del file["episode_0"]["actions"], file["episode_0"]["observations"]
+        file["episode_0"].create_dataset("filler", data=np.arange(100_000))
+        kept = {"dtype": "i8", "chunks": (100_000,)}
+        file["episode_0"].create_dataset("actions", (990_000,), **kept)
+        file["episode_0"].create_dataset("observations", (990_001,), **kept)
+    edited(root / "lesson-v0", total_episodes=1, didact_lesson=None)
+    assert os.path.getsize(path) < 1_000_000
+    code = """
+import resource, sys
+from didact.mdp.exchange.formats import load_recording
+print(sum(map(len, load_recording(sys.argv[1]).demonstrations)))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    done = in_own_process(root / "lesson-v0", python=("-c", code))
+    assert done.code == 0, done.err
+    steps, kilobytes = map(int, done.out.split())
+    assert steps == 990_000
+    assert kilobytes < 1_000_000
 
 
 def test_nothing_outside_the_file_is_read(recording, root, tmp_path):

@@ -15,7 +15,7 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
-from didact.files.reading import MOST_BYTES, open_file
+from didact.files.reading import MOST_BYTES, Budget, open_file
 from didact.inputs import in_one_line
 
 MAGIC = b"ARROW1\0\0"
@@ -26,28 +26,33 @@ BATCHES = ("record batch", "dictionary")
 Accepts = Callable[[Any], bool]
 
 
-def read_lists(path: Path, columns: Sequence[str], most: int) -> Iterator[tuple[list[Any], ...]]:
-    """For each row its lists in the named columns; at most so many entries in each column."""
+def read_lists(
+    path: Path, columns: Sequence[str], budget: Budget
+) -> Iterator[tuple[list[Any], ...]]:
+    """For each row its lists in the named columns."""
     with _told():
-        left = [most] * len(columns)
         for batch in _batches(path, columns, _is_list):
             lists = [batch.column(column) for column in columns]
-            left = [n - _n_entries(column) for n, column in zip(left, lists, strict=True)]
-            if min(left) < 0:
-                raise InvalidFile(f"must hold at most {most} pairs; it has more")
+            for name, column in zip(columns, lists, strict=True):
+                budget.take(_n_entries(column), name)
             for row in range(batch.num_rows):
                 yield tuple(column[row].as_py() or [] for column in lists)
 
 
-def read_columns(path: Path, columns: Sequence[str], most: int) -> tuple[list[Any], ...]:
+def read_columns(path: Path, columns: Sequence[str], budget: Budget) -> tuple[list[Any], ...]:
     """The named columns as lists: of numbers, texts, or lists and objects of them."""
-    read = _parquet_batches if path.suffix == ".parquet" else _batches
     found: tuple[list[Any], ...] = tuple([] for _ in columns)
     with _told():
-        for batch in read(path, columns, _is_observed):
-            if len(found[0]) + batch.num_rows > most:
-                raise InvalidFile(f"must hold at most {most} steps; it has more")
+        is_parquet = path.suffix == ".parquet"
+        batches = (
+            _parquet_batches(path, columns, budget)
+            if is_parquet
+            else _batches(path, columns, _is_observed)
+        )
+        for batch in batches:
             for values, column in zip(found, columns, strict=True):
+                if not is_parquet:
+                    budget.take(_n_entries(batch.column(column)), column)
                 values += batch.column(column).to_pylist()
     return found
 
@@ -80,16 +85,21 @@ def _batches(path: Path, columns: Sequence[str], accepts: Accepts) -> Iterator[A
             yield batch
 
 
-def _parquet_batches(path: Path, columns: Sequence[str], accepts: Accepts) -> Iterator[Any]:
+def _parquet_batches(path: Path, columns: Sequence[str], budget: Budget) -> Iterator[Any]:
     """The same of a Parquet file."""
     parquet = require_package("pyarrow.parquet", "minari", "Minari datasets")
     open_file(path).close()
     with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
-        _places(file.schema_arrow, columns, accepts)
+        _places(file.schema_arrow, columns, _is_observed)
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         claimed = sum(max(group.total_byte_size, 0) for group in groups)  # a part may end us
         if claimed > MOST_BYTES:
             raise InvalidFile(f"must unpack to at most {MOST_BYTES} bytes; it says {claimed}")
+        # A run of equal values takes no room in the file, so their number is what counts.
+        for group in groups:
+            for part in map(group.column, range(group.num_columns)):
+                if (name := part.path_in_schema.partition(".")[0]) in columns:
+                    budget.take(max(part.num_values, 0), name)
         for batch in file.iter_batches(columns=list(columns)):
             batch.validate(full=True)
             yield batch
@@ -133,9 +143,15 @@ def _is_list(kind: Any, depth: int = 6) -> bool:
     return _is_number(inner) or (depth > 1 and _is_list(inner, depth - 1))
 
 
-def _n_entries(lists: Any) -> int:
-    compute = require_package("pyarrow.compute", "imitation", "folders for imitation")
-    return len(lists) + (compute.sum(lists.value_lengths()).as_py() or 0)
+def _n_entries(column: Any) -> int:
+    """How many Python objects a column becomes: rows, entries of lists, fields, signs of texts."""
+    types = require_package("pyarrow.types", "imitation", "folders for imitation")
+    kind, n = column.type, len(column)
+    if types.is_struct(kind):
+        return n + sum(_n_entries(column.field(i)) for i in range(kind.num_fields))
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return n + _n_entries(column.flatten())
+    return n + (column.nbytes if types.is_string(kind) else 0)
 
 
 def _require_sizes(messages: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from didact.errors import InvalidFile
 from didact.files.extras import require_package
-from didact.files.reading import MOST_BYTES, open_file
+from didact.files.reading import MOST_BYTES, Budget, open_file
 from didact.inputs import shown
 
 
@@ -50,10 +50,10 @@ def group_in(parent: Any, name: str) -> Any:
     return found
 
 
-def whole_numbers_in(parent: Any, name: str, most: int) -> Any:
-    """The array of this name: whole numbers (n,) or (n, 1), at most so many."""
+def whole_numbers_in(parent: Any, name: str, budget: Budget) -> Any:
+    """The array of this name: whole numbers (n,) or (n, 1)."""
     h5py = require_package("h5py", "minari", "Minari datasets")
-    found = _array(h5py, _member(h5py, parent, name), name, most)
+    found = _array(h5py, _member(h5py, parent, name), name, budget)
     if found.dtype.kind not in "iu":
         raise InvalidFile(
             f"{name} must be numbers of states or actions from 0; they have the shape "
@@ -62,46 +62,44 @@ def whole_numbers_in(parent: Any, name: str, most: int) -> Any:
     return found[()]
 
 
-def _array(h5py: Any, found: Any, name: str, most: int) -> Any:
+def _array(h5py: Any, found: Any, name: str, budget: Budget) -> Any:
     """An array that lies in the file and is not too large."""
     if not isinstance(found, h5py.Dataset) or found.shape is None:
         raise InvalidFile(f"{name} must be an array; it is {shown(found)}")
     if found.external or found.is_virtual:
         raise InvalidFile(f"{name} must lie in this file; it lies in others")
-    if found.size > most:
-        raise InvalidFile(f"{name} must have at most {most} entries; its shape is {found.shape}")
+    words = -(-found.dtype.itemsize // 8)
+    budget.take(math.prod(found.shape) * words, f"{name}, of the shape {found.shape},")
     at_once = math.prod(found.chunks or (1,)) * found.dtype.itemsize
     if at_once > MOST_BYTES:
         raise InvalidFile(f"{name} must be kept in smaller parts; one has {at_once} bytes")
     return found
 
 
-def rows_in(parent: Any, name: str, most: int, depth: int = 8) -> list[Any]:
+def rows_in(parent: Any, name: str, budget: Budget, depth: int = 8) -> list[Any]:
     """For each step what the array of this name holds; of a group, an object with its parts."""
     h5py = require_package("h5py", "minari", "Minari datasets")
     found = _member(h5py, parent, name)
     if isinstance(found, h5py.Group) and depth:
-        parts = {key: rows_in(found, key, most, depth - 1) for key in found}
+        parts = {key: rows_in(found, key, budget, depth - 1) for key in found}
         steps = {len(rows) for rows in parts.values()}
         if len(steps) != 1:
             raise InvalidFile(f"{name} must have parts of one length; it has {shown(steps)}")
         return [{key: rows[i] for key, rows in parts.items()} for i in range(steps.pop())]
-    array = _array(h5py, found, name, most)
+    array = _array(h5py, found, name, budget)
     if array.ndim and array.dtype.kind in "biuf":
         return list(array[()])
     if array.ndim == 1 and h5py.check_string_dtype(array.dtype) is not None:
-        return _texts(array, name)
+        return _texts(array, name, budget)
     raise InvalidFile(f"{name} must hold numbers or texts; its type is {array.dtype!s:.60}")
 
 
-def _texts(array: Any, name: str) -> list[str]:
+def _texts(array: Any, name: str, budget: Budget) -> list[str]:
     """Texts, one after another: what each takes is known only when it is read."""
-    found, taken = [], 0
+    found = []
     for i in range(array.shape[0]):
         found.append(bytes(array[i]).decode("utf-8", "replace"))
-        taken += len(found[-1])
-        if taken > MOST_BYTES:
-            raise InvalidFile(f"{name} must be smaller than {MOST_BYTES} bytes of texts")
+        budget.take(len(found[-1]), name)
     return found
 
 

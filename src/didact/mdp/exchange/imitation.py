@@ -19,11 +19,11 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
 from didact.files.json import read_json, write_bytes, write_json
-from didact.files.reading import shown_path
+from didact.files.reading import Budget, shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.arrow import read_lists
-from didact.mdp.exchange.recordings import Recording, lesson_in, most_pairs, require_size
+from didact.mdp.exchange.recordings import MOST_PAIRS, Recording, lesson_in, require_size
 from didact.mdp.exchange.steps import Steps, pairs_of, steps_of
 from didact.mdp.files import load_task, save_task
 from didact.mdp.observations import Watched
@@ -64,12 +64,12 @@ def read_imitation(path: Path) -> Recording:
 def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | Watched | None]]:
     number = n_pairs = 0
     names = _data_files(path, place)
-    most = most_pairs({path / name for name in names})
+    budget = Budget({path / name for name in names}, 2 * MOST_PAIRS)
     for name in names:
         try:
-            for states, actions in read_lists(path / name, ("obs", "acts"), 2 * most):
+            for states, actions in read_lists(path / name, ("obs", "acts"), budget):
                 n_pairs += len(actions)
-                require_size(n_pairs, place, most)
+                require_size(n_pairs, place)
                 numbers = not any(isinstance(entry, list | float) for entry in states)
                 yield number, pairs_of(states, actions, f"episode {number}", numbers=numbers)
                 number += 1

@@ -19,7 +19,7 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
 from didact.files.json import read_json, write_bytes
-from didact.files.reading import shown_path
+from didact.files.reading import Budget, shown_path
 from didact.inputs import reason_of, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.exchange.arrow import read_columns
@@ -33,9 +33,9 @@ from didact.mdp.exchange.hdf5 import (
 )
 from didact.mdp.exchange.minari_folders import datasets_root, is_minari, metadata_file
 from didact.mdp.exchange.recordings import (
+    MOST_PAIRS,
     Environment,
     Recording,
-    most_pairs,
     recorded,
     require_size,
 )
@@ -118,11 +118,11 @@ def _episodes(
         raise InvalidFile(f"{place}: its data_format must be hdf5, arrow or parquet; {shown(kept)}")
     n_pairs = 0
     try:
-        most = most_pairs(path for path in data.rglob("*") if path.is_file())
-        read = DATA_FORMATS[kept](data, metadata["total_episodes"], most)
+        budget = Budget((path for path in data.rglob("*") if path.is_file()), 2 * MOST_PAIRS)
+        read = DATA_FORMATS[kept](data, metadata["total_episodes"], budget)
         for number, (rows, actions, start) in enumerate(read):
             n_pairs += len(actions)
-            require_size(n_pairs, place, most)
+            require_size(n_pairs, place)
             observed = rows if numbers else [put_together(row, space) for row in rows]
             shown_pairs = pairs_of(observed, actions, f"episode {number}", numbers=numbers)
             if isinstance(shown_pairs, Demonstration):
@@ -139,16 +139,16 @@ Episode = tuple[Any, Any, int | None]
 """Observations, actions, and the start state that the options say."""
 
 
-def _hdf5_episodes(data: Path, n_episodes: int, most: int) -> Iterator[Episode]:
+def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Episode]:
     with open_hdf5(data / HDF5_FILE) as file:
         for number in range(n_episodes):
             group = group_in(file, f"episode_{number}")
-            rows = rows_in(group, "observations", most)
-            actions = whole_numbers_in(group, "actions", most)
+            rows = rows_in(group, "observations", budget)
+            actions = whole_numbers_in(group, "actions", budget)
             yield rows, actions, whole_number_beside(group, f"options/{START}")
 
 
-def _table_episodes(data: Path, n_episodes: int, most: int) -> Iterator[Episode]:
+def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Episode]:
     """Arrow and Parquet: a folder for each episode, with one action more, which means nothing."""
     for number in range(n_episodes):
         folder = data / str(number)
@@ -156,7 +156,7 @@ def _table_episodes(data: Path, n_episodes: int, most: int) -> Iterator[Episode]
         actions: list[Any] = []
         for name in sorted(os.listdir(folder)):
             if not name.startswith(("_", ".")) and name != "metadata.json":
-                part = read_columns(folder / name, ("observations", "actions"), most)
+                part = read_columns(folder / name, ("observations", "actions"), budget)
                 states, actions = states + part[0], actions + part[1]
         about = read_json(folder / "metadata.json")
         options = about.get("options") if isinstance(about, dict) else None

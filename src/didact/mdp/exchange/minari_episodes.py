@@ -16,7 +16,7 @@ import numpy as np
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.json import read_json, write_bytes
-from didact.files.reading import shown_path
+from didact.files.reading import Budget, shown_path
 from didact.inputs import is_whole, reason_of
 from didact.mdp.exchange.arrow import read_columns
 from didact.mdp.exchange.hdf5 import group_in, image_of, open_hdf5, rows_in, whole_number_beside
@@ -28,7 +28,8 @@ from didact.mdp.exchange.minari_folders import (
     target_folder,
 )
 
-MOST_STEPS = 10_000_000
+MOST_ENTRIES = 1_000_000_000
+"""Numbers in observations and actions of all episodes."""
 
 
 class Episode(NamedTuple):
@@ -52,8 +53,9 @@ def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
     if not is_whole(n) or n < 1:
         raise InvalidFile(f"{place}: its metadata must say total_episodes, a whole number from 1")
     try:
+        budget = Budget((path for path in data.rglob("*") if path.is_file()), MOST_ENTRIES)
         is_hdf5 = metadata.get("data_format", "hdf5") == "hdf5"
-        read = _from_hdf5(data, n) if is_hdf5 else _from_tables(data, n)
+        read = _from_hdf5(data, n, budget) if is_hdf5 else _from_tables(data, n, budget)
         return [_episode(i, *parts) for i, parts in enumerate(read)]
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
@@ -74,22 +76,22 @@ def _episode(
     return Episode(int(seed), list(observations), list(actions))
 
 
-def _from_hdf5(data: Path, n: int) -> Iterator[tuple[Any, Any, Any]]:
+def _from_hdf5(data: Path, n: int, budget: Budget) -> Iterator[tuple[Any, Any, Any]]:
     with open_hdf5(data / HDF5_FILE) as file:
         for number in range(n):
             group = group_in(file, f"episode_{number}")
-            rows = [rows_in(group, name, MOST_STEPS) for name in ("observations", "actions")]
+            rows = [rows_in(group, name, budget) for name in ("observations", "actions")]
             yield whole_number_beside(group, "seed"), rows[0], rows[1]
 
 
-def _from_tables(data: Path, n: int) -> Iterator[tuple[Any, Any, Any]]:
+def _from_tables(data: Path, n: int, budget: Budget) -> Iterator[tuple[Any, Any, Any]]:
     for number in range(n):
         folder = data / str(number)
         states: list[Any] = []
         actions: list[Any] = []
         for name in sorted(os.listdir(folder)):
             if not name.startswith(("_", ".")) and name != "metadata.json":
-                part = read_columns(folder / name, ("observations", "actions"), MOST_STEPS)
+                part = read_columns(folder / name, ("observations", "actions"), budget)
                 states, actions = states + list(part[0]), actions + list(part[1])
         about = read_json(folder / "metadata.json")
         yield (about.get("seed") if isinstance(about, dict) else None), states, actions[:-1]

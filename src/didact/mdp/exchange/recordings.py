@@ -8,11 +8,9 @@ says which states they are.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
@@ -31,8 +29,6 @@ MOST_PAIRS = 50_000_000
 """A recording holds at most so many pairs."""
 MOST_STATES = 2**62
 """No state has a number from here on."""
-ALWAYS_ALLOWED, PAIRS_PER_BYTE = 100_000, 50
-"""So many whatever its size, and so many more for each byte of a compressed one."""
 
 
 @dataclass(frozen=True)
@@ -234,13 +230,7 @@ def header(recording: Recording) -> dict[str, Any]:
     }
 
 
-def require_size(n_pairs: int, place: str, most: int | None = None) -> None:
+def require_size(n_pairs: int, place: str) -> None:
     """Refuse recordings that are too large, before memory is taken for them."""
-    limit = MOST_PAIRS if most is None else most
-    if n_pairs > limit:
-        raise InvalidFile(f"{place}: must hold at most {limit} pairs; it has more")
-
-
-def most_pairs(files: Iterable[Path]) -> int:
-    """How many pairs such files may hold: where more are packed so tightly, it is a trap."""
-    return min(MOST_PAIRS, ALWAYS_ALLOWED + PAIRS_PER_BYTE * sum(map(os.path.getsize, files)))
+    if n_pairs > MOST_PAIRS:
+        raise InvalidFile(f"{place}: must hold at most {MOST_PAIRS} pairs; it has more")
