@@ -1,5 +1,6 @@
 """The studio in a real browser: painted worlds, their pictures, lessons and links."""
 
+import base64
 import re
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 from didact import exam, load_task, make, save_task, solve, teach
 from didact.app.painting import read_painting
 from didact.app.studio import MEADOW
+from didact.cli.studio import open_in_browser
 from tests.browser import CHROMIUM, CUT_OFF, DESK, PHONE, broken_rules
 from tests.edges.studio_server import (
     begin,
@@ -493,3 +495,45 @@ def test_lessons_that_are_good_enough_have_a_slider(page):
     page.keyboard.press("End")
     assert points.last.is_visible()
     assert not points.first.is_visible()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "x",
+        "%%%",
+        "bnVsbA",
+        '{"painting": 5}',
+        '{"painting": {"rows": "abc"}}',
+        '{"painting": {"rows": ["ab", "a"], "features": [], "ends": [], "starts": []}}',
+        '{"world": 7}',
+        '{"task": []}',
+        '{"world": "six-cell", "task": {}}',
+    ],
+)
+def test_a_link_that_names_no_world_is_told(page, link, written):
+    end = base64.urlsafe_b64encode(written.encode()).decode() if "{" in written else written
+    begin(page, f"{link.partition('#')[0]}#{end}")
+    assert "names no world" in page.locator("#link-problem").inner_text()
+    assert page.locator(".cell").count() == 81
+    paint(page, "2", 44)
+    assert page.locator("#link-problem").inner_text() == ""
+
+
+def test_the_browser_is_opened_through_a_file_without_the_token_in_its_address(
+    browser, link, tmp_path, monkeypatch
+):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    open_in_browser(link, tmp_path)
+    (address,) = opened
+    assert address.startswith("file://")
+    assert link.partition("token=")[2] not in address
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("#ready", state="attached")
+    assert "token" not in page.url
+    context.close()

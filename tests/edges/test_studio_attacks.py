@@ -383,3 +383,29 @@ def test_two_hundred_clients_paint_for_a_minute():
         assert min(strokes) > 1
         assert most < before + 500
         process.send_signal(signal.SIGINT)
+
+
+def test_idle_strangers_crowd_out_nobody():
+    """600 connections that say nothing; who has the cookie or the token is answered."""
+    with running("studio", "--no-open") as (_, link):
+        client = Client(link)
+        idle = [socket.create_connection(client.address) for _ in range(600)]
+        try:
+            for _ in range(5):
+                assert status(client.request()) == 200
+            assert status(client.request(path=f"/?token={client.token}", Cookie="")) == 303
+            assert sum(map(is_open, idle)) <= 100
+        finally:
+            for each in idle:
+                each.close()
+
+
+def is_open(connection) -> bool:
+    """Whether the server has not closed a connection."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False

@@ -231,3 +231,20 @@ def test_a_thousand_kills_of_workers_leave_the_server_answering():
     wrong, right, last = with_crew(work, n_workers=1)
     assert wrong == 0
     assert last == right
+
+
+def test_small_questions_overtake_heavy_ones():
+    """Two workers, four heavy questions, then small ones of another page, which are answered."""
+
+    async def work(crew):
+        heavy = [asyncio.create_task(crew.ask(f"heavy{i}", "teach", LONG)) for i in range(4)]
+        while crew.n_under_way < 2:
+            await asyncio.sleep(0.01)
+        small = [await crew.ask("small", "look", LOOK) for _ in range(2)]
+        left = [each.done() for each in heavy]
+        return small, left, [(await each).outcome for each in heavy]
+
+    small, left, ends = with_crew(work, n_workers=2, seconds=600.0)
+    assert [reply.outcome for reply in small] == ["answered"] * 2
+    assert not any(left)
+    assert ends == ["answered"] * 4

@@ -31,6 +31,15 @@ def cookie(gate):
     return ("Cookie", told.partition(";")[0])
 
 
+def test_a_file_that_opens_the_browser_is_led_on_by_a_page(gate):
+    """Strict cookies are not sent where another site redirects to."""
+    headers = {**HOME, "sec-fetch-site": "cross-site"}
+    answer = asked(gate, headers=headers, query=f"token={TOKEN}")
+    assert answer.status == 200
+    assert "url=/" in answer.body.decode()
+    assert "samesite=strict" in answer.headers["set-cookie"].lower()
+
+
 def test_the_token_is_exchanged_for_a_cookie(gate, cookie):
     assert asked(gate, headers=[*HOME, cookie]).body == "inside"
     assert asked(gate, headers=[("Host", "LOCALHOST:8000"), cookie]).body == "inside"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import click
 
 from didact.cli import options, printing
@@ -57,13 +61,32 @@ def command(
     studio.warm_up()  # it loads while the world is opened
     parameters = {} if world is None else world_settings(world, settings, seed, members)
 
-    def ready(link: str) -> None:
-        printing.print_line(f"the studio is at {link}")
-        printing.print_line("  interrupt it (Ctrl+C) to end")
-        if opens:
-            import webbrowser
-
-            webbrowser.open(link)
-
     limits = {"n_workers": workers, "seconds": seconds, "memory": memory * 2**20}
-    studio.serve(world, parameters, host=host, port=port, names=names, limits=limits, ready=ready)
+    with TemporaryDirectory(prefix="didact-") as private:
+
+        def ready(link: str) -> None:
+            printing.print_line(f"the studio is at {link}")
+            printing.print_line("  interrupt it (Ctrl+C) to end")
+            if opens:
+                open_in_browser(link, Path(private))
+
+        studio.serve(
+            world, parameters, host=host, port=port, names=names, limits=limits, ready=ready
+        )
+
+
+def open_in_browser(link: str, private: Path) -> None:
+    """Open a link in the browser by a file in a folder that nobody else can read.
+
+    Arguments of processes are seen by everybody on a machine, and the link has the token.
+    """
+    import webbrowser
+
+    page = private / "studio.html"
+    page.touch(mode=0o600)
+    told = escape(link)
+    page.write_text(
+        f'<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0;url={told}"><a href="{told}">the studio</a>\n'
+    )
+    webbrowser.open(page.as_uri())

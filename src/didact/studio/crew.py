@@ -5,6 +5,11 @@ can answer what a first picture asks meanwhile (`forks` has the processes). A pa
 something newer of the same kind makes what it asked before pointless: if that still waits it is
 dropped, if it runs it has a moment to end and is then killed. The same happens when the page goes
 away, and when the time is up.
+
+Small questions overtake heavy ones. Nobody knows beforehand which are heavy, so the last of several
+workers takes only questions that have not proved to be, the shortest first, and only while the
+others are busy. One that takes it longer than a moment, while another waits, is begun again by the
+others, as a heavy one.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from didact.studio.forks import AT_ONCE, Worker
 
@@ -27,6 +32,9 @@ SOON = 1.0
 
 IDLE = 0.2
 """Seconds without a question after which a worker that replaces another loads for lessons."""
+
+QUICK = 1.0
+"""Seconds after which a question counts as heavy."""
 
 MOST_TRIES = 5
 """Workers that may die before they begin a question, until it is given up."""
@@ -64,6 +72,7 @@ class Job:
     reply: asyncio.Future[Reply]
     dropped: asyncio.Event = field(default_factory=asyncio.Event)
     n_tries: int = 0
+    is_heavy: bool = False
     stage: str = "waiting for its turn"
 
     def tell(self, stage: str) -> None:
@@ -88,6 +97,7 @@ class Crew:
         self._tasks: list[asyncio.Task[None]] = []
         self._workers: dict[int, Worker] = {}
         self._begun: set[int] = set()
+        self._idle: set[int] = set()
 
     async def start(self) -> None:
         """Start the workers; questions may come before they are ready."""
@@ -131,7 +141,7 @@ class Crew:
         job = Job(page, kind, body, asyncio.get_running_loop().create_future())
         async with self._more:
             self._waiting.append(job)
-            self._more.notify()
+            self._more.notify_all()
         try:
             return await asyncio.shield(job.reply)
         except asyncio.CancelledError:
@@ -151,10 +161,10 @@ class Crew:
         while True:
             try:
                 await self._ready(number)
-                job = await self._next()
+                job = await self._next(number)
                 try:
                     worker = await self._ready(number)  # it may have died while it waited
-                    await self._answer(worker, job)
+                    await self._answer(worker, job, is_reserve=self._is_reserve(number))
                 except (OSError, EOFError):
                     job.drop("died")
                     raise
@@ -185,35 +195,78 @@ class Crew:
         if worker is not None:
             worker.kill()
 
-    async def _next(self) -> Job:
-        """The job that has waited longest, of those that somebody still waits for."""
-        async with self._more:
-            while True:
-                while self._waiting:
-                    job = self._waiting.popleft()
-                    if not job.reply.done():
-                        self._under_way.add(job)
-                        return job
-                await self._more.wait()
+    def _is_reserve(self, number: int) -> bool:
+        """Whether a worker is the one that is kept free of heavy questions."""
+        return number > 0 and number == self.limits.n_workers - 1
 
-    async def _answer(self, worker: Worker, job: Job) -> None:
+    async def _next(self, number: int) -> Job:
+        """The next job for a worker, of those that somebody still waits for."""
+        async with self._more:
+            while (job := self._picked(number)) is None:
+                self._idle.add(number)
+                try:
+                    await self._more.wait()
+                finally:
+                    self._idle.discard(number)
+            self._waiting.remove(job)
+            self._under_way.add(job)
+            if self._waiting:
+                self._more.notify_all()
+            return job
+
+    def _picked(self, number: int) -> Job | None:
+        """The job that has waited longest; for the reserve the shortest that is not heavy."""
+        for job in [job for job in self._waiting if job.reply.done()]:
+            self._waiting.remove(job)
+        if not self._is_reserve(number):
+            return self._waiting[0] if self._waiting else None
+        if self._idle - {number}:
+            return None
+        return min(self._small(), key=lambda job: len(job.body), default=None)
+
+    def _small(self) -> list[Job]:
+        return [job for job in self._waiting if not job.is_heavy and not job.reply.done()]
+
+    async def _is_in_the_way(self, ends: set[asyncio.Future[Any]]) -> bool:
+        """Whether a job of the reserve is not done soon, and another small one waits meanwhile."""
+        loop = asyncio.get_running_loop()
+        began, wait = loop.time(), QUICK
+        while loop.time() < began + self.limits.seconds:
+            found, _ = await asyncio.wait(ends, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            if found:
+                return False
+            if self._small():
+                return True
+            wait = MOMENT
+        return False
+
+    async def _answer(self, worker: Worker, job: Job, *, is_reserve: bool) -> None:
         """Have a job done; kill the worker when it takes too long or nobody wants it any more."""
+        is_left = False
         done = asyncio.ensure_future(
             asyncio.to_thread(worker.exchange, job.kind, job.body, job.tell)
         )
         done.add_done_callback(_heard)
         dropped = asyncio.ensure_future(job.dropped.wait())
         try:
-            await asyncio.wait(
-                {done, dropped}, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED
-            )
+            is_left = is_reserve and await self._is_in_the_way({done, dropped})
+            left = 0.0 if is_left else self.limits.seconds
+            await asyncio.wait({done, dropped}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if not done.done() and job.dropped.is_set():
                 await asyncio.wait({done}, timeout=MOMENT)
         finally:
             dropped.cancel()
+            is_left = is_left and not done.done() and not job.dropped.is_set()
             if not done.done():
-                job.drop("too late")
+                if not is_left:
+                    job.drop("too late")
                 worker.kill()
+        if is_left:
+            job.is_heavy, job.stage = True, "waiting for its turn"
+            async with self._more:
+                self._waiting.append(job)
+                self._more.notify_all()
+            return
         try:
             body = await done
             if not job.reply.done():

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 METHODS = {"GET", "HEAD", "POST"}
 LONGEST_QUERY = 300
@@ -40,7 +40,8 @@ class Gate:
 
     hosts: what the Host header may be, with the port. token: opens the door once; None where every
     visitor may come in, as in a study. cookie: the name of the cookie. proxied: names of a proxy
-    with TLS that hands the Host header on; its pages may come from there.
+    with TLS that hands the Host header on; its pages may come from there. let_in: called with the
+    address of a client whose request is passed on.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Gate:
         *,
         cookie: str = "didact",
         proxied: Iterable[str] = (),
+        let_in: Callable[[Any], None] = lambda client: None,
     ):
         self._app = app
         self._proxied = frozenset(host.lower() for host in proxied)
         self._hosts = frozenset(host.lower() for host in hosts) | self._proxied
         self._token = token
         self._cookie = cookie
+        self._told = let_in
         self._secret = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -79,6 +82,8 @@ class Gate:
             await send(message)
 
         answer = self._refused(scope) or self._let_in(scope)
+        if answer is None or answer.status_code < 400:
+            self._told(scope.get("client"))
         await (answer or self._app)(scope, receive, guarded)
 
     def _refused(self, scope: Any) -> Response | None:
@@ -110,6 +115,10 @@ class Gate:
             if not _same(given, self._token):
                 return PlainTextResponse("this token is not the right one", 403)
             answer = Response(status_code=303, headers={"Location": "/"})
+            if _header(scope, b"sec-fetch-site") == ["cross-site"]:
+                # A strict cookie is not sent to where another site redirects, as the file does that
+                # opens the browser; a page of this server may go there.
+                answer = HTMLResponse('<meta http-equiv="refresh" content="0;url=/">')
             answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
             return answer
         if not any(_same(value, self._secret) for value in self._cookies(scope)):

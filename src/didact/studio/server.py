@@ -20,6 +20,53 @@ from didact.studio.gate import Gate
 IDLE = 10.0
 """Seconds that a connection may take for the headers of its next request."""
 MOST_CONNECTIONS = 500
+MOST_STRANGERS = 100
+"""Connections without a request that was let in. When one more comes, the one that is idle for
+longest is closed: whoever opens many and says nothing takes nobody else's place."""
+
+
+class Connections:
+    """Open connections of strangers by their address, the oldest first."""
+
+    def __init__(self) -> None:
+        self._strangers: dict[Any, Any] = {}
+
+    def protocol(self) -> type[Any]:
+        """Uvicorn's protocol, which tells of connections that come and go."""
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+        connections = self
+
+        class Counted(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+            def connection_made(self, transport: Any) -> None:
+                super().connection_made(transport)
+                connections.came(self)
+
+            def connection_lost(self, error: Exception | None) -> None:
+                connections.let_in(self.client)
+                super().connection_lost(error)
+
+        return Counted
+
+    def came(self, connection: Any) -> None:
+        """A connection was opened; too many strangers lose the oldest that is idle."""
+        self._strangers[connection.client] = connection
+        if len(self._strangers) > MOST_STRANGERS:
+            for client, other in self._strangers.items():
+                if _is_idle(other):
+                    del self._strangers[client]
+                    other.transport.abort()
+                    return
+
+    def let_in(self, client: Any) -> None:
+        """A client is no stranger any more, or has gone."""
+        self._strangers.pop(None if client is None else tuple(client), None)
+
+
+def _is_idle(connection: Any) -> bool:
+    """Whether no request of a connection is being answered."""
+    cycle = getattr(connection, "cycle", None)
+    return cycle is None or bool(cycle.response_complete)
 
 
 def host_names(host: str, port: int, also: Iterable[str] = ()) -> list[str]:
@@ -88,7 +135,15 @@ def run(
     link = f"http://{shown_host}:{port}/" + ("" if token is None else f"?token={token}")
     names = list(names)
     allowed = host_names(host, port, names)
-    gate = Gate(site, allowed, token, cookie=f"didact-{port}", proxied=names)
+    connections = Connections()
+    gate = Gate(
+        site,
+        allowed,
+        token,
+        cookie=f"didact-{port}",
+        proxied=names,
+        let_in=connections.let_in,
+    )
     config = uvicorn.Config(
         gate,
         log_level="error",
@@ -96,7 +151,8 @@ def run(
         server_header=False,
         ws="none",
         lifespan="on",
-        limit_concurrency=MOST_CONNECTIONS,
+        http=connections.protocol(),
+        limit_concurrency=MOST_CONNECTIONS + MOST_STRANGERS,
         timeout_keep_alive=int(IDLE),
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=16 * 1024,
@@ -146,7 +202,7 @@ async def _close_idle(server: uvicorn.Server) -> None:
         now, seen = time.monotonic(), {}
         for connection in list(server.server_state.connections):
             cycle = getattr(connection, "cycle", None)
-            if cycle is not None and not cycle.response_complete:
+            if not _is_idle(connection):
                 continue
             request, since = idle.get(connection, (id(cycle), now))
             seen[connection] = (request, since) if request == id(cycle) else (id(cycle), now)

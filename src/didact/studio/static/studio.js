@@ -55,6 +55,7 @@ function change(next, isDone = true, isSliding = false) {
 
 function keep() {
   history.replaceState(null, "", `#${encode(subject)}`);
+  byId("link-problem").textContent = "";
 }
 
 // Shows the world at once as far as the page knows it, and asks for the rest.
@@ -235,8 +236,15 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// A link whose end names no world, cut off or changed by hand: the page says so and shows another.
+function checkLink() {
+  const isBad = location.hash.length > 1 && !decode(location.hash.slice(1));
+  byId("link-problem").textContent = isBad ? "This link names no world: it is cut off or changed. The world below is another one." : "";
+}
+
 addEventListener("hashchange", () => {
   const named = decode(location.hash.slice(1));
+  checkLink();
   if (named && JSON.stringify(named) !== JSON.stringify(subject)) change(named);
 });
 
@@ -284,5 +292,6 @@ async function wished() {
   return { world: byId("open-name").value.trim(), parameters };
 }
 
+checkLink();
 show();
 document.body.append(make("span", { id: "ready", hidden: true }));
