@@ -13,6 +13,7 @@ from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 from tests.all_policies import EveryPolicy, counts_and_losses, largest_loss
+from tests.decisions import decisions
 from tests.effort import chunks, number
 
 
@@ -69,19 +70,31 @@ def test_a_walk_stops_at_enough_and_can_be_cut_short():
     assert worst_cell(region, 0.5 * whole.worst.loss).worst.loss > 0.5 * whole.worst.loss
 
 
-def test_policies_of_more_than_256_actions_are_told_apart():
+def on_a_sphere(rng, n):
+    """So many different rational points, each the best for some weights."""
+    found = {}
+    while len(found) < n:
+        u, v = (Fraction(rng.randint(-30, 30), 10) for _ in range(2))
+        size = 1 + u * u + v * v
+        found[u, v] = [2 * u / size, 2 * v / size, 1 - 2 / size]
+    return list(found.values())
+
+
+@pytest.mark.parametrize("seed", chunks(3, 40))
+def test_renumbering_more_than_256_actions_changes_no_loss(seed):
     """Keys of one byte took actions 0 and 256 for the same, so that cells stayed unvisited."""
-    from types import SimpleNamespace
-
-    from didact.teaching.loss.cells import Walk
-
-    search = object.__new__(Walk)
-    search.fan, search.seen, search.open = SimpleNamespace(states=np.array([0])), set(), []
-    search.worst = search.least = None
-    for loss, action in ((0.0, 0), (1.0, 256)):
-        search._add(loss, np.array([action], dtype=np.uint32), np.ones(2))
-    assert len(search.seen) == 2
-    assert search.worst.loss == 1.0
+    rng = random.Random(f"actions {seed}")
+    outcomes, shown = on_a_sphere(rng, rng.choice([520, 600, 700])), on_a_sphere(rng, 3)
+    weights = [rng.choice([1, 2, 3]) for _ in range(3)]
+    others = rng.sample(outcomes, len(outcomes))
+    found = []
+    for actions in (outcomes, others):
+        known = didact.equivalence_class(decisions([actions, shown], weights))
+        best = (1, known.plan.optimal_actions(1)[0])
+        found.append(worst_cell(region_of(fan_of(known), rows_of(known, [best]))))
+    assert all(outcome.is_proved for outcome in found)
+    assert found[0].n_cells == found[1].n_cells > 20
+    assert found[0].worst.loss == pytest.approx(found[1].worst.loss, abs=1e-9)
 
 
 def extreme_world(seed):

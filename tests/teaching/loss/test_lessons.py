@@ -11,8 +11,10 @@ from didact.errors import InvalidInput
 from didact.planning import evaluate, solve
 from didact.planning.loss import action_gaps
 from didact.planning.many_losses import Losses
-from tests.all_policies import counts_and_losses, largest_loss
+from tests import effort
+from tests.all_policies import EveryPolicy, counts_and_losses, largest_loss
 from tests.effort import chunks, takes_all
+from tests.laws.test_exams import world
 
 
 def fewest(task, known, bound):
@@ -173,3 +175,66 @@ def test_families_keep_to_the_bound_in_every_member():
         assert didact.check(task, shown).wrong == ()
     assert lesson.within.spread == 1.0
     assert lesson.loss_bound == 0.01
+
+
+def test_with_ties_a_lesson_goes_on_until_it_keeps_to_the_bound():
+    """Rewards on a tie stay on it however far they move towards the truth; they fit what is shown.
+
+    One step was called the best there is, which loses more, with all of the time left.
+    """
+    moves = [[{2: 1}, {0: "1/2", 2: "1/2"}], [{1: 1}, {1: 1}], [{0: 1}, {1: 1}]]
+    rows = [
+        (s, a, target, chance)
+        for s, actions in enumerate(moves)
+        for a, targets in enumerate(actions)
+        for target, chance in targets.items()
+    ]
+    paid = [[[0, 1], [1, -1]], [[1, 2], [1, 0]], [[-1, -1], [1, 1]]]
+    mdp = didact.MDP(didact.Transitions.from_rows(rows, 3, 2), paid, "1/2")
+    task = didact.Task(mdp, [-2, 0])
+    lesson = didact.teach(task, loss="50%", learner="half-spaces", teacher="exact")
+    assert lesson.loss_status == "enumerated"
+    assert lesson.within.worst <= lesson.loss_bound
+
+
+def most_lost(known, every, demonstrations):
+    """The largest loss of half-space learners after demonstrations, by every policy."""
+    rows = known.rows.stated_by(shown_pairs(known.parts, demonstrations)).tolist()
+    return every.most_within([known.rows.exact[row] for row in rows])
+
+
+def test_a_lesson_keeps_to_its_bound_wherever_there_is_one():
+    """Single steps of worlds full of ties, each step that there is shown, or refused rightly."""
+    n_kept, settings = 0, {"teacher": "exact", "horizon": 1, "learner": "half-spaces"}
+    for seed in range(effort.number(45, 1500)):
+        task = world(seed)
+        if task.mdp.n_states > 4:
+            continue
+        known, every = didact.equivalence_class(task, arithmetic="exact"), EveryPolicy(task)
+        share = ("0%", "1%", "10%", "50%")[seed % 4]
+        starts = np.flatnonzero((task.mdp.start.floats > 0) & ~task.mdp.terminal).tolist()
+        try:
+            lesson = didact.teach(task, loss=share, known=known, **settings)
+        except InvalidInput as error:
+            everything = [[(s, a)] for s in starts for a in known.plan.optimal_actions(s)]
+            lost = most_lost(known, every, list(map(didact.Demonstration, everything)))
+            told = str(error).split("keep the loss at ")[1].split(";")[0]
+            assert lost > float(told) >= 0, seed
+            continue
+        n_kept += 1
+        assert lesson.loss_status != "exceeded", seed
+        if lesson.loss_status == "enumerated":
+            lost = most_lost(known, every, lesson.demonstrations)
+            assert lost <= lesson.loss_bound + 1e-8 * max(1.0, lesson.within.spread), seed
+    assert n_kept > 20
+
+
+def test_as_many_states_as_features_are_taught_to_learners_that_plan():
+    """Three numbers could be the actions of three states, or three weights."""
+    n_found = 0
+    for seed in range(effort.number(12, 60)):
+        task = didact.make("garnet", n_states=3, n_actions=2, n_features=3, branching=1, seed=seed)
+        lesson = didact.teach(task, loss="1%", learner="planner", horizon=1, starts="all")
+        assert lesson.loss_status == "enumerated"
+        n_found += sum(witness.learner == "planner" for witness in lesson.within.witnesses)
+    assert n_found

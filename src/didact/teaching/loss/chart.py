@@ -220,7 +220,9 @@ def exact_weights(fan: Fan, lost: Lost) -> tuple[Fraction, ...]:
     assert lost.weights is not None
     assert lost.optimal is not None
     assert lost.policy is not None
-    counts = successor_features(fan.task.mdp, lost.policy.astype(int), arithmetic="exact")
+    # As probabilities: where there are as many states as features, numbers may also be weights.
+    taken = np.eye(fan.task.mdp.n_actions)[lost.policy.astype(int)]
+    counts = successor_features(fan.task.mdp, taken, arithmetic="exact")
     rows = {
         primitive([x - y for x, y in zip(counts.pairs[s][lost.policy[s]], row, strict=True)])
         for s in np.flatnonzero(fan.states).tolist()

@@ -5,6 +5,10 @@ that excludes w: for half-space learners one with a row r.w < 0, for learners th
 pair that is not optimal for w. So the cheapest candidates that hit all cuts cost no more than any
 such lesson. Moving w towards w* while it still loses too much only makes its half-space cut
 smaller.
+
+Weights found for a lesson fit it: none of its candidates excludes them, also where a row of theirs
+is 0 up to rounding (ties keep such rows at 0 however far weights move towards w*). So every cut is
+one that the lesson misses, and each round of the hitting set has something new.
 """
 
 from __future__ import annotations
@@ -17,15 +21,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.linear import dot, primitive
+from didact.bec.linear import dot, null_basis, primitive, row_reduced
 from didact.numerics.exact import Floats
 from didact.teaching.covers.problem import Problem
 from didact.teaching.loss.chart import Lost, exact_weights
 from didact.teaching.loss.fan import Fan
 from didact.teaching.within import SURELY, Witness
 
-TOUCHES = 1e-12
-"""A unit row with a smaller product with unit weights may exclude them."""
+TOUCHES, APART = 1e-12, 1e-9
+"""A unit row with a smaller product with unit weights may exclude them; one below the second, may
+be zero there."""
 
 Mask = NDArray[np.bool_]
 
@@ -85,16 +90,42 @@ class Cuts:
         (fan,) = self.fan.single
         return self._keep(exact_weights(fan, worst), worst.loss, "planner", np.asarray(excludes))
 
-    def add(self, learner: str, weights: Floats, loss: float, optimal: Mask) -> bool:
-        """Take weights that lose too much as a witness; whether they say anything new."""
+    def add(
+        self, learner: str, weights: Floats, loss: float, optimal: Mask, fits: Sequence[int] = ()
+    ) -> bool:
+        """Take weights that lose too much as a witness; whether they say anything new.
+
+        fits: candidates that the weights are known to fit.
+        """
         weights = weights / np.linalg.norm(weights)
+        exact = tuple(Fraction(repr(float(x))) for x in np.round(weights, 15))
         if learner == "half-spaces":
-            against = self.problem.known.rows.normals @ weights < TOUCHES
+            heights = self.problem.known.rows.normals @ weights
+            against = (heights < TOUCHES) & ~self.stated[list(fits)].any(axis=0)
             excludes = (self.stated & against).any(axis=1)
+            exact = self._on_ties(weights, np.flatnonzero(~against & (heights < APART))) or exact
         else:
             excludes = (self.shown & ~optimal.ravel()).any(axis=1)
-        exact = tuple(Fraction(repr(float(x))) for x in np.round(weights, 15))
-        return self._keep(exact, loss, learner, np.asarray(excludes))
+        found = np.array(excludes)
+        found[list(fits)] = False
+        return self._keep(exact, loss, learner, found)
+
+    def _on_ties(self, weights: Floats, rows: NDArray[np.int64]) -> tuple[Fraction, ...] | None:
+        """The nearest weights for which rows that are nearly 0 are 0; None where there are none."""
+        exact = self.problem.known.rows.exact
+        if exact is None or not len(rows):
+            return None
+        across = null_basis(*row_reduced([exact[row] for row in rows.tolist()]), len(weights))
+        if not across:
+            return None
+        basis = np.array([[float(x) for x in row] for row in across])
+        lengths = np.linalg.norm(basis, axis=1)
+        shares = np.linalg.lstsq((basis / lengths[:, None]).T, weights, rcond=None)[0] / lengths
+        taken = [Fraction(repr(float(share))) for share in shares]
+        columns = zip(*across, strict=True)
+        return tuple(
+            sum((c * x for c, x in zip(taken, col, strict=True)), Fraction(0)) for col in columns
+        )
 
     def _keep(
         self, weights: tuple[Fraction, ...], loss: float, learner: str, excludes: Mask
@@ -103,7 +134,8 @@ class Cuts:
         cut = frozenset(np.flatnonzero(excludes).tolist())
         if any(known.excluded_by <= cut for known in self.witnesses):
             return False
-        self.witnesses = [known for known in self.witnesses if not cut <= known.excluded_by]
+        if cut:
+            self.witnesses = [known for known in self.witnesses if not cut <= known.excluded_by]
         self.witnesses.append(Witness(weights, float(loss), learner, cut))
         return True
 

@@ -108,27 +108,53 @@ def good_enough(
             worst = chart.worst(cuts.pairs_of(chosen), cuts.limit)
             statuses["planner"] = EXCEEDED if worst.loss > cuts.limit else ENUMERATED
             found = worst.loss > cuts.limit and cuts.add_lost(worst)
-        if not found:
-            return _result(cuts, chosen, statuses, outcome)
+        is_late = time.monotonic() > deadline
+        if not found or is_late or _is_stuck(cuts):
+            told = _result(cuts, chosen, statuses, outcome)
+            if EXCEEDED not in statuses.values():
+                return told
+            return _complete(cuts, learners, rng) or told
         is_last = greedy
-        if time.monotonic() > deadline:
-            return _complete(cuts, learners, rng) or _result(cuts, chosen, statuses, outcome)
+
+
+def _is_stuck(cuts: Cuts) -> bool:
+    """Whether some witness fits every candidate; refused, where it holds in exact numbers.
+
+    Where it does not hold, floats cannot tell it from weights that some candidate excludes.
+    """
+    open_ended = next((w for w in cuts.witnesses if not w.excluded_by), None)
+    if open_ended is None:
+        return False
+    is_exact = cuts.problem.known.rows.exact is not None
+    if check_witness(cuts, open_ended) or not (is_exact or cuts.fan.n_close):
+        raise InvalidParameter(
+            f"no demonstrations from these starts keep the loss at {cuts.bound:.4g}; a reward that "
+            f"fits all of them loses {open_ended.loss:.4g}. Give more starts, or a larger loss"
+        )
+    cuts.witnesses.remove(open_ended)
+    return True
 
 
 def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> GoodEnough | None:
-    """When the time is up: a complete lesson, which costs half-space learners nothing.
+    """Where nothing cheaper is known to do: a complete lesson, half-space learners lose nothing.
 
-    None where the candidates have none.
+    All candidates, where learners that plan lose too much otherwise and these are closed. None
+    where the candidates have no complete lesson.
     """
     problem = cuts.problem
     chosen = tuple(sorted(greedy_picks(problem)))
     if problem.covered_by(chosen) != problem.everything or problem.known.n_close_calls:
         return None
-    region = region_of(cuts.fan, cuts.rows_of(chosen))
     statuses = {"half-spaces": ENUMERATED} if "half-spaces" in learners else {}
+    everything = tuple(range(len(problem.candidates)))
     if "planner" in learners:
-        is_worse = violations(cuts, region, chosen, "planner", rng)
-        statuses["planner"] = EXCEEDED if is_worse else TESTED
+        statuses["planner"] = ENUMERATED
+        if not _is_closed(problem, cuts.fan, chosen):
+            region = region_of(cuts.fan, cuts.rows_of(chosen))
+            is_worse = violations(cuts, region, chosen, "planner", rng)
+            statuses["planner"] = EXCEEDED if is_worse else TESTED
+            if is_worse and _is_closed(problem, cuts.fan, everything):
+                chosen, statuses["planner"] = everything, ENUMERATED
     return _result(cuts, chosen, statuses, Outcome(None, True, 0, 0))
 
 
@@ -143,12 +169,6 @@ def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:
     problem, elements = cuts.problem, [sorted(w.excluded_by) for w in cuts.witnesses]
     if not elements:
         return ()
-    if [] in elements:
-        open_ended = cuts.witnesses[elements.index([])]
-        raise InvalidParameter(
-            f"no demonstrations from these starts keep the loss at {cuts.bound:.4g}; a reward that "
-            f"fits all of them loses {open_ended.loss:.4g}. Give more starts, or a larger loss"
-        )
     if greedy:
         masks = hits_of([frozenset(cut) for cut in elements])
         return tuple(sorted(greedy_cover(masks, problem.costs, len(elements)).picks))
@@ -207,7 +227,11 @@ def _result(
     cuts: Cuts, chosen: tuple[int, ...], statuses: Mapping[str, str], outcome: Outcome | None
 ) -> GoodEnough:
     """What is known, with a lower bound from the witnesses that hold in exact numbers."""
-    held = tuple(witness for witness in cuts.witnesses if check_witness(cuts, witness))
+    held = tuple(
+        witness
+        for witness in cuts.witnesses
+        if witness.excluded_by and check_witness(cuts, witness)
+    )
     elements = [sorted(witness.excluded_by) for witness in held]
     all_held = len(held) == len(cuts.witnesses)
     begin = (cuts.lower, chosen) if all_held else ()

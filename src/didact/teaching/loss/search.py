@@ -66,7 +66,7 @@ def push(cuts: Cuts, learner: str, weights: Floats, chosen: Sequence[int]) -> bo
         sizes = np.count_nonzero(hits, axis=1)
         best = int(np.argmin(np.where(fits, sizes, len(cuts.shown) + 1)))
         return bool(fits[best]) and cuts.add(
-            learner, moved[best], float(lost.losses[best]), lost.optimal[best]
+            learner, moved[best], float(lost.losses[best]), lost.optimal[best], chosen
         )
     last = int(np.flatnonzero(fits).max(initial=-1))
     if last < 0:
@@ -76,7 +76,7 @@ def push(cuts: Cuts, learner: str, weights: Floats, chosen: Sequence[int]) -> bo
     )
     lost = cuts.fan.losses.of(finer)
     last = int(np.flatnonzero(lost.losses > cuts.limit).max(initial=0))
-    return cuts.add(learner, finer[last], float(lost.losses[last]), lost.optimal[last])
+    return cuts.add(learner, finer[last], float(lost.losses[last]), lost.optimal[last], chosen)
 
 
 def boundary_rounds(region: Region, rng: np.random.Generator) -> Iterator[tuple[Floats, Lost]]:
