@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from didact.errors import InvalidParameter
 from didact.mdp import Task, load_task, save_task
 from didact.mdp.files import task_document
+from didact.teaching import frontier, teach
 from didact.worlds import make, worlds
 
 SMALL = {
@@ -89,3 +91,30 @@ def test_a_world_says_what_it_is(case):
     info = worlds()[case[0]]
     assert info.summary.endswith(".")
     assert 20 < len(info.summary) < 100
+
+
+@pytest.mark.parametrize("weights", ["own", "zero"])
+def test_lessons_within_a_loss_and_frontiers_are_found_in_every_world(case, weights):
+    """Also where nothing is to be lost, and where the starts cannot show enough."""
+    name, parameters = case
+    task = make(name, **parameters)
+    if weights == "zero":
+        task = Task(task.mdp, [0] * task.mdp.n_features)
+    settings = {"teacher": "scot", "horizon": 6, "rollouts": 20, "learner": "half-spaces"}
+    found = frontier(task, losses=["20%", "1%"], time_limit=600, **settings)
+    assert [point.loss for point in found.points] == ["20%", "1%", None]
+    for point in found.points[:-1]:
+        within = point.lesson.within
+        assert within.bound >= 0 <= within.spread
+        assert point.mean >= 0 <= point.worst
+        if weights == "zero":
+            assert (within.bound, point.lesson.demonstrations) == (0, ())
+        if within.status == "enumerated":
+            assert within.worst is None or within.worst <= within.limit
+    try:
+        lesson = teach(task, loss="1%", loss_time=600, **settings)
+    except InvalidParameter as error:
+        assert str(error).startswith("no demonstrations ")  # noqa: PT017
+        assert found.points[1].status == "exceeded"
+    else:
+        assert lesson.within.status in ("enumerated", "tested")

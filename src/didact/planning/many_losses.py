@@ -136,7 +136,7 @@ class Losses:
         """The most that any policy loses."""
         gaps = -self.truth.rewards
         found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)))
-        return float(self.start @ found.values) / self.unit
+        return max(0.0, float(self.start @ found.values)) / self.unit
 
     def most_among(self, optimal: NDArray[np.bool_]) -> float:
         """The largest loss of policies that take marked actions (S, A) only."""
@@ -144,7 +144,7 @@ class Losses:
         allowed[self.mdp.terminal] = 1
         gaps = -self.truth.rewards
         found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)), allowed.ravel())
-        return float(self.start @ found.values) / self.unit
+        return max(0.0, float(self.start @ found.values)) / self.unit
 
     def _lose_directly(self, weights: Floats, i: int, found: Found) -> None:
         """The same as `lose_each` of one reward whose inexact evaluations went in circles.

@@ -149,7 +149,8 @@ def frontier(
     """How many demonstrations keep learners within how much of the best, with lower bounds.
 
     task: what is to be taught; in a family a percentage is of each member's own V* less V.
-    losses: bounds, as `teach` takes them.
+    losses: bounds, as `teach` takes them; where no demonstrations keep to one, its lesson covers
+        what can be covered, and is 'exceeded'.
     learner: whose loss: 'half-spaces', 'planner' or 'both'.
     teacher: 'exact', or 'scot' for greedy lessons.
     time_limit: seconds for all points together; what is not finished is only tested.
@@ -185,7 +186,7 @@ class _Lessons:
     given: dict[str, Any]
     deadline: float
     progress: Callable[[str], None] | None
-    pool: Pool = field(default_factory=lambda: Pool(most_cells=FIRST_CELLS))
+    pool: Pool = field(default_factory=lambda: Pool(most_cells=FIRST_CELLS, refuses=False))
 
     def good_enough(self, losses: Sequence[Any]) -> list[Lesson]:
         """A lesson for each bound; visits that are long are made last, the tightest bounds first.
@@ -225,15 +226,19 @@ def _is_open(lesson: Lesson) -> bool:
 
 
 def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
-    """The lesson, or a cheaper one as sure that keeps to a tighter bound, and so to this one."""
+    """The lesson, or a cheaper one as sure that keeps to a tighter bound, and so to this one.
+
+    A dearer one too, where the lesson itself does not keep to its bound.
+    """
     own = lesson.within
     assert own is not None
     least = max(_sureness(lesson), FROM_BAD_TO_GOOD.index(TESTED))
+    exceeds = lesson.loss_status == EXCEEDED
     fits = [
         other
         for other in lessons
         if other.within is not None and other.within.bound <= own.bound
-        if other.cost < lesson.cost and _sureness(other) >= least
+        if (exceeds or other.cost < lesson.cost) and _sureness(other) >= least
     ]
     best = min(fits, key=lambda other: other.cost, default=lesson)
     if best is lesson or best.within is None or not isinstance(best._evidence, Evidence):

@@ -38,13 +38,15 @@ class Pool:
 
     witnesses: rewards that lose more than some of them. plans: those checked in exact numbers.
     most_cells: how many classes of policies are visited at most for one lesson. chart: of all
-    classes, where that is affordable and learners that plan are guarded.
+    classes, where that is affordable and learners that plan are guarded. refuses: whether a bound
+    that no candidates keep to is refused, or its lesson is 'exceeded'.
     """
 
     witnesses: tuple[Witness, ...] = ()
     plans: Plans = field(default_factory=dict)
     most_cells: float = math.inf
     chart: Chart | None = None
+    refuses: bool = True
 
 
 class Goal(NamedTuple):
@@ -112,6 +114,7 @@ def teach_within(
         witnesses=goal.pool.witnesses,
         plans=goal.pool.plans,
         chart=goal.pool.chart,
+        refuses=goal.pool.refuses,
         rng=rng,
     )
     within = Within(

@@ -29,7 +29,13 @@ from didact.teaching.loss.chart import Chart
 from didact.teaching.loss.cuts import Cuts, Plans, check_witness
 from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Outcome, Progress, region_of, worst_cell
-from didact.teaching.loss.search import push, violations
+from didact.teaching.loss.search import (
+    boundary_rounds,
+    largest,
+    planner_rounds,
+    push,
+    violations,
+)
 from didact.teaching.methods.scot import greedy_picks
 from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Witness
 
@@ -70,6 +76,7 @@ def good_enough(
     witnesses: Sequence[Witness] = (),
     plans: Plans | None = None,
     chart: Chart | None = None,
+    refuses: bool = True,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> GoodEnough:
@@ -79,6 +86,7 @@ def good_enough(
     rewards of other bounds; those that lose more than this one are cuts from the start. plans: of
     rewards that were checked in exact numbers; new ones are added. chart: of all policies, which
     learners that plan are looked up in once it is finished, for which half of the time may go.
+    refuses: whether a bound that no candidates keep to is refused; else what covers most is given.
     """
     deadline = time.monotonic() + time_limit
     half = deadline - 0.5 * time_limit
@@ -108,16 +116,15 @@ def good_enough(
             worst = chart.worst(cuts.pairs_of(chosen), cuts.limit)
             statuses["planner"] = EXCEEDED if worst.loss > cuts.limit else ENUMERATED
             found = worst.loss > cuts.limit and cuts.add_lost(worst)
-        is_late = time.monotonic() > deadline
-        if not found or is_late or _is_stuck(cuts):
-            told = _result(cuts, chosen, statuses, outcome)
+        is_late, is_stuck = time.monotonic() > deadline, _is_stuck(cuts, refuses=refuses)
+        if not found or is_late or is_stuck:
             if EXCEEDED not in statuses.values():
-                return told
-            return _complete(cuts, learners, rng) or told
+                return _result(cuts, chosen, statuses, outcome)
+            return _complete(cuts, learners, rng) or _widest(cuts, learners, rng)
         is_last = greedy
 
 
-def _is_stuck(cuts: Cuts) -> bool:
+def _is_stuck(cuts: Cuts, *, refuses: bool) -> bool:
     """Whether some witness fits every candidate; refused, where it holds in exact numbers.
 
     Where it does not hold, floats cannot tell it from weights that some candidate excludes.
@@ -126,10 +133,14 @@ def _is_stuck(cuts: Cuts) -> bool:
     if open_ended is None:
         return False
     is_exact = cuts.problem.known.rows.exact is not None
-    if check_witness(cuts, open_ended) or not (is_exact or cuts.fan.n_close):
+    holds = check_witness(cuts, open_ended) or not (is_exact or cuts.fan.n_close)
+    if holds and refuses:
+        which, more = "demonstrations from these starts", "more starts"
+        if cuts.problem.candidates.sampled:
+            which, more = "demonstrations of those that were drawn", "more starts or rollouts"
         raise InvalidParameter(
-            f"no demonstrations from these starts keep the loss at {cuts.bound:.4g}; a reward that "
-            f"fits all of them loses {open_ended.loss:.4g}. Give more starts, or a larger loss"
+            f"no {which} keep the loss at {cuts.bound:.4g}; a reward that fits all of them loses "
+            f"{open_ended.loss:.4g}. Give {more}, or a larger loss"
         )
     cuts.witnesses.remove(open_ended)
     return True
@@ -150,12 +161,30 @@ def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> 
     if "planner" in learners:
         statuses["planner"] = ENUMERATED
         if not _is_closed(problem, cuts.fan, chosen):
-            region = region_of(cuts.fan, cuts.rows_of(chosen))
-            is_worse = violations(cuts, region, chosen, "planner", rng)
+            is_worse = _loses_more(cuts, chosen, "planner", rng)
             statuses["planner"] = EXCEEDED if is_worse else TESTED
             if is_worse and _is_closed(problem, cuts.fan, everything):
                 chosen, statuses["planner"] = everything, ENUMERATED
     return _result(cuts, chosen, statuses, Outcome(None, True, 0, 0))
+
+
+def _widest(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> GoodEnough:
+    """Where there is no complete lesson: what covers most; a search says whether that is enough."""
+    chosen = tuple(sorted(greedy_picks(cuts.problem)))
+    statuses = {
+        learner: EXCEEDED if _loses_more(cuts, chosen, learner, rng) else TESTED
+        for learner in learners
+    }
+    return _result(cuts, chosen, statuses, None)
+
+
+def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.Generator) -> bool:
+    """Whether a search finds a reward that fits the chosen and loses too much."""
+    if learner == "planner":
+        rounds = planner_rounds(cuts.fan, cuts.pairs_of(chosen).ravel(), rng)
+    else:
+        rounds = boundary_rounds(region_of(cuts.fan, cuts.rows_of(chosen)), rng)
+    return largest(rounds)[0] > cuts.limit
 
 
 def _is_closed(problem: Problem, fan: Fan, chosen: Sequence[int]) -> bool:

@@ -34,7 +34,9 @@ def mean_loss(region: Region, rng: np.random.Generator, draws: int = DRAWS) -> f
 def drawn_inside(region: Region, rng: np.random.Generator, draws: int) -> Floats:
     """Unit points of C(D), (n, m), every direction of it alike."""
     m = len(region.inside)
-    points = np.repeat(0.5 * region.inside[None] / np.linalg.norm(region.inside), WALKS, axis=0)
+    # True weights of 0 state no row: there are no facets, and any point of the ball will do.
+    length = float(np.linalg.norm(region.inside)) or 1.0
+    points = np.repeat(0.5 * region.inside[None] / length, WALKS, axis=0)
     rounds = -(-draws // WALKS)
     found = np.empty((rounds, WALKS, m))
     for _ in range(m * WARM_UP):

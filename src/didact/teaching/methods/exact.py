@@ -106,6 +106,7 @@ def _contradicting(problem: Problem, chosen: Sequence[int], element: int) -> int
         return sum(1 << bit for bit, row in row_of.items() if dot(exact[row], witness) < 0)
     away = -nearest_in_cone(rows.balanced[given], rows.balanced[row_of[element]]).residual
     slacks = rows.balanced @ (away / float(np.linalg.norm(away)))
+    slacks[given] = 0.0  # of the chosen none is negative; rounding may say so
     return sum(1 << bit for bit, row in row_of.items() if slacks[row] < -TOLERANCE)
 
 
