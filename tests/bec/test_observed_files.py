@@ -68,6 +68,23 @@ def test_another_policy_is_refused(path):
         didact.load_observed(path, policy=right)
 
 
+def test_chance_must_be_where_it_was(path, tmp_path):
+    from tests.bec.test_chance import Dice
+
+    with pytest.raises(
+        InvalidParameter, match="depend on chance, and those that were"
+    ):
+        didact.load_observed(path, env=Dice(), policy=right, features=Dice().features)
+    seen = watch(Dice(noise=0.1), None, tolerance=0.5, repeats=150, n_rollouts=2, length=2)
+    seen.save(tmp_path / "dice.npz")
+    back = didact.load_observed(tmp_path / "dice.npz", env=Dice(noise=0.1))
+    told = didact.certify(back, didact.teach(back), n_situations=5, extend=False).certificate
+    own = didact.certify(seen, didact.teach(seen), n_situations=5, extend=False).certificate
+    assert told == own
+    with pytest.raises(InvalidParameter, match="depend on chance no more"):
+        didact.load_observed(tmp_path / "dice.npz", env="point-robot")
+
+
 def test_environments_that_are_objects_are_saved_without_states(tmp_path):
     given = dict(restore="copy", discount=0.8, n_rollouts=2, length=3, tolerance=0.5)
     seen = didact.observe("CartPole-v1", lambda o: (np.atleast_2d(o)[:, 2] > 0).astype(int),
@@ -133,5 +150,6 @@ def test_what_is_no_such_file_is_told(path, tmp_path):
         archive.writestr("header.npy", b"1")
     with pytest.raises(InvalidFile, match="holds others"):
         didact.load_observed(path)
+    path.unlink()
     watch().save(path)
     assert len(didact.load_observed(path).rows) == 24

@@ -20,7 +20,8 @@ from didact.errors import InvalidFile, InvalidParameter, Unsupported
 from didact.files.archives import Archive, read_archive, write_archive
 from didact.inputs import is_number, is_whole, shown
 from didact.worlds.simulators.agents import batch_features, batch_policy
-from didact.worlds.simulators.batches import Batch
+from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.batches import Batch, Simulator
 from didact.worlds.simulators.opening import named_environment, open_simulator
 
 OBSERVED_FORMAT = "didact.observed/1"
@@ -170,6 +171,7 @@ def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
     if policy is None and hasattr(env, "best_policy"):
         agent = env.best_policy(old.discount)
     simulator = open_simulator(env)
+    _require_chance(simulator, old.repeats > 1)
     some = seen.observations[: min(20, len(seen.observations))]
     act = batch_policy(agent, simulator.action_space, some)
     if not np.allclose(act(some), seen.own[: len(some)]):
@@ -180,6 +182,18 @@ def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
     phi = batch_features(chosen, old.feature_names, (some, act(some), some, ended))
     setting = replace(old, simulator=simulator, policy=act, features=phi)
     return replace(seen, setting=setting)
+
+
+def _require_chance(simulator: Simulator, had_chance: bool) -> None:
+    """Refuse a simulator whose steps depend on chance where those that were seen did not, and one
+    of arrays the other way round; objects are believed to have the chance that was seen."""
+    if had_chance and not isinstance(simulator, ArraySimulator):
+        simulator.is_random = True
+    if simulator.is_random != had_chance:
+        raise InvalidParameter(
+            f"env must be the one that was seen; steps of {simulator.name} depend on chance"
+            + (" no more" if had_chance else ", and those that were seen did not")
+        )
 
 
 def _read(file: Any) -> Observed:

@@ -207,7 +207,12 @@ class ClipLesson:
 def assumptions_of(setting: Setting) -> tuple[str, ...]:
     """What a certificate takes for granted: stepping a simulator shows what it did, not what it may
     do."""
-    told = [setting.rewards.assumption(), setting.simulator.chance_assumption]
+    told = [
+        setting.rewards.assumption(),
+        f"no reward that fits has more than the tolerance at stake after the {setting.horizon} "
+        "steps of a branch",
+        setting.simulator.chance_assumption,
+    ]
     if setting.extremes is not None:
         told.append(_spread_assumption(setting))
     return tuple(filter(None, told))
