@@ -25,7 +25,7 @@ def test_unequal_lengths_would_tell_rewards_apart_that_behave_alike():
     task = Task(MDP([[[1], [1]]], [[1]], "0.9"), [1])
     assert didact.equivalence_class(task).rows.n_rows == 0
     short, long = [[0, 0]], [[0, 0]] * 3
-    with pytest.raises(InvalidModel, match="must have the same length, or both have ended"):
+    with pytest.raises(InvalidModel, match="trajectories that go on must have the same length"):
         didact.check(task, [didact.Preference(long, short)])
     assert didact.check(task, [didact.Preference(long, [[0, 1]] * 3)]).teaches
 

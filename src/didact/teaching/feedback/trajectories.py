@@ -10,8 +10,9 @@ A comparison whose trajectories never meet, or depend on chance, cannot be shown
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ from didact.mdp import MDP, Demonstration
 
 if TYPE_CHECKING:
     from didact.planning.rationals import ExactModel
+
+MOST_PLACES = 20_000
+"""Places of the walks together that are looked at for one comparison."""
 
 
 class Ways(NamedTuple):
@@ -86,30 +90,57 @@ class _Walks(NamedTuple):
 
 
 def _walked(known: Known, state: int, actions: Sequence[int]) -> _Walks | None:
-    """All walks until they meet or have ended; None where chance decides or they go in circles."""
+    """Walks that soonest meet or have all ended; None where chance decides or they never do.
+
+    Where best actions tie, any of them may go on: which one is numbered first decides nothing.
+    """
     part = part_with(known.parts, state)
     mdp, first = part.task.mdp, state - part.first
-    ways: tuple[list[tuple[int, int]], ...] = tuple([] for _ in actions)
-    at, taken = [first] * len(actions), list(actions)
-    seen: set[tuple[int, ...]] = set()
-    while True:
-        for side, way in enumerate(ways):
-            if mdp.terminal[at[side]]:
-                continue
-            way.append((at[side], taken[side]))
-            after = _successor(mdp, at[side], taken[side])
-            if after is None:
-                return None
-            at[side] = after
+    begun = [_successor(mdp, first, action) for action in actions]
+    if None in begun:
+        return None
+    at = tuple(place for place in begun if place is not None)
+    before: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]] | None] = {at: None}
+    queue = deque([at])
+    while queue:
+        at = queue.popleft()
         ended = [bool(mdp.terminal[place]) for place in at]
         if all(ended) or (len(set(at)) == 1 and not any(ended)):
-            return _Walks(
-                part, ways, tuple(p if e else None for p, e in zip(at, ended, strict=True))
-            )
-        if tuple(at) in seen or len(seen) == mdp.n_states:
-            return None
-        seen.add(tuple(at))
-        taken = [int(part.plan.optimal[place].argmax()) for place in at]
+            ends = tuple(p if e else None for p, e in zip(at, ended, strict=True))
+            return _Walks(part, _back(before, at, first, actions), ends)
+        for taken in product(*(_sure_best(part, place) for place in at)):
+            pairs = zip(at, taken, strict=True)
+            after = tuple(p if a < 0 else _successor(mdp, p, a) or 0 for p, a in pairs)
+            if after not in before and len(before) < MOST_PLACES:
+                before[after] = (at, taken)
+                queue.append(after)
+    return None
+
+
+def _sure_best(part: Part, state: int) -> list[int]:
+    """Best actions of a state that surely lead somewhere; -1 where it is terminal."""
+    if part.task.mdp.terminal[state]:
+        return [-1]
+    best = np.flatnonzero(part.plan.optimal[state]).tolist()
+    return [a for a in best if _successor(part.task.mdp, state, a) is not None]
+
+
+def _back(
+    before: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]] | None],
+    at: tuple[int, ...],
+    first: int,
+    actions: Sequence[int],
+) -> tuple[list[tuple[int, int]], ...]:
+    """The steps of each walk that led there; none after it has ended."""
+    ways: list[list[tuple[int, int]]] = [[] for _ in actions]
+    while (step := before[at]) is not None:
+        at, taken = step
+        for way, place, action in zip(ways, at, taken, strict=True):
+            if action >= 0:
+                way.append((place, action))
+    return tuple(
+        [(first, action), *reversed(way)] for way, action in zip(ways, actions, strict=True)
+    )
 
 
 def _successor(mdp: MDP, state: int, action: int) -> int | None:
