@@ -49,8 +49,9 @@ class Belief:
         gives none.
     settings: what the learner was given.
     notes: what the learner has to say, one line each.
-    modes: hills that valleys part, the heaviest first, with the share of the draws on each; none
-        where the learner did not look for them.
+    modes: groups of draws between which no way was found that stays within 3 nats of the lower
+        group's top, the heaviest first, with the share of the draws in each; none where the
+        learner did not look for them. A mode without draws is not among them.
     feedback: what was said besides: comparisons, preferences, rankings, stops.
     """
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.learners.chains.modes import MOST_MODES, Modes, Summit, missed_notes
+from didact.learners.chains.modes import MOST_MODES, Modes, Summit, missed_notes, modes_of_draws
 from didact.learners.chains.priors import PRIORS
 
 SPHERE = PRIORS["l2-sphere"]
@@ -126,3 +126,56 @@ def test_no_run_of_a_hundred_keeps_to_one_hump_in_silence():
     for seed in range(100):
         belief = quietly(seed=seed)
         assert 0.02 < shares(belief) < 0.98 or belief.warnings, seed
+
+
+def no_cells(weights):
+    return np.zeros((len(weights), 1))
+
+
+def drawn_from(density, k, n=4000, seed=0):
+    """Draws on the sphere by rejection, and their log densities, at most 0."""
+    rng = np.random.default_rng(seed)
+    places = rng.standard_normal((15_000, k))
+    places /= np.linalg.norm(places, axis=1, keepdims=True)
+    heights = np.array([density(place) for place in places])
+    kept = np.flatnonzero(np.log(rng.random(len(places))) < heights)[:n]
+    return places[kept], heights[kept]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_bent_ridge_is_one_mode_and_humps_are_many(seed):
+    """Straight ways between the ends of a ridge lead through a valley; from draw to draw none."""
+
+    def ridge(w):
+        return float(-400.0 * (w[2] - 0.5) ** 2)
+
+    places, heights = drawn_from(ridge, 3, seed=seed)
+    assert set(modes_of_draws(places, heights, SPHERE, ridge, no_cells)) == {0}
+    density = humps(np.vstack([np.eye(3), -np.eye(3)]), sharpness=30.0)
+    places, heights = drawn_from(density, 3, seed=seed)
+    found = modes_of_draws(places, heights, SPHERE, density, no_cells)
+    nearest = (places @ np.vstack([np.eye(3), -np.eye(3)]).T).argmax(axis=1)
+    assert len(set(found)) == len(set(zip(found, nearest, strict=True))) == 6
+
+
+def gambles(k):
+    """In state j going on is worth |w_j|, for then w_j or -w_j is taken: each sign explains it."""
+    n = 4 * k + 1
+    moves, features, end = np.zeros((n, 2, n)), np.zeros((n, k)), 2 * k
+    for j in range(k):
+        moves[j, 0, k + j] = moves[j, 1, end] = 1
+        for action, sign in ((0, 1), (1, -1)):
+            moves[k + j, action, end + 1 + 2 * j + action] = 1
+            features[end + 1 + 2 * j + action, j] = sign
+    starts = np.append(np.full(k, 1 / k), np.zeros(n - k))
+    return didact.MDP(moves, features, 0.9, terminal=list(range(end, n)), start=starts)
+
+
+@pytest.mark.parametrize(("k", "seed"), [(2, 0), (3, 0), (3, 1), (4, 0)])
+def test_every_mode_of_a_likelihood_is_found_however_narrow_the_valleys(k, seed):
+    """2^k modes, one for each choice of signs, with equal shares."""
+    shown = [[(j, 0)] for j in range(k)] * 12
+    belief = didact.learn(gambles(k), shown, confidence=50.0, seed=seed)
+    assert len(belief.modes) == 2**k
+    assert len({tuple(np.sign(mode.mean)) for mode in belief.modes}) == 2**k
+    assert all(abs(2**k * mode.share - 1) < 0.5 for mode in belief.modes)

@@ -8,10 +8,12 @@ chains are put together, and the chains start in different modes. What no search
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.learners.chains.priors import Prior
 from didact.numerics.exact import Floats
@@ -27,6 +29,14 @@ ALIKE = 0.99
 
 MOST_MODES, MOST_SUMMITS = 8, 32
 """Modes that are told apart, and summits, the highest, that are looked at."""
+
+SEEN, WIDEST = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875), -0.5
+"""Shares of a way between draws at which one looks, the middle one alone between draws that are
+alike; and the cosine of the widest angle that ways lead across."""
+
+MOST_POINTS, NEIGHBOURS, CLOSEST, HALVINGS = 160, 6, 5, 10
+"""Draws whose hills are told apart, neighbours of each that ways lead to, pairs of draws of two
+hills between which further ways are tried, and halvings of a way to where cells change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +118,117 @@ class Modes:
         tops = np.array([mode[0].weights for mode in self.members])
         nearest = _cosines(visited, tops).argmax(axis=1)
         return len(tops) - np.unique(nearest).size
+
+
+def modes_of_draws(
+    draws: Floats,
+    densities: Floats,
+    prior: Prior,
+    density_at: Callable[[Floats], float],
+    cells_of: Callable[[Floats], Floats],
+) -> NDArray[np.int64]:
+    """The mode of each draw (n, k), from 0 on; two are apart when no way was found between them.
+
+    Hills of the density on a graph of neighbouring draws, as in persistence-based clustering: the
+    graph is flooded from the top, and two hills that meet are one when the lower of them rises
+    less than DEEP nats above the place where they meet. So a bent ridge is one mode, and there may
+    be as many modes as draws can tell apart.
+
+    cells_of: what tells policy cells apart, (n, d) for weights (n, k). Inside a cell log
+    likelihoods are concave, so valleys, however narrow, lie where a way crosses into another cell:
+    that place is found by bisection.
+    """
+    points = _spread_over(len(draws))
+    places, heights = draws[points], densities[points]
+    lengths = np.linalg.norm(places, axis=1, keepdims=True)
+    units = places / np.where(lengths > 0.0, lengths, 1.0)
+    gaps = 2.0 - 2.0 * units @ units.T
+    near = np.argsort(gaps, axis=1, kind="stable")[:, 1 : NEIGHBOURS + 1]
+    hills = _Hills(heights)
+    ways = _Ways(places, prior, density_at, cells_of)
+    edges = {(min(i, int(j)), max(i, int(j))) for i, row in enumerate(near) for j in row}
+    hills.flood(ways.least_on(sorted(edges)))
+    # Where neighbours are sparse a hill falls apart: the nearest draws of any two are tried too.
+    roots = hills.roots()
+    edges = set()
+    for a, b in combinations(np.unique(roots).tolist(), 2):
+        left, right = np.flatnonzero(roots == a), np.flatnonzero(roots == b)
+        order = np.argsort(gaps[np.ix_(left, right)], axis=None, kind="stable")[:CLOSEST]
+        edges |= {(int(left[i // right.size]), int(right[i % right.size])) for i in order}
+    hills.flood(ways.least_on(sorted(edges)))
+    numbers = np.unique(hills.roots(), return_inverse=True)[1].ravel()
+    found = np.empty(len(draws), dtype=np.int64)
+    for first in range(0, len(draws), 1000):  # few at a time, for the memory
+        found[first : first + 1000] = _cosines(draws[first : first + 1000], places).argmax(axis=1)
+    return np.asarray(numbers[found])
+
+
+def _spread_over(n: int) -> NDArray[np.int64]:
+    """At most MOST_POINTS numbers of n draws, evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(np.int64))
+
+
+class _Hills:
+    """Places that belong to one hill, by the highest of them: a union-find forest."""
+
+    def __init__(self, heights: Floats):
+        self.heights = heights
+        self.parent = list(range(len(heights)))
+
+    def root(self, place: int) -> int:
+        """The highest place of the hill."""
+        while self.parent[place] != place:
+            self.parent[place] = self.parent[self.parent[place]]
+            place = self.parent[place]
+        return place
+
+    def roots(self) -> NDArray[np.int64]:
+        """Those of all places."""
+        return np.array([self.root(place) for place in range(len(self.parent))])
+
+    def flood(self, levels: Mapping[tuple[int, int], float]) -> None:
+        """Join hills along edges, the highest first; levels: the least density on each edge."""
+        heights = self.heights
+        for (i, j), level in sorted(levels.items(), key=lambda edge: -edge[1]):
+            low, high = sorted((self.root(i), self.root(j)), key=lambda root: float(heights[root]))
+            if low != high and heights[low] - level < DEEP:
+                self.parent[low] = high
+
+
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """Straight ways between places, and how low they lead."""
+
+    places: Floats
+    prior: Prior
+    density_at: Callable[[Floats], float]
+    cells_of: Callable[[Floats], Floats]
+
+    def least_on(self, edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        """The least log density that was seen on each edge: on the way, and where cells change."""
+        if not edges:
+            return {}
+        left, right = (self.places[[edge[side] for edge in edges]] for side in (0, 1))
+        seen = [left + share * (right - left) for share in SEEN]
+        own, other = self.cells_of(left), self.cells_of(right)
+        for _ in range(HALVINGS if (own != other).any() else 0):
+            half = (left + right) / 2
+            cells = self.cells_of(half)
+            is_later = (cells == own).all(axis=1)
+            left = np.where(is_later[:, None], half, left)
+            right = np.where(is_later[:, None], right, half)
+        seen += [left, right]
+        return {edge: self._least(edge, [way[n] for way in seen]) for n, edge in enumerate(edges)}
+
+    def _least(self, edge: tuple[int, int], ways: Sequence[Floats]) -> float:
+        one, other = self.places[edge[0]], self.places[edge[1]]
+        cosine = _cosines(one[None], other[None])[0, 0]
+        if cosine < WIDEST:
+            return -np.inf  # between opposite places straight ways lead past everything at once
+        *on_the_way, before, after = ways
+        looked_at = [on_the_way[len(SEEN) // 2]] if cosine > ALIKE else on_the_way
+        places = map(self.prior.nearest, (*looked_at, before, after))
+        return min(self.density_at(place) for place in places)
 
 
 def missed_notes(n_missed: int) -> tuple[str, ...]:

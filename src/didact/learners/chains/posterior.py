@@ -24,8 +24,8 @@ import numpy as np
 from didact.learners.belief import Mode
 from didact.learners.chains.metropolis import Chain, Target
 from didact.learners.chains.mixture import COMPONENTS, Fit, fitted
-from didact.learners.chains.modes import Modes, Summit
-from didact.learners.chains.particles import kind_of, middle, spread_out
+from didact.learners.chains.modes import Modes, Summit, modes_of_draws
+from didact.learners.chains.particles import kind_of, spread_out
 from didact.learners.chains.rounds import RoundChain, every_within
 from didact.learners.chains.shaping import Shaping
 from didact.learners.chains.starts import StartSearch
@@ -33,6 +33,7 @@ from didact.learners.chains.stopping import Mixing, mixing_of, warning_of
 from didact.learners.chains.tempering import Population
 from didact.learners.chains.threads import Run
 from didact.numerics.exact import Floats
+from didact.planning.many_rewards import action_values_of
 
 PARTICLES = 128
 """Of each pilot's tempered population, or 6 for each dimension."""
@@ -61,6 +62,9 @@ FIRST_EVERY = 4
 AIM, AGREEING, MOST_GROWTH = 800, 1.05, 4
 """A round aims at so many effective draws where R-hat was less than that before; it is at most so
 many times as long as the one before."""
+
+CELLS_TOLD = 10_000
+"""In larger models, by pairs, modes are told apart by what lies half way between draws alone."""
 
 LONGER = 1.25
 """The last round that the budget allows is at least so many times as long as the one before."""
@@ -143,23 +147,20 @@ class Course:
         }
 
     def shares(self) -> tuple[Mode, ...]:
-        """The modes of the draws: by the components of the last fit, joined where no valley is."""
-        assert self.fit is not None
+        """The modes of the draws, which valleys part, with the share of the draws on each."""
         samples = np.concatenate([chain.samples for chain in self.chains])
         densities = np.concatenate([chain.densities for chain in self.chains])
-        logs, _ = self.fit.log_terms(middle(kind_of(self.target.prior), samples))
-        component = logs.argmax(axis=1)
         scout = Chain(self.target, self.rng)
-        tops = [
-            Summit(samples[at], float(densities[at]), int(c))
-            for c in np.unique(component)
-            for at in [np.flatnonzero(component == c)[densities[component == c].argmax()]]
-        ]
-        modes = Modes.among(tops, self.target.prior, scout.place, near=math.inf)
-        found = []
-        for members in modes.members:
-            own = np.isin(component, [summit.chain for summit in members])
-            found.append(Mode(float(own.mean()), samples[own].mean(axis=0)))
+        mdp = self.target.evidence.mdp
+
+        def cells_of(weights: Floats) -> Floats:
+            if mdp.n_states * mdp.n_actions > CELLS_TOLD:
+                return np.zeros((len(weights), 1))
+            return np.asarray(action_values_of(mdp, weights).argmax(axis=2))
+
+        mode = modes_of_draws(samples, densities, self.target.prior, scout.place, cells_of)
+        own = [mode == number for number in range(int(mode.max()) + 1)]
+        found = [Mode(float(mask.mean()), samples[mask].mean(axis=0)) for mask in own]
         return tuple(sorted(found, key=lambda mode: -mode.share))
 
     def _rounds(self, rng: np.random.Generator) -> Iterator[Sequence[Run]]:
