@@ -31,7 +31,7 @@ def assert_recovered(task):
     belief = learned(task, lesson_for(task, closed=True))
     assert didact.evaluate(task, belief.map_weights).worst_policy_loss == 0
     assert belief.certificate.holds
-    assert belief.settings["converged"]
+    assert belief.settings["at_local_optimum"]
     assert belief.notes == ()
 
 

@@ -73,7 +73,7 @@ def ml_irl(
         answer = _raised(sought, answer, margins or sought.margins(found.best.point))
         notes += _notes_on_raising(answer, whole)
     told = sought.told(
-        found, "likelihood", converged=answer.ascent.is_summit, annealed=bool(annealed)
+        found, "likelihood", settled=answer.ascent.is_summit, annealed=bool(annealed)
     )
     return point_belief(
         evidence.mdp,

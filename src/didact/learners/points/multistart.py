@@ -173,4 +173,5 @@ def in_words(found: Search, what: str) -> str:
     if not found.best.is_summit:
         return f"{share}; it did not converge (slope {found.best.slope:.1e})"
     tried = f"; none of {found.n_scouts} random places led higher" if found.n_scouts else ""
-    return f"{share}; no direction rises from it (slope {found.best.slope:.1e}){tried}"
+    local = f"a local optimum (slope {found.best.slope:.1e}){tried}"
+    return f"{share}; {local}; better ones elsewhere are not ruled out"

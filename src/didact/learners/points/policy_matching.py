@@ -18,10 +18,19 @@ from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import certify
 from didact.learners.evidence import Evidence
 from didact.learners.gradients import Likelihood, ShownFeatures, softmax
-from didact.learners.points.bfgs import Function
-from didact.learners.points.multistart import Norm, Search
+from didact.learners.points.bfgs import Function, ascend
+from didact.learners.points.multistart import (
+    LEADING_STEPS,
+    ORDERS,
+    Norm,
+    Search,
+    spread_directions,
+)
 from didact.learners.points.unit_weights import UnitWeights
 from didact.numerics.exact import Floats
+
+SHARES, SPREAD = (0.003, 0.01, 0.03, 0.1, 0.3), 4
+"""Shares of the confidence that lead further climbs, and how many of them for each start."""
 
 SOFTER = 0.1
 """Climbs begin on the likelihood at this share of the confidence, then at the whole of it."""
@@ -69,7 +78,8 @@ def policy_matching(
     sought = UnitWeights.sought(evidence, rng, confidence=confidence, n_starts=n_starts, norm=norm)
     margins = sought.margins()
     annealed = sought.annealed(margins)
-    found = sought.climb(_functions(sought), [*margins, *annealed], scouts=True)
+    starts = [*margins, *annealed, *_led_by_softer_matches(sought)]
+    found = sought.climb(_functions(sought), starts, scouts=True)
     is_confirmed = found.best.is_summit and found.is_confirmed
     certificate = certify(evidence, found.best.point, sought.confidence)
     return point_belief(
@@ -83,7 +93,7 @@ def policy_matching(
         settings={
             **sought.asked(),
             "mismatch": -found.best.value,
-            **sought.told(found, "match", converged=is_confirmed, annealed=bool(annealed)),
+            **sought.told(found, "match", settled=is_confirmed, annealed=bool(annealed)),
         },
         notes=_notes(evidence, found),
     )
@@ -97,6 +107,31 @@ def _functions(sought: UnitWeights) -> list[Function]:
         Likelihood(evidence, sought.confidence, features),
         Mismatch(evidence, sought.confidence, features),
     ]
+
+
+def _led_by_softer_matches(sought: UnitWeights) -> list[Floats]:
+    """Weights that climbs on J at growing confidences come to, from spread directions.
+
+    At a high confidence J is flat but for narrow ridges, which random places hardly ever meet.
+    """
+    if sought.evidence.is_empty:
+        return []
+    n = SPREAD * sought.n_starts
+    found = []
+    for start in spread_directions(sought.rng, n, sought.evidence.mdp.n_features):
+        point = start
+        for share in SHARES:
+            softer = Mismatch(sought.evidence, share * sought.confidence, sought.features)
+            point = ascend(
+                softer,
+                point,
+                sought.rng,
+                radius=1.0,
+                order=ORDERS[sought.norm],
+                most_steps=LEADING_STEPS,
+            ).point
+        found.append(point)
+    return found
 
 
 def _notes(evidence: Evidence, found: Search) -> tuple[str, ...]:

@@ -108,10 +108,10 @@ class UnitWeights:
         """What the search was given."""
         return {"confidence": self.confidence, "n_starts": self.n_starts, "norm": self.norm}
 
-    def told(self, found: Search, what: str, *, converged: bool, annealed: bool) -> dict[str, Any]:
-        """What the search came to; what: is sought, in words."""
+    def told(self, found: Search, what: str, *, settled: bool, annealed: bool) -> dict[str, Any]:
+        """What the search came to; what: is sought, in words. No search rules out better ones."""
         return {
-            "converged": converged,
+            "at_local_optimum": settled,
             "convergence": in_words(found, what),
             "n_solves": self.features.n_solves,
             "n_annealed_steps": ANNEALED_STEPS * self.n_starts if annealed else 0,
