@@ -21,23 +21,28 @@ from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import gcd, lcm, prod
 from operator import mul, or_, sub
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-MAX_SIZE, MAX_BYTES, ROUNDING = 10**6, 4 * 10**8, Fraction(1, 10**9)
+ANY, MAX_BYTES, ROUNDING = range(10**6), 4 * 10**8, Fraction(1, 10**9)  # ANY whole number
 MAX_DIGITS, PLAIN_DIGITS = 2 * 10**5, 600  # of one number; that int() takes whatever its limit
 NUMBER = re.compile(r"[+-]?(?=\.?\d)\d*(\.\d*)?([eE][+-]?\d{1,3})?(/0*[1-9]\d*)?", re.ASCII)
 AT_ONCE, PATIENCE = getattr(os, "O_NONBLOCK", 0), 10  # opening waits for nobody; seconds
 STATUS = {"teaches": "complete", "open": "partial"}
-KINDS: Any = {  # the sides of an item and their patterns, in a model of n states and m actions
-    "comparison": (("state", "better", "other"), lambda n, m: (n, m, m)),
-    "preference": (("better", "other"), lambda n, m: ([(n, m)], [(n, m)])),
-    "correction": (("better", "other"), lambda n, m: ([(n, m)], [(n, m)])),
-    "ranking": (("ways",), lambda n, m: ([[(n, m)]],)),
-    "stop": (("way", "after"), lambda n, m: ([(n, m)], MAX_SIZE)),
+KINDS: Any = {  # the sides of an item and their patterns, for states s and actions a
+    "comparison": (("state", "better", "other"), lambda s, a: (s, a, a)),
+    "preference": (("better", "other"), lambda s, a: ([(s, a)], [(s, a)])),
+    "correction": (("better", "other"), lambda s, a: ([(s, a)], [(s, a)])),
+    "ranking": (("ways",), lambda s, a: ([[(s, a)]],)),
+    "stop": (("way", "after"), lambda s, a: ([(s, a)], ANY)),
+}
+ASKED: Any = {  # the options of a question, likewise
+    "comparisons": lambda s, a: (s, (a, a)),
+    "preferences": lambda s, a: (s, ([(s, a)], [(s, a)])),
+    "actions": lambda s, a: (s, [a]),
 }
 STRICT: Any = {
     "object_pairs_hook": lambda x: dict(x) if len(dict(x)) == len(x) else {},
@@ -92,39 +97,63 @@ def load(source: Any, *formats: str, then: Any = dict) -> Any:
 @lru_cache
 def number(text: str) -> Fraction | None:
     """The exact value of 1, 0.1, 2e-3 or 9/10; None for any other text and for too many digits."""
-    if NUMBER.fullmatch(text) is None or max(map(len, re.findall(r"\d+", text))) > MAX_DIGITS:
-        return None
     above, _, below = text.partition("/")
-    return Fraction(Decimal(above)) / Fraction(Decimal(below or 1))  # int() refuses long texts
+    digits = re.split(r"\D", text) if len(text) > MAX_DIGITS else []
+    if NUMBER.fullmatch(text) is None or any(len(x) > MAX_DIGITS for x in digits):
+        return None
+    over, under = Decimal(above).as_integer_ratio()  # int() refuses long texts
+    return Fraction(over, under * int(Decimal(below or 1)))
 
 
 def read(value: Any, pattern: Any, place: str) -> Any:
-    """The value if it has the pattern: n, a whole number below n; Fraction, a number as 1, 0.1 or
-    "9/10", read exactly; (p, q), a list of a p and a q; [p], a list of any number of p; {key: p},
-    what an object says of its keys, as a list; None, anything."""
-    wanted = f"a number of at most {MAX_DIGITS} digits"
-    if isinstance(pattern, int | dict):
-        wanted = f"a whole number below {pattern}" if type(pattern) is int else "an object"
-    if isinstance(pattern, list | tuple):
-        patterns = pattern * len(value) if type(pattern) is type(value) is list else pattern
-        wanted = f"a list of {len(patterns)}" if type(pattern) is tuple else "a list"
+    """The value if it has the pattern: a range, its entry with that number; Fraction, a number as
+    1, 0.1 or "9/10", read exactly; (p, q), a list of a p and a q; [p], a list of any number of p;
+    {key: p}, what an object says of its keys, as a list; None, anything."""
+    kind, wanted = type(pattern), "an object"
+    if kind in (list, tuple):
+        patterns = pattern * len(value) if kind is type(value) is list else pattern
         if type(value) is list and len(value) == len(patterns):
-            return [read(value[i], p, f"{place}[{i}]") for i, p in enumerate(patterns)]
-    elif type(pattern) is type(value) is dict:
-        return [read(value.get(key), p, f"{place}.{key}") for key, p in pattern.items()]
-    elif pattern is Fraction and type(value) in (int, str):
-        if (exact := number(str(value).strip())) is not None:
-            return exact
-    elif pattern is None or (type(value) is type(pattern) is int and 0 <= value < pattern):
+            try:
+                return [read(x, p, "") for x, p in zip(value, patterns, strict=True)]
+            except ProofError:  # now with the name of the place, which takes time to make
+                return [read(value[i], p, f"{place}[{i}]") for i, p in enumerate(patterns)]
+        wanted = f"a list of {len(patterns)}" if kind is tuple else "a list"
+    elif kind is dict:
+        if type(value) is dict:
+            return [read(value.get(key), p, f"{place}.{key}") for key, p in pattern.items()]
+    elif kind is range:
+        if type(value) is int and 0 <= value < len(pattern):
+            return pattern[value]
+        wanted = f"a whole number below {len(pattern)}"
+    elif pattern is None:
         return value
+    else:
+        wanted = f"a number of at most {MAX_DIGITS} digits"
+        if type(value) in (int, str) and (found := number(str(value).strip())) is not None:
+            return found
     raise ProofError(f"{place} must be {wanted}, not {show(value)}")
 
 
-def primitive(row: Any) -> tuple[Fraction, tuple[int, ...]]:
-    """A row as a positive size, or 0, times a direction of coprime integers."""
+def same(given: Any, value: Any) -> bool:
+    """Whether JSON says a value; numbers are compared exactly, however they are written."""
+    if type(value) is list:
+        return type(given) is list and len(given) == len(value) and all(map(same, given, value))
+    if isinstance(value, Fraction):
+        return type(given) in (int, str) and number(str(given).strip()) == value
+    return json.dumps(given) == json.dumps(value)
+
+
+def agree(said: dict[str, Any], key: str, value: Any, place: str = "") -> None:
+    """An object says the value of a key; of a number it may also say null, that is nothing."""
+    given = said.get(key)
+    fits = same(given, value) or (given is None and isinstance(value, Fraction))
+    need(fits, f"{place}{key} must be {{}}, not {{}}", value, given)
+
+
+def direction(row: Any) -> tuple[int, ...]:
+    """The coprime integers that are a row times a positive number."""
     common, unit = gcd(*(x.numerator for x in row)), lcm(*(x.denominator for x in row))
-    direction = (x.numerator // (common or 1) * (unit // x.denominator) for x in row)
-    return Fraction(common, unit), tuple(direction)
+    return tuple(x.numerator // (common or 1) * (unit // x.denominator) for x in row)
 
 
 def dot(left: Any, right: Any) -> Any:
@@ -143,217 +172,251 @@ def in_common(rows: list[list[Fraction]]) -> tuple[int, list[Any]]:
     return unit, [[x.numerator * (unit // x.denominator) for x in row] for row in rows]
 
 
+class Member(NamedTuple):
+    """A task of a family, or the only one; its states are numbered after those before it."""
+
+    number: int
+    states: range
+    actions: range
+    discount: Fraction
+    starts: list[int]
+
+
 class Check:
-    """A task, then step by step what a proof says of it."""
+    """A task or a family, then step by step what a proof says of it."""
 
-    def __init__(self, file: dict[str, Any]) -> None:
-        n, m = (read(file.get(key), MAX_SIZE, key) for key in ("n_states", "n_actions"))
+    def __init__(self, file: dict[str, Any], folder: Path) -> None:
+        self.family = file["format"] == "didact.family/1"
+        self.title = file.get("name", "the family" if self.family else "the task")
         self.weights = read(file.get("weights"), [Fraction], "weights")
-        self.n, self.m, self.k = n, m, (Fraction,) * len(self.weights)
-        by_action = reprlib.repr(file.get("features")).startswith("[[[")
-        phi = read(file.get("features"), ((self.k,) * m if by_action else self.k,) * n, "features")
-        self.discount = read(file.get("discount"), Fraction, "discount")
-        need(0 <= self.discount < 1, "discount must be in [0, 1), not {}", self.discount)
-        ended = file.get("terminal")
-        terminal = {*read([] if ended is None else ended, [n], "terminal")}
-        self.live = [s for s in range(n) if s not in terminal]
-        uniform = [[s, f"1/{len(self.live)}"] for s in self.live]
-        start = uniform if file.get("start") in (None, "uniform") else file["start"]
-        rows = read(file.get("transitions"), [(n, m, n, Fraction)], "transitions")
-        rows += [[n, 0, *pair] for pair in read(start, [(n, Fraction)], "start")]
-        self.chances: Any = defaultdict(lambda: defaultdict(Fraction))
-        for s, a, t, p in rows:  # state n stands for the start
-            need(s not in terminal and p >= 0, "{}: {} is terminal or {} < 0", [s, a, t], s, p)
-            self.chances[s, a][t] += p
-        for (s, a), chances in self.chances.items():
-            mass, place = sum(chances.values()), f"transitions[{s}, {a}]" if s < n else "start"
-            need(abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {{}}", mass)
-            self.chances[s, a] = {t: p / mass for t, p in chances.items() if p}
-        need(m and len(self.chances) == len(self.live) * m + 1, "transitions or start are missing")
-        need(self.chances[n, 0].keys() - terminal, "start lies in terminal states only")
-        self.features = phi if by_action else [[x] * m for x in phi]
-        same = all(x == self.features[s][0] for s in terminal for x in self.features[s])
-        need(same, "features of a terminal state must not depend on the action")
+        self.k = (Fraction,) * len(self.weights)
+        self.members: list[Member] = []
+        self.home: list[Member] = []  # of each state
+        self.live: set[int] = set()  # states that are not terminal
+        self.features: list[Any] = []  # by state and action
+        self.chances: dict[tuple[int, int], dict[int, Fraction]] = {}
+        listed: Any = file.get("members") if self.family else [file]
+        need(type(listed) is list and listed, "members must be a list of tasks, not {}", listed)
+        for i, task in enumerate(listed):
+            if type(task) is str:
+                task = load(folder / task, "didact.task/1")
+                fits = read(task.get("weights"), self.k, "weights") == self.weights
+                need(fits, f"members[{i}] has other weights than the family")
+            need(type(task) is dict, f"members[{i}] must be a task or a path")
+            self.add(task)
 
-    def policy(self, proof: dict[str, Any], at: str) -> None:
+    def add(self, file: dict[str, Any]) -> None:
+        """Read a task; its probabilities are divided by their sum, which is 1 or nearly."""
+        n, m = (read(file.get(key), ANY, key) for key in ("n_states", "n_actions"))
+        first, features = len(self.home), file.get("features")
+        states, actions = range(first, first + n), range(m)
+        by_action = reprlib.repr(features).startswith("[[[")
+        phi = read(features, ((self.k,) * m if by_action else self.k,) * n, "features")
+        discount = read(file.get("discount"), Fraction, "discount")
+        need(0 <= discount < 1, "discount must be in [0, 1), not {}", discount)
+        ended, start = file.get("terminal"), file.get("start")
+        terminal = {*read([] if ended is None else ended, [states], "terminal")}
+        live = [s for s in states if s not in terminal]
+        if start in (None, "uniform"):
+            start = [[s - first, f"1/{len(live)}"] for s in live]
+        rows = read(file.get("transitions"), [(states, actions, states, Fraction)], "transitions")
+        rows += [[None, 0, *pair] for pair in read(start, [(states, Fraction)], "start")]
+        found: Any = defaultdict(dict)
+        for s, a, t, p in rows:  # state None stands for the start
+            row = [s if s is None else s - first, a, t - first]
+            need(s not in terminal and p >= 0, "{}: it is terminal or {} < 0", row, p)
+            found[s, a][t] = found[s, a][t] + p if t in found[s, a] else p
+        for (s, a), after in found.items():
+            mass = sum(after.values())
+            place = "start" if s is None else f"transitions[{s - first}, {a}]"
+            need(mass == 1 or abs(mass - 1) <= ROUNDING, f"{place} must sum to 1, not {{}}", mass)
+            found[s, a] = {t: p if mass == 1 else p / mass for t, p in after.items() if p}
+        need(m and len(found) == len(live) * m + 1, "transitions or start are missing")
+        starts = sorted({*found.pop((None, 0))} - terminal)
+        need(starts, "start lies in terminal states only")
+        self.features += phi if by_action else [[x] * m for x in phi]
+        fits = all(x == self.features[s][0] for s in terminal for x in self.features[s])
+        need(fits, "features of a terminal state must not depend on the action")
+        self.members.append(Member(len(self.members), states, actions, discount, starts))
+        self.home += [self.members[-1]] * n
+        self.live |= {*live}
+        self.chances |= found
+
+    def of(self, member: Any, value: Any, patterns: Any, place: str) -> tuple[int, Any]:
+        """The member that a file names, and a value with its states and actions."""
+        need(self.family or member is None, f"{place} must have no member")
+        i = read(member, range(len(self.members)), f"{place}.member") if self.family else 0
+        return i, read(value, patterns(self.members[i].states, self.members[i].actions), place)
+
+    def statement(self, value: Any, place: str, patterns: Any = KINDS["comparison"][1]) -> Any:
+        """A list with states and actions; in a family it begins with the member."""
+        member, *listed = ([] if self.family else [None]) + read(value, [None], place) or [None]
+        return self.of(member, listed, patterns, place)[1]
+
+    def starts(self, value: Any, place: str) -> list[tuple[int, list[int]]]:
+        """Each member named with states; a task has a list of states only."""
+        listed = read(value, [(None, None)], place) if self.family else [[None, value]]
+        return [self.of(member, own, lambda s, a: [s], place) for member, own in listed]
+
+    def named(self, s: int, *actions: int) -> list[int]:
+        """A state and actions as files write them."""
+        return [self.home[s].number] * self.family + [s - self.home[s].states[0], *actions]
+
+    def policy(self, member: Member, proof: dict[str, Any], at: str) -> Any:
         """1. mu(s) is the mean of mu(s, a) over the listed actions, or phi(s) in a terminal state;
         2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
-        self.optimal = read(proof.get("optimal"), ([self.m],) * self.n, f"{at}optimal")
-        counts = read(proof.get("counts"), (self.k,) * self.n, f"{at}counts")
-        pairs = [(s, a) for s in self.live for a in range(self.m)]
-        shares = [[self.discount * p for p in self.chances[pair].values()] for pair in pairs]
+        states, n = member.states, len(member.states)
+        optimal = read(proof.get("optimal"), ([member.actions],) * n, f"{at}optimal")
+        counts = read(proof.get("counts"), (self.k,) * n, f"{at}counts")
+        pairs = [(s, a) for s in states if s in self.live for a in member.actions]
+        shares = [[member.discount * p for p in self.chances[pair].values()] for pair in pairs]
         step, shares = in_common(shares)
-        unit, scaled = in_common([*counts, *(phi for state in self.features for phi in state)])
-        self.unit, paid = unit * step, iter(scaled[self.n :])
-        self.table = [[[x * step for x in next(paid)] for _ in state] for state in self.features]
+        size, whole = in_common([*counts, *(phi for s in states for phi in self.features[s])])
+        paid, unit = iter(whole[n:]), size * step
+        self.units += [unit] * n  # of a state, in which its mu(s, a) are whole numbers
+        self.table += [[[x * step for x in next(paid)] for _ in member.actions] for _ in states]
         for (s, a), row in zip(pairs, shares, strict=True):
             mu = self.table[s][a]
             for t, share in zip(self.chances[s, a], row, strict=True):
-                mu[:] = [x + share * y for x, y in zip(mu, scaled[t], strict=True)]
-        size, (weights,) = in_common([self.weights])
-        for s, listed in enumerate(self.optimal):
-            rows = [self.table[s][a] for a in listed or [0]]
-            for i, (x, *column) in enumerate(zip(counts[s], *rows, strict=True)):
-                mean = Fraction(sum(column), len(rows) * self.unit)
-                said = f"{at}counts[{s}][{i}]: the Bellman equation gives {{}}, the proof says {{}}"
-                need(mean == x, said, mean, x)
-        for s, listed in enumerate(self.optimal):
+                mu[:] = [x + share * y for x, y in zip(mu, whole[t - states[0]], strict=True)]
+        for j, s in enumerate(states):
+            rows = [self.table[s][a] for a in optimal[j] or [0]]
+            for i, total in enumerate(map(sum, zip(*rows, strict=True))):
+                if total != len(rows) * step * whole[j][i]:
+                    mean, said = Fraction(total, len(rows) * unit), counts[j][i]
+                    said = f"the Bellman equation gives {show(mean)}, the proof says {show(said)}"
+                    raise ProofError(f"{at}counts[{j}][{i}]: {said}")
+        scale, (weights,) = in_common([self.weights])
+        for j, s in enumerate(states):
             values = [dot(weights, mu) for mu in self.table[s]]
-            best = [a for a, x in enumerate(values) if x == max(values) and (s, a) in self.chances]
-            said, worth = f"{at}optimal[{s}] must be {{}}, worth {{}}, not {{}}", max(values)
-            need(listed == best, said, best, Fraction(worth, size * self.unit), listed)
+            best = [a for a, x in enumerate(values) if x == max(values) and s in self.live]
+            if optimal[j] != best:
+                said = f"{show(best)}, worth {show(Fraction(max(values), scale * unit))}"
+                raise ProofError(f"{at}optimal[{j}] must be {said}, not {show(optimal[j])}")
+        return optimal
 
-    def reach(self, scope: str) -> None:
-        """Scope 'reachable' is what the start can lead to under any policy; else all states."""
-        found = {self.n} if scope == "reachable" else {*self.live}
-        new = {*found}
-        while new:
-            new = {t for s in new for a in range(self.m) for t in self.chances[s, a]} - found
-            found |= new
-        self.reached, self.scope = found, [s for s in self.live if s in found]
-
-    def row(self, s: int, a: int, b: int) -> tuple[Fraction, tuple[int, ...]]:
-        """mu(s, a) - mu(s, b), its size and its direction."""
-        size, direction = primitive(list(map(sub, self.table[s][a], self.table[s][b])))
-        return size / self.unit, direction
+    def row(self, s: int, a: int, b: int) -> list[Fraction]:
+        """mu(s, a) - mu(s, b)."""
+        return [Fraction(x, self.units[s]) for x in map(sub, self.table[s][a], self.table[s][b])]
 
     def walk(self, way: Any, place: str, skip: int = 0) -> tuple[list[int], list[Fraction]]:
         """Where a trajectory that can happen may end, and what it counts after so many steps."""
         need(way, f"{place} shows no step")
-        total, weight, after = [Fraction(0)] * len(self.k), Fraction(1), dict[int, Fraction]()
+        total, weight, after = [Fraction(0)] * len(self.k), Fraction(1), {way[0][0]: Fraction(1)}
         for j, (s, a) in enumerate(way):
-            fits = self.chances[s, a] and (s in after or j == 0)
-            need(fits, f"{place}: step {j}, {[s, a]}, cannot come next")
+            fits = s in after and s in self.live
+            need(fits, f"{place}: step {j}, {self.named(s, a)}, cannot come next")
             paid, after = [(weight, self.features[s][a])] * (j >= skip), self.chances[s, a]
-            weight *= self.discount
-            if j + 1 == len(way) and self.ended(after):
+            weight *= self.home[s].discount
+            if j + 1 == len(way) and self.live.isdisjoint(after):
                 paid += [(weight * p, self.features[t][0]) for t, p in after.items()]
             for share, phi in paid:
                 total = [x + share * y for x, y in zip(total, phi, strict=True)]
         return sorted(after), total
 
-    def ended(self, states: Any) -> bool:
-        """Whether all of the states are terminal."""
-        return not any(self.chances[s, 0] for s in states)
-
     def probability(self, way: Any) -> Fraction:
         """Of the moves of a trajectory, given its start and its actions."""
         return prod((self.chances[s, a][t] for (s, a), (t, _) in pairwise(way)), start=Fraction(1))
 
-    def closed(self, pairs: set[tuple[int, int]]) -> bool:
-        """Whether all optimal actions of every state shown and of all that may follow are shown."""
-        after = {(t, b) for pair in pairs for t in self.chances[pair] for b in self.optimal[t]}
-        return after | {(s, b) for s, _ in pairs for b in self.optimal[s]} <= pairs
+    def after(self, s: int) -> list[int]:
+        """The states that optimal actions of a state in scope may lead to and that do not end."""
+        return sorted({t for a in self.best[s] for t in self.chances[s, a]} & self.live)
 
-
-class Claim:
-    """What a proof says of a task, or of a family, whose states and pairs have the member first."""
-
-    def __init__(self, members: list[Check], name: str, proof: dict[str, Any]) -> None:
-        self.members, self.title, self.name, self.proof = members, name, show(name), proof
-        self.family = proof["format"] == "didact.proof/2"
-        self.k, self.weights = members[0].k, members[0].weights
-        listed: Any = proof.get("members") if self.family else [proof]
-        read(listed, ({},) * len(members), "members")
-        self.claimed: Any = proof.get("scope")
+    def claim(self, proof: dict[str, Any]) -> None:
+        """Read a proof: steps 1 to 3; `best` are the optimal actions of states in scope: 'all', or
+        'reachable', what the start can lead to under any policy."""
+        self.proof, self.claimed = proof, proof.get("scope")
+        self.about = f"{show(self.title)} (scope {self.claimed})"
+        policies: Any = proof.get("members") if self.family else [proof]
+        read(policies, ({},) * len(self.members), "members")
         need(self.claimed in ("reachable", "all"), "scope must be 'reachable' or 'all'")
-        for i, (check, policy) in enumerate(zip(members, listed, strict=True)):
-            check.policy(policy, f"members[{i}]." if self.family else "")
-            check.reach(str(self.claimed))
+        self.table, self.units, optimal = list[Any](), list[int](), list[Any]()
+        for member, policy in zip(self.members, policies, strict=True):
+            optimal += self.policy(member, policy, f"members[{member.number}]." * self.family)
+        starts = {s for member in self.members for s in member.starts}
+        new = found = self.live if self.claimed == "all" else starts
+        while new:
+            after = {t for s in new for a in self.home[s].actions for t in self.chances[s, a]}
+            new = (after & self.live) - found
+            found = found | new
+        self.scope = sorted(found)
+        self.best = [x if s in found else [] for s, x in enumerate(optimal)]
         self.mixed = "items" in proof
+        self.what = "items" if self.mixed else "demonstrations"
         self.listed: list[tuple[int, str, Any]] = []  # member, kind and what is shown, in order
-        what, says = ("items", self.item) if self.mixed else ("demonstrations", self.demonstration)
-        listed = read(proof.get(what), [None], what)
-        self.said: list[Any] = [says(x, f"{what}[{j}]") for j, x in enumerate(listed)]
+        listed = read(proof.get(self.what), [None], self.what)
+        self.said = [self.item(x, f"{self.what}[{j}]") for j, x in enumerate(listed)]
         self.shown = [(i, x) for i, kind, x in self.listed if kind == "demonstration"]
-        self.pairs = {(i, s, a) for i, x in self.shown for s, a in x}
+        self.pairs = {(s, a) for _, x in self.shown for s, a in x}
 
-    def of_member(self, value: Any, patterns: Any, place: str) -> tuple[int, Any]:
-        """The member that a value of a family begins with; the rest, by patterns of its size."""
-        i = 0
-        if self.family:
-            first, *value = read(value, [None], place) or [None]
-            i = read(first, len(self.members), f"{place}[0]")
-        return i, read(value, patterns(self.members[i].n, self.members[i].m), place)
-
-    def demonstration(self, listed: Any, place: str) -> Any:
-        """3. Demonstrated pairs are optimal, in scope and can follow each other."""
-        of_family = self.family
-        i, x = self.of_member(listed, lambda n, m: ([(n, m)],) if of_family else [(n, m)], place)
-        x, check = x[0] if of_family else x, self.members[i]
-        for j, (s, a) in enumerate(x):
-            fits = s in check.reached and a in check.optimal[s]
-            need(fits, f"{place}[{j}]: {[s, a]} is not optimal in scope")
-            fits = j == 0 or s in check.chances[tuple(x[j - 1])]
-            need(fits, f"{place}[{j}]: {[s, a]} cannot come next")
-        self.listed.append((i, "demonstration", x))
-        return i, x
-
-    def item(self, x: Any, place: str) -> Any:
-        """3. The rows of an item, none of them negative under the weights of the task."""
-        if type(x) is list:
-            i, way = self.demonstration(x, place)
-            rows = [self.row(i, s, a, b) for s, a in way for b in range(self.members[i].m)]
-        else:
+    def item(self, x: Any, place: str) -> list[Any]:
+        """3. Demonstrated pairs are optimal, in scope and can follow each other; the rows of any
+        item are not negative under the weights of the task."""
+        if self.mixed and type(x) is not list:
             i, rows = self.feedback(x, place)
             self.listed.append((i, x["kind"], x))
-        fits = all(dot(self.members[i].weights, row) >= 0 for _, row in rows)
-        need(fits, f"{place} is not true of the weights")
-        return rows
+            fits = all(dot(self.weights, row) >= 0 for row in rows)
+            need(fits, f"{place} is not true of the weights")
+            return rows
+        member, way = read(x, (None, None), place) if self.family else (None, x)
+        i, way = self.of(member, way, lambda s, a: [(s, a)], place)
+        for j, (s, a) in enumerate(way):
+            named, fits = self.named(s, a), j == 0 or s in self.chances[tuple(way[j - 1])]
+            need(a in self.best[s], f"{place}[{j}]: {named} is not optimal in scope")
+            need(fits, f"{place}[{j}]: {named} cannot come next")
+        self.listed.append((i, "demonstration", way))
+        return [self.row(s, a, b) for s, a in way for b in self.home[s].actions]
 
     def feedback(self, x: Any, place: str) -> tuple[int, list[Any]]:
         """The member and the rows of a comparison, or of trajectories that are compared: from the
         same start, and as long as each other or both ended."""
         kind: Any = x.get("kind") if type(x) is dict else None
         need(type(kind) is str and kind in KINDS, f"{place} has no kind of its own")
-        need(self.family or x.get("member") is None, f"{place} must have no member")
-        sides = [x.get("member")] * self.family + [x.get(name) for name in KINDS[kind][0]]
-        i, sides = self.of_member(sides, KINDS[kind][1], place)
-        check = self.members[i]
+        names, patterns = KINDS[kind]
+        i, sides = self.of(x.get("member"), [x.get(name) for name in names], patterns, place)
         if kind == "comparison":
-            need(check.chances[sides[0], 0], f"{place}: state {sides[0]} is terminal")
-            return i, [self.row(i, *sides)]
+            need(sides[0] in self.live, f"{place}: state {x['state']} is terminal")
+            return i, [self.row(*sides)]
         if kind == "stop":
             off, skip = x.get("off_is_worth_nothing"), sides[1]
             need(off is True and skip < len(sides[0]), f"{place} stops nothing")
-            return i, [primitive([-c for c in check.walk(sides[0], place, skip)[1]])]
+            return i, [[-c for c in self.walk(sides[0], place, skip)[1]]]
         ways = sides[0] if kind == "ranking" else sides
-        return i, [self.preferred(check, x, y, place)[1] for x, y in pairwise(ways)]
+        return i, [self.preferred(x, y, place) for x, y in pairwise(ways)]
 
-    def preferred(self, check: Check, first: Any, second: Any, place: str) -> tuple[Any, Any]:
-        """Where two comparable trajectories end, and the row by which the first counts more."""
-        (ends, counts), (others, less) = (check.walk(x, place) for x in (first, second))
-        both = check.ended(ends), check.ended(others)
+    def preferred(self, first: Any, second: Any, place: str, asked: int | None = None) -> Any:
+        """The row by which one of two comparable trajectories counts more. Those that are asked
+        about in a state go on optimally after their first actions, surely, and meet or end: so they
+        differ by what these two actions do."""
+        (ends, counts), (others, less) = (self.walk(x, place) for x in (first, second))
+        both = self.live.isdisjoint(ends), self.live.isdisjoint(others)
         fits = both == (True, True) or (both == (False, False) and len(first) == len(second))
         fits = fits and first[0][0] == second[0][0]
         need(fits, f"{place}: trajectories must begin together and be as long, or both have ended")
-        return (ends, others), primitive(list(map(sub, counts, less)))
-
-    def named(self, i: int, *statement: int) -> list[int]:
-        """States and actions as the proof writes them."""
-        return [i, *statement] if self.family else [*statement]
-
-    def row(self, i: int, *statement: int) -> tuple[Fraction, tuple[int, ...]]:
-        """The row of a statement of a member."""
-        return self.members[i].row(*statement)
+        for way in (first, second) if asked is not None else ():
+            fits = way[0][0] == asked and all(len(self.chances[t, a]) == 1 for t, a in way)
+            fits = fits and all(a in self.best[t] for t, a in way[1:])
+            need(fits, f"{place}: a trajectory leaves the best policy, or something to chance")
+        fits = asked is None or ends == others or both[0]
+        need(fits, f"{place}: the trajectories do not meet")
+        return list(map(sub, counts, less))
 
     def verdict(self) -> str:
         """4. "open": the weights given fit all rows that are said and break one row. "teaches":
         rows are sums of nonnegative multiples of said ones, so what fits these fits all."""
-        named, members = f"{self.name} (scope {self.claimed})", self.members
-        if self.proof["claim"] == "open":
-            weights = read(self.proof.get("weights"), self.k, "weights")
-            i, (s, a, b) = self.of_member(self.proof.get("row"), lambda n, m: (n, m, m), "row")
-            fits = s in members[i].reached and a in members[i].optimal[s]
-            need(fits, f"row: {self.named(i, s, a)} is not optimal in scope")
-            broken = [x for x, (_, row) in self.rows() if dot(weights, row) < 0]
-            need(not broken, f"weights: they break what is said, {broken[:1]}")
-            breaks = dot(weights, self.row(i, s, a, b)[1]) < 0
-            need(breaks, f"row: the weights do not break {self.named(i, s, a, b)}")
-            where = f"state {s} of member {i}" if self.family else f"state {s}"
-            return f"leave {named} open: weights that fit them prefer {b} to {a} in {where}"
-        rays = [ray for ray, _ in self.generators()]
-        return f"teach {named}: {self.follow(rays, [True] * len(rays))} follow"
+        if self.proof["claim"] == "teaches":
+            rays = [row for row, _ in self.generators()]
+            return f"teach {self.about}: {self.follow(rays, [True] * len(rays))} follow"
+        weights = read(self.proof.get("weights"), self.k, "weights")
+        s, a, b = self.statement(self.proof.get("row"), "row")
+        need(a in self.best[s], f"row: {self.named(s, a)} is not optimal in scope")
+        broken = [j for j, x in enumerate(self.said) if any(dot(weights, row) < 0 for row in x)]
+        need(not broken, f"weights: they break {self.what} {broken[:1]}")
+        breaks = dot(weights, self.row(s, a, b)) < 0
+        need(breaks, f"row: the weights do not break {self.named(s, a, b)}")
+        state = f"state {s - self.home[s].states[0]}"
+        state += f" of member {self.home[s].number}" * self.family
+        return f"leave {self.about} open: weights that fit them prefer {b} to {a} in {state}"
 
     def generators(self) -> list[tuple[Any, bool]]:
         """Rows that shown pairs or items state, and whether each compares with a worse action."""
@@ -361,130 +424,96 @@ class Claim:
         for j, x in enumerate(read(self.proof.get("generators"), [None], "generators")):
             place = f"generators[{j}]"
             if self.mixed:
-                item, number = read(x, (len(self.said), MAX_SIZE), place)
+                item, number = read(x, (range(len(self.said)), ANY), place)
                 need(number < len(self.said[item]), f"{place}: items[{item}] says less")
                 found.append((self.said[item][number], True))
                 continue
-            i, (s, a, b) = self.of_member(x, KINDS["comparison"][1], place)
-            need((i, s, a) in self.pairs, f"{place}: {self.named(i, s, a)} is not shown or asked")
-            found.append((self.row(i, s, a, b), b not in self.members[i].optimal[s]))
+            s, a, b = self.statement(x, place)
+            need((s, a) in self.pairs, f"{place}: {self.named(s, a)} is not shown or asked")
+            found.append((self.row(s, a, b), b not in self.best[s]))
         return found
 
-    def rows(self) -> list[tuple[Any, Any]]:
-        """All rows that are said, each with its name."""
-        if self.mixed:
-            return [(f"items[{j}]", row) for j, rows in enumerate(self.said) for row in rows]
-        named = [(*pair, c) for pair in sorted(self.pairs) for c in range(self.members[pair[0]].m)]
-        return [(self.named(*x), self.row(*x)) for x in named]
-
-    def follow(self, rays: Any, strict: Any) -> str:
+    def follow(self, rays: Any, strict: list[bool]) -> str:
         """All directions of the optimal policy's rows are sums of multiples of the rays, which are
         not negative where these are strict."""
-        every = ((i, s, check) for i, check in enumerate(self.members) for s in check.scope)
-        rows = (c.row(s, a, b)[1] for _, s, c in every for a in c.optimal[s] for b in range(c.m))
-        directions = [*dict.fromkeys(filter(any, rows))]
-        pattern = ([(len(rays), Fraction)],) * len(directions)
+        pairs = [(s, a) for s in self.scope for a in self.best[s]]
+        rows = (tuple(map(sub, self.table[s][a], mu)) for s, a in pairs for mu in self.table[s])
+        directions = [*dict.fromkeys(direction(row) for row in dict.fromkeys(rows) if any(row))]
+        pattern = ([(range(len(rays)), Fraction)],) * len(directions)
+        scale, rays = in_common(rays)
         for i, terms in enumerate(read(self.proof.get("multipliers"), pattern, "multipliers")):
-            fits = all(c >= 0 or not strict[j] for j, c in terms)
+            fits = all(c.numerator >= 0 or not strict[j] for j, c in terms)
             need(fits, f"multipliers[{i}]: one is negative")
-            unit, (shares,) = in_common([[c * rays[j][0] for j, c in terms]])
+            unit, (shares,) = in_common([[c for _, c in terms]])
             total = [0] * len(self.k)
             for share, (j, _) in zip(shares, terms, strict=True):
-                total = [x + share * y for x, y in zip(total, rays[j][1], strict=True)]
-            fits = total == [unit * x for x in directions[i]]
+                total = [x + share * y for x, y in zip(total, rays[j], strict=True)]
+            fits = total == [unit * scale * x for x in directions[i]]
             need(fits, f"multipliers[{i}] do not give {{}}", directions[i])
-        n_states = sum(len(check.scope) for check in self.members)
-        return f"{len(directions)} directions of {n_states} states"
+        return f"{len(directions)} directions of {len(self.scope)} states"
+
+    def asked(self, exam: dict[str, Any]) -> Any:
+        """The questions of an exam: each with its place, state and options."""
+        for j, x in enumerate(read(exam.get("questions"), [None], "questions")):
+            place, kind = f"questions[{j}]", exam["ask"][:-1]
+            need(type(x) is dict and x.get("kind") == kind, f"{place} must be of {exam['ask']}")
+            sides = [x.get("state"), x.get("options")]
+            s, options = self.of(x.get("member"), sides, ASKED[exam["ask"]], place)[1]
+            yield x, place, s, options
 
     def exam(self, exam: dict[str, Any]) -> str:
         """6. Each question compares two actions of a state in scope, or trajectories that begin
         with them, the better one optimal: who has the same optimal sets answers as the key says,
         and who does has them, because all rows follow. Each has an agent that fails it alone, none
         would fail two; ties, which are independent, need as many: so no exam has fewer."""
-        rays, strict = [], []
-        for j, x in enumerate(exam["questions"]):
-            place = f"questions[{j}]"
-            i, (s, a, b), (size, normal) = self.question(x, str(exam["ask"])[:-1], place)
-            check = self.members[i]
-            worth = size * dot(check.weights, normal)
-            key = "first" if worth > 0 else "second" if worth else "equal"
+        rays, strict = list[Any](), list[bool]()
+        for x, place, s, (a, b) in self.asked(exam):
+            if exam["ask"] == "preferences":
+                row, a, b = self.preferred(a, b, place, s), a[0][1], b[0][1]
+            else:
+                row = self.row(s, a, b)
+            normal, worth = direction(row), Fraction(dot(self.weights, row))
             better = b if worth < 0 else a
-            fits = s in check.reached and better in check.optimal[s]
-            need(fits, f"{place}: {self.named(i, s, better)} is not optimal in scope")
-            costs = max(-worth, Fraction(0)), max(worth, Fraction(0))
-            for name, wanted in (("normal", [*normal]), ("costs", [*costs])):
-                given = read(x.get(name), (Fraction,) * len(wanted), f"{place}.{name}")
-                need(given == wanted, f"{place}.{name} must be {{}}, not {{}}", wanted, given)
-            need(x.get("key") == key, f"{place}.key must be {key}")
-            rays.append((Fraction(1), tuple(-c for c in normal) if worth < 0 else normal))
+            named = self.named(s, better)
+            need(better in self.best[s], f"{place}: {named} is not optimal in scope")
+            agree(x, "key", "first" if worth > 0 else "second" if worth else "equal", f"{place}.")
+            agree(x, "normal", [Fraction(c) for c in normal], f"{place}.")
+            agree(x, "costs", [max(-worth, Fraction(0)), max(worth, Fraction(0))], f"{place}.")
+            rays.append([-c for c in normal] if worth < 0 else normal)
             strict.append(worth != 0)
         n, told = len(rays), self.follow(rays, strict)
         agents = read(self.proof.get("agents"), (self.k,) * n, "agents")
         for i, weights in enumerate(agents):
-            for j, (_, ray) in enumerate(rays):
+            for j, ray in enumerate(rays):
                 worth = dot(weights, ray)
                 right = worth > 0 if strict[j] else worth == 0
                 need(right == (i != j), f"agents[{i}] must fail question {i} alone, not {j}")
         answers = self.answers([w for w, x in zip(agents, strict, strict=True) if x], True)
-        twice = [pair for pair, each in answers.items() for x in each if x & (x - 1)]
+        twice = [self.named(*pair) for pair, each in answers.items() for x in each if x & (x - 1)]
         need(not twice, f"agents: one question about {twice[:1]} fails two of them")
         return self.decides(exam, f"{told} follow", Fraction(n))
-
-    def question(self, x: Any, kind: str, place: str) -> tuple[int, Any, Any]:
-        """Member, state and actions of a question, and its row. Trajectories go on optimally after
-        the first action, surely, and meet or end: so they differ by what these two actions do."""
-        fits = type(x) is dict and type(x.get("options")) is list
-        need(fits and x.get("kind") == kind, f"{place} must be a {kind}")
-        asked = [x.get("member")] * self.family + [x.get("state"), *x["options"]]
-        if kind == "comparison":
-            i, statement = self.of_member(asked, KINDS[kind][1], place)
-            return i, statement, self.row(i, *statement)
-        i, (s, *ways) = self.of_member(asked, lambda n, m: (n, *KINDS[kind][1](n, m)), place)
-        check = self.members[i]
-        ends, row = self.preferred(check, ways[0], ways[1], place)
-        for way in ways:
-            fits = way[0][0] == s and all(len(check.chances[t, a]) == 1 for t, a in way)
-            fits = fits and all(a in check.optimal[t] for t, a in way[1:])
-            need(fits, f"{place}: a trajectory leaves the best policy, or something to chance")
-        need(ends[0] == ends[1] or check.ended(ends[0]), f"{place}: the trajectories do not meet")
-        return i, [s, ways[0][0][1], ways[1][0][1]], row
 
     def states(self, exam: dict[str, Any]) -> str:
         """7. Each question is of a state in scope and its key are the optimal actions; what these
         lead to is asked too or ends, so who answers so goes on as we do, and holds a row of two
         optimal actions to be 0 and any other one to be positive; and all rows follow from these."""
         asked = set()
-        for j, x in enumerate(exam["questions"]):
-            place = f"questions[{j}]"
-            need(type(x) is dict and x.get("kind") == "action", f"{place} must be of actions")
-            given = [x.get("member")] * self.family + [x.get("state"), x.get("options")]
-            i, (s, options) = self.of_member(given, lambda n, m: (n, [m]), place)
-            check, best = self.members[i], self.members[i].optimal[s]
-            fits = s in check.reached and best and options == [*range(check.m)]
-            need(fits, f"{place}: {self.named(i, s)} is not a whole state in scope")
-            need(x.get("key") == best, f"{place}.key must be {{}}", best)
-            rows = [self.row(i, s, best[0], b) for b in options]
-            costs = [size * dot(check.weights, row) for size, row in rows]
-            given = read(x.get("costs"), (Fraction,) * check.m, f"{place}.costs")
-            need(given == costs, f"{place}.costs must be {{}}, not {{}}", costs, given)
-            need((i, s) not in asked, "questions: a state is asked twice")
-            asked.add((i, s))
-        for i, s in sorted(asked):
-            left = [t for t in self.after(i, s) if (i, t) not in asked]
-            need(not left, f"questions: {left[:1]} follows {self.named(i, s)} and is not asked")
-        self.pairs = {(i, s, a) for i, s in asked for a in self.members[i].optimal[s]}
+        for x, place, s, options in self.asked(exam):
+            fits = self.best[s] and options == [*self.home[s].actions]
+            need(fits, f"{place}: {self.named(s)} is not a whole state in scope")
+            agree(x, "key", self.best[s], f"{place}.")
+            costs = [dot(self.weights, self.row(s, self.best[s][0], b)) for b in options]
+            agree(x, "costs", costs, f"{place}.")
+            need(s not in asked, "questions: a state is asked twice")
+            asked.add(s)
+        for s in sorted(asked):
+            left = [self.named(t) for t in self.after(s) if t not in asked]
+            need(not left, f"questions: {left[:1]} follows {self.named(s)} and is not asked")
+        self.pairs = {(s, a) for s in asked for a in self.best[s]}
         found = self.generators()
-        told = self.follow(
-            [(1, row) for (_, row), _ in found], [is_strict for _, is_strict in found]
-        )
+        told = self.follow([direction(x) for x, _ in found], [is_strict for _, is_strict in found])
         told += " follow, and their states are closed"
         return self.decides(exam, told, self.closed_bound() if "fewest" in self.proof else None)
-
-    def after(self, i: int, s: int) -> list[int]:
-        """The states that optimal actions of a state may lead to and that do not end."""
-        check = self.members[i]
-        found = {t for a in check.optimal[s] for t in check.chances[s, a]}
-        return [t for t in sorted(found) if not check.ended([t])]
 
     def closed_bound(self) -> Fraction:
         """8. An exam that decides asks about a state where a witness, who is not aligned, answers
@@ -493,116 +522,110 @@ class Claim:
         flows from it less what flows to it, there are as many questions as all weights together."""
         wanted: Any = {"witnesses": [self.k], "weights": [Fraction], "flows": [None]}
         rewards, weights, flows = read(self.proof["fewest"], wanted, "fewest")
-        costs = defaultdict[Any, Fraction](lambda: Fraction(1))
+        costs, failed = dict.fromkeys(self.scope, Fraction(1)), dict.fromkeys(self.scope, 0)
         for x in flows:
-            i, (s, t, flow) = self.of_member(x, lambda n, m: (n, n, Fraction), "fewest.flows")
-            need(flow >= 0 and t in self.after(i, s), f"fewest.flows: {t} does not follow {s}")
-            costs[i, s] += flow
-            costs[i, t] -= flow
-        masks: Any = defaultdict(int)
-        for (i, s, _), each in self.answers(rewards, True).items():
-            masks[i, s] |= reduce(or_, each)
-        singles = [(i, bits, costs[i, s]) for (i, s), bits in masks.items()]
+            s, t, flow = self.statement(x, "fewest.flows", lambda s, a: (s, s, Fraction))
+            fits = flow >= 0 and t in self.after(s)
+            need(fits, f"fewest.flows: {self.named(t)} does not follow {self.named(s)}")
+            costs[s] += flow
+            costs[t] -= flow
+        for (s, _), each in self.answers(rewards, True).items():
+            failed[s] |= reduce(or_, each)
         self.begin, self.fixed, self.unit = dict[int, Any](), dict[int, Fraction](), 1
-        return self.bound(weights, masks, singles)
+        return self.bound(weights, failed, [(0, failed[s], costs[s]) for s in self.scope])
 
-    def decides(self, exam: dict[str, Any], told: str, bound: Fraction | None) -> str:
+    def decides(self, exam: dict[str, Any], told: str, least: Fraction | None) -> str:
         """What an exam decides, whether fewer questions could, and what was not checked."""
         n, said = len(exam["questions"]), {"open": [], "closed": True, "n_close_calls": 0}
         said |= {key: exam[key] for key in ("ask", "questions")}
-        said |= {} if bound is None else {"lower_bound": bound}
+        said |= {} if least is None else {"lower_bound": least}
         for key in (*said, "arithmetic"):
             need(key in exam, f"{key} must be said")
-        read(exam.get("lower_bound"), n + 1, "lower_bound")
-        some = "" if bound is None else f"; every such exam has at least {bound}"
-        some = f"; proved fewest: no such exam has fewer than {n}" if bound == n else some
+        read(exam.get("lower_bound"), range(n + 1), "lower_bound")
+        some = "" if least is None else f"; every such exam has at least {least}"
+        some = f"; proved fewest: no such exam has fewer than {n}" if least == n else some
         left = self.says(exam, said, {"closed": True, "ask": exam["ask"]})
-        return f"{n} questions decide {self.name} (scope {self.claimed}): {told}{some}{left}"
+        return f"{n} questions decide {self.about}: {told}{some}{left}"
 
     def fewest(self) -> str:
         """9. A lesson that teaches excludes every witness, a reward that some optimal pair in scope
         excludes. Where nothing that is allowed excludes witnesses of more weight than it costs, a
         lesson costs at least the sum of the weights. Of a mix all comparisons of an optimal action
         in scope are allowed, and other items as they are listed."""
-        part, n = self.proof["fewest"], len(self.members)
         need(self.proof["claim"] == "teaches", "fewest must be of what teaches")
+        part: Any = self.proof["fewest"]
         wanted: Any = {"witnesses": [self.k], "weights": [Fraction], "bound": Fraction}
-        wanted |= {"member_cost": [(n, Fraction)], "min_probability": Fraction, "cost": None}
-        rewards, weights, given, fixed, self.least, rule = read(part, wanted, "fewest")
-        self.fixed, self.rule = dict(fixed), "table" if type(rule) is list else "demonstrations"
-        if type(rule) is str:
-            need(rule in ("demonstrations", "pairs", "attempts"), "fewest.cost must be a rule")
-            self.rule = rule
-        fits = (type(rule) is dict) == self.mixed and (self.rule != "table" or not self.family)
-        need(fits, "fewest.cost must be a rule, not {}", rule)
-        listed = (
-            [[rule, 1]] if type(rule) is str else [*map(list, rule.items())] if self.mixed else rule
-        )
-        self.prices: dict[Any, Fraction] = {
-            key: read(x, Fraction, "fewest.cost")
-            for key, x in read(listed, [(None, None)], "fewest.cost")
-        }
-        costs = [*self.prices.values(), *self.fixed.values()]
-        need(min([*costs, self.least]) >= 0, "fewest: a cost or probability is negative")
-        self.unit = 0 if self.rule == "attempts" else lcm(*(c.denominator for c in costs))
+        rewards, weights, given = read(part, wanted, "fewest")
         self.allow(part)
         excluded = self.answers(rewards)
         masks = {pair: reduce(or_, each) for pair, each in excluded.items() if any(each)}
-        bound = self.bound(weights, masks, self.singles(excluded, rewards))
-        need(given == bound, "fewest.bound must be {}, not {}", bound, given)
+        least = self.bound(weights, masks, self.singles(excluded, rewards))
+        need(given == least, "fewest.bound must be {}, not {}", least, given)
         n_starts = sum(len(own) for own, _ in self.begin.values())
         longest = max((x for _, x in self.begin.values()), default=0)
-        what = (
-            f"lesson of allowed {'items' if self.mixed else 'demonstrations'} ({n_starts} starts, "
-        )
-        what += f"at most {longest} steps, probability at least {show(self.least)}, cost "
-        what += f"by kind, {len(self.offered)} other items)" if self.mixed else f"{self.rule})"
-        if self.spent() != bound:
-            return f"; every {what} costs at least {show(bound)}"
-        return f"; proved fewest: no {what} costs less than {show(bound)}"
+        cost = f"by kind, {len(self.offered)} other items" if self.mixed else self.rule
+        what = f"lesson of allowed {self.what} ({n_starts} starts, at most {longest} steps, "
+        what += f"probability at least {show(self.least)}, cost {cost})"
+        if self.spent() != least:
+            return f"; every {what} costs at least {show(least)}"
+        return f"; proved fewest: no {what} costs less than {show(least)}"
 
     def allow(self, part: dict[str, Any]) -> None:
-        """Where demonstrations of each member may begin, their longest, and the items listed."""
-        self.begin, pair = {}, (part.get("starts"), part.get("horizon"))
-        starts, limits = pair if self.family else ([[0, pair[0]]], [pair[1]])
-        limits = read(limits, [MAX_SIZE], "fewest.horizon")
-        starts = read(starts, ((len(self.members), [MAX_SIZE]),) * len(limits), "fewest.starts")
+        """What is allowed and what it costs: of each member where demonstrations may begin and
+        their longest, of a mix also the items listed."""
+        listed: Any = part.get("cost")
+        self.rule = "table"
+        if self.mixed:
+            read(listed, {}, "fewest.cost")
+            self.rule, listed = "demonstrations", [[*x] for x in listed.items()]
+        elif listed in ("demonstrations", "pairs", "attempts"):
+            self.rule, listed = listed, [[listed, 1]]
+        need(self.rule != "table" or not self.family, "fewest.cost must be a rule, not {}", listed)
+        listed = read(listed, [(ANY if self.rule == "table" else None, Fraction)], "fewest.cost")
+        pattern = [(range(len(self.members)), Fraction)]
+        fixed = read(part.get("member_cost"), pattern, "fewest.member_cost")
+        self.least = read(part.get("min_probability"), Fraction, "fewest.min_probability")
+        self.prices, self.fixed = dict[Any, Fraction](listed), dict[int, Fraction](fixed)
+        costs = [*self.prices.values(), *self.fixed.values()]
+        fits = min([*costs, self.least]) >= 0 and len(costs) == len(listed) + len(fixed)
+        need(fits, "fewest: a cost or probability is negative, or a cost stands twice")
+        self.unit = 0 if self.rule == "attempts" else lcm(*(c.denominator for c in costs))
+        self.begin = dict[int, Any]()
+        starts, limits = self.starts(part.get("starts"), "fewest.starts"), part.get("horizon")
+        limits = read(limits if self.family else [limits], (ANY,) * len(starts), "fewest.horizon")
         for (i, own), horizon in zip(starts, limits, strict=True):
-            fits = i not in self.begin and {*own} <= {*self.members[i].scope}
-            fits = fits and (self.rule != "table" or {*own} <= {*self.prices})
+            fits = i not in self.begin and all(self.best[s] for s in own)
+            fits = fits and all(self.cost(s, 1, Fraction(1)) is not None for s in own)
             need(fits, f"fewest.starts: member {i} stands twice, or a start has no cost or scope")
             self.begin[i] = sorted({*own}), horizon
         self.offered = read(part.get("offered") if self.mixed else [], [None], "fewest.offered")
 
     def answers(self, rewards: Any, exam: bool = False) -> dict[Any, list[int]]:
-        """For each optimal pair (i, s, a) in scope and each other action the rewards that prefer
-        the other one, as bits; of an exam also those that find equal what is not, or tell ties
-        apart."""
-        units, found = [in_common([reward])[1][0] for reward in rewards], dict[Any, list[int]]()
-        for i, check in enumerate(self.members):
-            for s in check.scope:
-                worth = [[dot(w, mu) for mu in check.table[s]] for w in units]
-                for a, b in ((a, b) for a in check.optimal[s] for b in range(check.m)):
-                    tied = b in check.optimal[s]
-                    wrong = (x[a] < x[b] or (exam and (x[a] == x[b]) != tied) for x in worth)
-                    bits = sum(1 << j for j, x in enumerate(wrong) if x)
-                    found.setdefault((i, s, a), []).append(bits)
+        """For each optimal pair (s, a) in scope and each action the rewards that prefer this, as
+        bits; of an exam also those that find equal what is not, or tell ties apart."""
+        whole, found = [in_common([reward])[1][0] for reward in rewards], dict[Any, list[int]]()
+        for s in self.scope:
+            best = self.best[s]
+            worth = [[dot(w, mu) for mu in self.table[s]] for w in whole]
+            for a, b in ((a, b) for a in best for b in self.home[s].actions):
+                wrong = (x[a] < x[b] or (exam and (x[a] == x[b]) != (b in best)) for x in worth)
+                found.setdefault((s, a), []).append(sum(x << j for j, x in enumerate(wrong)))
         return found
 
-    def singles(self, excluded: Any, rewards: Any) -> list[tuple[int, int, Fraction]]:
+    def singles(self, excluded: Any, rewards: Any) -> list[Any]:
         """Of a mix the member of each comparison and listed item, what it excludes and costs."""
-        each = {(i, bits) for (i, _, _), listed in excluded.items() for bits in listed}
-        price = self.prices.get("comparisons") if self.mixed else None
-        found = [] if price is None else [(*x, price) for x in each]
-        for j, x in enumerate(self.offered):
-            i, rows = self.feedback(x, f"fewest.offered[{j}]")
-            need(f"{x['kind']}s" in self.prices, f"fewest.offered[{j}] has no cost")
-            wrong = (any(dot(w, row) < 0 for _, row in rows) for w in rewards)
-            bits = sum(1 << number for number, is_wrong in enumerate(wrong) if is_wrong)
-            found.append((i, bits, self.prices[f"{x['kind']}s"]))
+        price, found = self.prices.get("comparisons") if self.mixed else None, list[Any]()
+        for (s, _), each in excluded.items() if price is not None else ():
+            found += [(self.home[s].number, x, price) for x in each]
+        for j, item in enumerate(self.offered):
+            i, rows = self.feedback(item, f"fewest.offered[{j}]")
+            price = self.prices.get(f"{item['kind']}s")
+            need(price is not None, f"fewest.offered[{j}] has no cost")
+            wrong = (any(dot(w, row) < 0 for row in rows) for w in rewards)
+            found.append((i, sum(x << number for number, x in enumerate(wrong)), price))
         return found
 
-    def bound(self, y: Any, masks: Any, singles: Any) -> Fraction:
+    def bound(self, y: Any, masks: Any, sets: Any) -> Fraction:
         """The sum of the weights, rounded up, where no set of witnesses outweighs its cost. With a
         fixed cost some may: each is needed once, and not where another one dominates it; the rest
         together may outweigh their costs by the fixed cost of the member."""
@@ -610,45 +633,45 @@ class Claim:
         need(fits, "fewest: a witness is no wrong reward, or its weight is missing or negative")
         worth = cache(lambda x: sum((c for j, c in enumerate(y) if x >> j & 1), Fraction(0)))
         for i in range(len(self.members)):
-            found = self.outweighing(i, masks, worth)
-            for _, bits, cost in (x for x in singles if x[0] == i and worth(x[1]) > x[2]):
-                found[bits] = min(cost, found.get(bits, cost))
+            found, own = dict[int, Fraction](), ((x, cost) for j, x, cost in sets if j == i)
+            for x, cost in chain(own, self.walks(i, masks)):
+                need(worth(x) <= cost or i in self.fixed, f"fewest: member {i} outweighs its cost")
+                if worth(x) > cost:
+                    found[x] = min(cost, found.get(x, cost))
             kept: list[int] = []
-            for bits in sorted(found, key=lambda x: (found[x], -x.bit_count())):
-                kept += [bits] if all(bits & ~other for other in kept) else []
-            over = sum((worth(bits) - found[bits] for bits in kept), Fraction(0))
-            need(over <= self.fixed.get(i, 0), f"fewest: what member {i} shows outweighs its cost")
+            for x in sorted(found, key=lambda x: (found[x], -x.bit_count())):
+                kept += [x] if all(x & ~other for other in kept) else []
+            over = sum((worth(x) - found[x] for x in kept), Fraction(0))
+            need(over <= self.fixed.get(i, 0), f"fewest: member {i} outweighs its fixed cost")
         total = sum(y, Fraction(0))
         return Fraction(-(-total * self.unit // 1), self.unit) if self.unit else total
 
-    def outweighing(self, i: int, masks: Any, worth: Any) -> dict[int, Fraction]:
-        """Sets of witnesses that outweigh demonstrations of a member which exclude them, with the
-        least cost of these; only the first where that is enough. The search is over states and sets
-        met before; it goes on where these are met by likelier moves than before."""
-        check, found = self.members[i], dict[int, Fraction]()
+    def walks(self, i: int, masks: Any) -> Any:
+        """Sets of witnesses that demonstrations of a member exclude, and what these cost. The
+        search is over states and sets met before; it goes on where these are met by likelier moves
+        than before, where likelier ones cost less or are allowed."""
         starts, horizon = self.begin.get(i, ((), 0))
-        counts = starts and (self.least or self.rule == "attempts")
+        counts = self.begin and (self.least or self.rule == "attempts")
         for begin in [[s] for s in starts] if starts and self.rule == "table" else [starts]:
             front, length = {(s, 0): Fraction(1) for s in begin}, 0
-            best = dict(front)
-            while front and length < horizon and (not found or i in self.fixed):
+            likeliest = dict(front)
+            while front and length < horizon:
                 last, front, length = front, {}, length + 1
-                steps = ((*x, likely, a) for x, likely in last.items() for a in check.optimal[x[0]])
+                steps = ((*x, p, a) for x, p in last.items() for a in self.best[x[0]])
                 for s, met, likely, a in steps:
-                    now = met | masks.get((i, s, a), 0)
-                    if now != met and worth(now) > (cost := self.cost(begin[0], length, likely)):
-                        found[now] = min(cost, found.get(now, cost))
-                    for t, p in check.chances[s, a].items():
+                    now = met | masks.get((s, a), 0)
+                    if now != met:
+                        yield now, self.cost(begin[0], length, likely)
+                    for t, p in self.chances[s, a].items():
                         chance = likely * p if counts and p != 1 else likely
-                        if chance > best.get((t, now), 0) and (not counts or chance >= self.least):
-                            best[t, now] = front[t, now] = chance
-                need(len(best) <= MAX_SIZE, "fewest: there are too many sets to search")
-        return found
+                        if self.least <= chance > likeliest.get((t, now), 0):
+                            likeliest[t, now] = front[t, now] = chance
+                need(len(likeliest) <= len(ANY), "fewest: there are too many sets to search")
 
-    def cost(self, start: int, length: int, likely: Fraction) -> Fraction:
-        """What a demonstration costs, without the fixed cost of its member."""
+    def cost(self, start: int, length: int, likely: Fraction) -> Any:
+        """What a demonstration costs, but for its member's fixed cost; None if nothing says so."""
         if self.rule in ("table", "demonstrations"):
-            return self.prices[start if self.rule == "table" else self.rule]
+            return self.prices.get(start if self.rule == "table" else self.rule)
         return Fraction(length) if self.rule == "pairs" else 1 / likely
 
     def spent(self) -> Fraction | None:
@@ -656,13 +679,13 @@ class Claim:
         members = {i for i, _, _ in self.listed}
         total = sum((cost for i, cost in self.fixed.items() if i in members), Fraction(0))
         for i, kind, x in self.listed:
-            check, price, fits = self.members[i], self.prices.get(f"{kind}s"), x in self.offered
+            price, fits = self.prices.get(f"{kind}s"), x in self.offered
             if kind == "demonstration":
-                (own, horizon), likely = self.begin.get(i, ((), 0)), check.probability(x)
+                (own, horizon), likely = self.begin.get(i, ((), 0)), self.probability(x)
                 fits = x and x[0][0] in own and len(x) <= horizon and likely >= self.least
                 price = self.cost(x[0][0], len(x), likely) if fits else None
             elif kind == "comparison":
-                fits = x["state"] in check.reached and x["better"] in check.optimal[x["state"]]
+                fits = x["better"] in self.best[self.members[i].states[x["state"]]]
             if price is None or not fits:
                 return None
             total += price
@@ -671,132 +694,96 @@ class Claim:
     def says(self, file: Any, said: dict[str, Any], chosen: dict[str, Any]) -> str:
         """5. What a file and its settings say beside the proof is as computed; the rest by name."""
         settings, common = file.get("settings", {}), {"scope": self.claimed, "arithmetic": "exact"}
-        read(settings, {}, "settings")
-        said = {"task": self.title, **common, **said}
-        for place, listed in ((file, said), (settings, common | chosen)):
-            for key, value in ((x, y) for x, y in listed.items() if x in place):
-                given, many = place[key], type(value) is list and value
-                fits = json.dumps(given, default=str) == json.dumps(value, default=str)
-                if isinstance(value[0] if many else value, Fraction) and given is not None:
-                    fits = read(given, [Fraction] if many else Fraction, key) == value
-                need(fits, f"{key} must be {{}}, as in the proof, not {{}}", value, given)
-        left = {*file} - {*said} - {"format", "proof", "settings"}
-        left |= {f"settings.{x}" for x, y in settings.items() if y is not None} - {
-            f"settings.{x}" for x in common | chosen
-        }
+        said, chosen = {"task": self.title, **common, **said}, common | chosen
+        for place, wanted in ((file, said), (settings, chosen)):
+            for key in (x for x in wanted if x in place):
+                agree(place, key, wanted[key])
+        left = {*file} - {*said, "format", "proof", "settings"}
+        left |= {f"settings.{x}" for x, y in settings.items() if y is not None and x not in chosen}
         return f"; not checked: {', '.join(sorted(left))}" * bool(left)
 
     def wrapper(self, lesson: dict[str, Any]) -> str:
         """What a lesson says of itself, and which of that was not checked."""
-        settings, proof = lesson.get("settings", {}), self.proof
-        read(settings, {}, "settings")
-        what, part = "items" if self.mixed else "demonstrations", proof.get("fewest")
-        need({what, "status"} <= {*lesson}, f"{what} must be a list, and status be said")
-        said: Any = {what: proof[what], "status": STATUS[proof["claim"]]}
-        if proof["claim"] == "teaches":
+        claim, part = self.proof["claim"], self.proof.get("fewest")
+        need({self.what, "status"} <= {*lesson}, f"{self.what} and status must be said")
+        said: Any = {self.what: self.proof[self.what], "status": STATUS[claim]}
+        if claim == "teaches":
             said |= {"open" if self.mixed else "uncovered": [], "witness": None, "loss": None}
         elif lesson.get("witness") is not None:
-            weights = read(proof["weights"], self.k, "weights")
+            weights = read(self.proof["weights"], self.k, "weights")
             said["witness"] = [x / max(map(abs, weights)) for x in weights]  # the largest 1 or -1
-        worths = [size * dot(self.weights, row) for _, (size, row) in self.rows()]
-        said["hardest"] = min((x for x in worths if x > 0), default=None)
-        longest = max((len(x) for _, x in self.shown), default=0)
-        for key, least in (("budget", len(proof[what])), ("horizon", longest)):
-            most = read(settings.get(key) or least, 10**18, key)
-            need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
-        usual: Any = [
-            [i, sorted({*c.chances[c.n, 0]} & {*c.live})] for i, c in enumerate(self.members)
-        ]
-        usual, rule = usual if self.family else usual[0][1], dict[str, Any]()
-        own = settings.get("starts") or usual
-        own = dict(read(own if self.family else [[0, own]], [(MAX_SIZE, [MAX_SIZE])], "starts"))
-        fits = (
-            all(x[0][0] in own.get(i, ()) for i, x in self.shown if x) or "starts" not in settings
-        )
-        need(fits, "starts must hold all that demonstrations begin with, not {}", own)
+        unit, rows = in_common([self.weights, *(row for rows in self.said for row in rows)])
+        each = (Fraction(dot(rows[0], row), unit**2) for row in rows[1:])
+        said["hardest"] = min((x for x in each if x > 0), default=None)
         if part is not None:
             spent, said["lower_bound"] = self.spent(), read(part["bound"], Fraction, "bound")
             said |= {} if spent is None else {"cost": spent}
+        said |= {} if self.mixed else self.sizes(lesson)
+        return self.says(lesson, said, self.chosen(lesson.get("settings", {})))
+
+    def chosen(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings that agree with what is shown and with the bound; null is the usual one."""
+        part, rule = self.proof.get("fewest"), dict[str, Any]()
         if part is not None and not self.mixed:
             rule = {key: part[key] for key in ("starts", "member_cost", "min_probability")}
-            rule |= {"cost": "given" if self.rule == "table" else self.rule}
-            rule |= {"horizon": max((x for _, x in self.begin.values()), default=None)}
+            rule["cost"] = "given" if self.rule == "table" else self.rule
+            rule["horizon"] = max((x for _, x in self.begin.values()), default=None)
+        starts = [[x.number, [s - x.states[0] for s in x.starts]] for x in self.members]
+        usual = {**rule, "starts": starts if self.family else starts[0][1], "member_cost": []}
+        given: Any = usual | {key: x for key, x in settings.items() if x is not None}
         for key, value in rule.items():
-            given = {**rule, "starts": usual, "member_cost": []}[key]
-            given = given if settings.get(key) is None else settings[key]
-            fits = json.dumps(given) == json.dumps(value)
-            need(fits, f"{key} must be {{}}, as in fewest, not {{}}", value, given)
-        chosen = {key: settings.get(key) for key in ("budget", "horizon", "starts", *rule)}
-        return self.says(lesson, said | ({} if self.mixed else self.sizes(lesson)), chosen)
+            agree(given, key, value)
+        longest = max((len(x) for _, x in self.shown), default=0)
+        for key, least in (("budget", len(self.listed)), ("horizon", longest)):
+            most = read(given.get(key, least), range(10**18), key)
+            need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
+        own = {s for _, x in self.starts(given["starts"], "starts") for s in x}
+        fits = "starts" not in settings or own >= {x[0][0] for _, x in self.shown if x}
+        need(fits, "starts must hold all that demonstrations begin with, not {}", given["starts"])
+        return {key: settings.get(key) for key in ("budget", "horizon", "starts", *rule)}
 
-    def sizes(self, lesson: dict[str, Any]) -> dict[str, Any]:
+    def sizes(self, lesson: dict[str, Any]) -> Any:
         """How much is shown, how likely it is, whether it is closed; facets are rows in scope."""
-        n, own = [0, 0], defaultdict[Any, Any](set)
         wanted: Any = [{"statement": None, "normal": self.k, "equality": None}]
-        for j, x in enumerate(read(lesson.get("facets", []), wanted, "facets")):
-            place, (statement, normal, tied) = f"facets[{j}]", x
-            i, (s, a, b) = self.of_member(statement, KINDS["comparison"][1], place)
-            best = self.members[i].optimal[s] if s in self.members[i].reached else []
-            fits = a in best and tied is (b in best) and normal == [*self.row(i, s, a, b)[1]]
-            need(fits, f"{place} does not state its row, or not whether it is a tie")
-            n[b in best] += 1
-        for i, s, a in self.pairs:
-            own[i].add((s, a))
-        closed = all(self.members[i].closed(x) for i, x in own.items())
-        said: Any = {"closed": closed, "n_demonstrations": len(self.shown), "n_close_calls": 0}
-        said |= {"probabilities": [self.members[i].probability(x) for i, x in self.shown]}
-        said |= {"n_facets": n[0], "n_equalities": n[1]} if "facets" in lesson else {}
-        return dict(said, n_pairs=sum(len(x) for _, x in self.shown))
-
-
-def tasks(document: dict[str, Any], folder: Path) -> tuple[list[Check], str]:
-    """The task of a file, or the members of a family, inline or in files beside it."""
-    name = document.get("name", "the task" if "members" not in document else "the family")
-    if document["format"] == "didact.task/1":
-        return [Check(document)], name
-    members, found = document.get("members", []), []
-    need(type(members) is list and members, "members must be a list of tasks, not {}", members)
-    for i, member in enumerate(members):
-        if type(member) is dict:
-            member = {**member, "weights": document.get("weights")}
-        else:
-            need(type(member) is str, f"members[{i}] must be a task or a path")
-            member = load(folder / member, "didact.task/1")
-        found.append(Check(member))
-        exact = read(document.get("weights"), found[i].k, "weights")
-        need(found[i].weights == exact, f"members[{i}] has other weights than the family")
-    return found, name
+        facets = read(lesson.get("facets", []), wanted, "facets")
+        for j, (statement, normal, tied) in enumerate(facets):
+            s, a, b = self.statement(statement, f"facets[{j}]")
+            fits = a in self.best[s] and normal == [*direction(self.row(s, a, b))]
+            need(fits and tied is (b in self.best[s]), f"facets[{j}] is no row in scope, or no tie")
+        near = {(t, b) for s, _ in self.pairs for t in [s, *self.after(s)] for b in self.best[t]}
+        n_ties = sum(tied for _, _, tied in facets)
+        known = {"n_facets": len(facets) - n_ties, "n_equalities": n_ties}
+        said: Any = {"closed": near <= self.pairs, "n_close_calls": 0}
+        said |= {"n_demonstrations": len(self.shown), "n_pairs": sum(len(x) for _, x in self.shown)}
+        said |= {"probabilities": [self.probability(x) for _, x in self.shown]}
+        return said | (known if "facets" in lesson else {})
 
 
 def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str, Any]) -> str:
     """One line that says what is proved; raises ProofError at the first step that is false."""
     folder = Path() if isinstance(task, dict) else Path(task).parent
-    kinds = "didact.task/1", "didact.family/1"
-    (members, name), kind = load(task, *kinds, then=lambda x: (tasks(x, folder), x["format"]))
-    number = 1 + kinds.index(kind)
-    own = f"didact.proof/{number}", f"didact.lesson/{number}", "didact.exam/1"
+    check = load(task, "didact.task/1", "didact.family/1", then=lambda x: Check(x, folder))
+    own = [f"didact.{what}/{1 + check.family}" for what in ("proof", "lesson")] + ["didact.exam/1"]
     lesson = load(proof, *own, *{"didact.lesson/2"} - {*own})
     fits = lesson["format"] in own or "items" in lesson
     need(fits, "a lesson of a task must have items, or another format")
-    inner = lesson if lesson["format"].startswith("didact.proof/") else lesson.get("proof")
-    fits = isinstance(inner, dict) and inner.get("format") == f"didact.proof/{number}"
-    need(fits, "carries no proof")
-    claim = inner.get("claim")
+    inner = lesson if lesson["format"] == own[0] else lesson.get("proof")
+    need(type(inner) is dict and inner.get("format") == own[0], "carries no proof")
+    claim, _ = inner.get("claim"), read(lesson.get("settings", {}), {}, "settings")
     if lesson["format"] == "didact.exam/1":
         need(claim == "decides", "claim must be 'decides', not {}", claim)
         ask = lesson.get("ask")
-        need(ask in ("comparisons", "preferences", "actions"), "ask must be a kind, not {}", ask)
-        need(type(lesson.get("questions")) is list, "questions must be a list")
-        found = Claim(members, name, {**inner, "demonstrations": []})
-        return f"proved: {found.states(lesson) if ask == 'actions' else found.exam(lesson)}"
+        need(type(ask) is str and ask in ASKED, "ask must be a kind, not {}", ask)
+        check.claim({**inner, "demonstrations": []})
+        return f"proved: {check.states(lesson) if ask == 'actions' else check.exam(lesson)}"
     need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
-    found = Claim(members, name, inner)
-    n_pairs = sum(len(x) for _, x in found.shown)
-    what = f"{len(found.shown)} demonstrations ({n_pairs} pairs)"
-    what = f"{len(found.said)} items" if found.mixed else what
-    line = f"proved{' open' * (claim == 'open')}: {what} {found.verdict()}"
-    line += found.fewest() if "fewest" in inner else ""
-    return line if inner is lesson else line + found.wrapper(lesson)
+    check.claim(inner)
+    n_pairs = sum(len(x) for _, x in check.shown)
+    what = f"{len(check.shown)} demonstrations ({n_pairs} pairs)"
+    what = f"{len(check.said)} items" if check.mixed else what
+    line = f"proved{' open' * (claim == 'open')}: {what} {check.verdict()}"
+    line += check.fewest() if "fewest" in inner else ""
+    return line if inner is lesson else line + check.wrapper(lesson)
 
 
 if __name__ == "__main__":
