@@ -4,7 +4,17 @@ import sys
 from importlib import import_module
 
 TABLES = (
-    *("planning", "redundancy", "teaching", "families", "birl", "mixing", "active", "auditing"),
+    *(
+        "planning",
+        "redundancy",
+        "teaching",
+        "fewest",
+        "families",
+        "birl",
+        "mixing",
+        "active",
+        "auditing",
+    ),
     *("loss", "simulators"),
     "start_up",
 )
