@@ -140,3 +140,8 @@ def test_a_task_must_be_known(didact):
     answer = didact("select", "lesson.json", "--task", "six-cell")
     assert answer.out.splitlines()[0] == "six-cell: 1 episode: ONE of them is enough."
     assert didact("select", "lesson.json", "--task", "chain").code == 2
+
+
+def test_options_of_a_simulator_need_one(didact):
+    for option in (("--trust-pickle",), ("--policy", "a.zip"), ("--features", "m:phi")):
+        refused(didact("select", "x-v0", *option), f"{option[0]} goes with --simulator")
