@@ -410,3 +410,33 @@ def test_a_damaged_log_of_a_killed_server_loses_nothing(tmp_path):
         with suppress(DidactError):
             assert Records(folder / path.name, read_only=True).answers() == whole
         shutil.rmtree(folder)
+
+
+def test_mutations_of_bytes_are_noticed(taken, tmp_path):
+    """Parts are cut off, overwritten, doubled, put elsewhere, or taken from another study."""
+    path, own = taken
+    content, copy, rng = path.read_bytes(), tmp_path / "study.sqlite", stream(4, "bytes")
+    seen = Counter()
+    for _ in range(number(20, 3000)):
+        changed = bytearray(content)
+        for _ in range(int(rng.integers(1, 4))):
+            at, to = sorted(rng.integers(len(changed), size=2).tolist())
+            at, to = (at, min(to, at + 200)) if rng.random() < 0.7 else (at // 4096 * 4096, to)
+            elsewhere = int(rng.integers(len(changed)))
+            match int(rng.integers(5)):
+                case 0:
+                    del changed[at:]
+                case 1:
+                    changed[at:to] = bytes(to - at)
+                case 2:
+                    changed[at:to] = rng.bytes(to - at)
+                case 3:
+                    changed[elsewhere : elsewhere + to - at] = changed[at:to]
+                case 4:
+                    del changed[at:to]
+            if not changed:
+                break
+        copy.write_bytes(changed)
+        told = outcome(copy, own, tmp_path / "out")
+        seen["the same" if told == "the same" else "refused"] += 1
+    assert seen["refused"] > seen["the same"]
