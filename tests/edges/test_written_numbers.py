@@ -2,17 +2,20 @@
 
 import re
 
+import click
 import numpy as np
 import pytest
 
 import didact
 from didact.app.policies import read_policy
+from didact.cli import cli
 from didact.errors import DidactError
 from didact.mdp.exchange.feedback import given_items
 from didact.mdp.family_files import family_document
 from didact.mdp.files import task_document
 from didact.numerics.exact import Numbers
 from tests.command_line import refused
+from tests.edges.test_outputs import commands
 
 TASK = didact.make("six-cell")
 NEARLY = ".000000000000000001"
@@ -154,3 +157,21 @@ def test_extended_floats_keep_their_digits(tmp_path):
     np.save(tmp_path / "policy.npy", np.concatenate([nearly] * 3))
     with pytest.raises(DidactError, match="64 bits"):
         read_policy(str(tmp_path / "policy.npy"), TASK)
+
+
+def whole_parameters():
+    """Every command and its parameters that take a whole number."""
+    for words, command in commands(cli):
+        for parameter in command.params:
+            if isinstance(parameter.type, click.types.IntParamType):
+                yield words, parameter
+
+
+def test_every_whole_number_of_a_command_has_the_same_limits():
+    found = list(whole_parameters())
+    assert len(found) > 30
+    for words, parameter in found:
+        for text in ("9" * 5000, "1_0", "٣", " 3", "3.0"):
+            with pytest.raises(click.BadParameter, match="is not a valid integer") as refusal:
+                parameter.type.convert(text, parameter, None)
+            assert len(str(refusal.value)) < 200, (words, parameter.name)

@@ -30,10 +30,10 @@ ANSWERS = "answers.json"
     "max-var",
     "random, max-entropy, max-infogain, max-var, scot, exact, or one of your own.",
 )
-@options.number("--n-queries", default=10, within=click.IntRange(1), help="At most so many.")
+@options.number("--n-queries", default=10, within=options.Whole(1), help="At most so many.")
 @click.option(
     "--horizon",
-    type=click.IntRange(1),
+    type=options.Whole(1),
     help="Steps of an answer; with a person 1, else to the end or 1 / (1 - discount).",
 )
 @click.option("--person", is_flag=True, help="You answer: arrow keys, letters, or lines of text.")
@@ -59,10 +59,10 @@ ANSWERS = "answers.json"
 @click.option("--confidence", type=float, help="How strictly answers are optimal.")
 @click.option(
     "--n-steps",
-    type=click.IntRange(1),
+    type=options.Whole(1),
     help="Walk so many steps in each chain after each answer; by default until they have mixed.",
 )
-@click.option("--n-chains", type=click.IntRange(1), help="How many chains.")
+@click.option("--n-chains", type=options.Whole(1), help="How many chains.")
 @options.settings_of("strategy", "An option of the strategy, as n_rollouts=20; may be given again.")
 @options.settings_of("learner", "An option of the learner, as prior=box; may be given again.")
 @options.file(

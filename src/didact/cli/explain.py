@@ -30,7 +30,7 @@ from didact.errors import InvalidParameter
     ("stop", "nearest"),
     "For a policy that no reward in the features explains: stop, or teach the nearest.",
 )
-@click.option("-n", "--budget", type=click.IntRange(1), help="At most so many demonstrations.")
+@click.option("-n", "--budget", type=options.Whole(1), help="At most so many demonstrations.")
 @options.file("-o", "--out", help="Where the page goes.", default="lesson.html", show_default=True)
 @options.text("--teacher", "scot", "As for `didact teach`.")
 @options.horizon

@@ -13,6 +13,8 @@ from didact.cli import options, printing
 from didact.cli.settings import read_options, world_settings
 from didact.errors import InvalidParameter
 
+WHOLE = options.AnyWhole()
+
 
 @click.command("learn")
 @click.argument("world")
@@ -25,12 +27,12 @@ from didact.errors import InvalidParameter
     "birl, bio-irl, ml-irl, policy-matching, max-entropy, or one of your own.",
 )
 @click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
-@click.option("--budget", type=int, help="Likelihoods to compute until the chains have mixed.")
-@click.option("--n-steps", type=int, help="Walk so many steps in each chain instead.")
-@click.option("--n-chains", type=int, help="How many chains.")
+@click.option("--budget", type=WHOLE, help="Likelihoods to compute until the chains have mixed.")
+@click.option("--n-steps", type=WHOLE, help="Walk so many steps in each chain instead.")
+@click.option("--n-chains", type=WHOLE, help="How many chains.")
 @click.option("--step-size", type=float, help="How far a walk steps; by default it adapts.")
 @click.option("--prior", help="Where weights lie: l2-sphere, l1-sphere, box, gaussian.")
-@click.option("--burn-in", type=int, help="First steps of each walk that are not kept.")
+@click.option("--burn-in", type=WHOLE, help="First steps of each walk that are not kept.")
 @options.settings_of(
     "learner", "Another option of the learner, as threads=1 for birl; may be given again."
 )

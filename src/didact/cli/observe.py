@@ -29,14 +29,14 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @click.option("--starts", help="Seeds of resets to begin with, as 0,1,2.")
 @click.option("--recorded", metavar="DATASET", help="Cut demonstrations of this Minari dataset.")
 @options.number(
-    "--n-rollouts", default=100, within=click.IntRange(1), help="Episodes of the policy."
+    "--n-rollouts", default=100, within=options.Whole(1), help="Episodes of the policy."
 )
-@options.number("--length", default=40, within=click.IntRange(1), help="Their most steps.")
+@options.number("--length", default=40, within=options.Whole(1), help="Their most steps.")
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
-@click.option("--horizon", type=click.IntRange(1), help="Steps of a branch.")
-@click.option("--repeats", type=click.IntRange(2), help="Branches of each action, with chance.")
+@click.option("--horizon", type=options.Whole(1), help="Steps of a branch.")
+@click.option("--repeats", type=options.Whole(2), help="Branches of each action, with chance.")
 @click.option("--reward-range", help="The least and the largest reward of a step, as 0,1.")
-@options.number("--jobs", default=1, within=click.IntRange(1), help="Processes that branch.")
+@options.number("--jobs", default=1, within=options.Whole(1), help="Processes that branch.")
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler that branches instead.")
 @options.file("--checkpoint", help="Keep what is done there, and go on from it.")
 @options.choice(
@@ -48,7 +48,7 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
 @options.number(
     "--n-situations",
     default=600,
-    within=click.IntRange(1),
+    within=options.Whole(1),
     help="Fresh ones in each round of the certificate.",
 )
 @options.text("--confidence", "95%", "Of the certificate.")

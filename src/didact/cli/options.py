@@ -9,6 +9,35 @@ import click
 
 Option = Callable[[Any], Any]
 
+
+class Whole(click.IntRange):
+    """A whole number of a range, in ASCII digits.
+
+    Click's own type reads what `int` does, 1_0 and Arabic digits too, and repeats what it cannot
+    read at any length.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; refused in one short line where it is none."""
+        if isinstance(value, str):
+            from didact.inputs import shown, whole_in  # loads NumPy, which --help does not need
+
+            number = whole_in(value)
+            if number is None:
+                self.fail(f"{shown(value)} is not a valid {self.name}.", param, ctx)
+            value = number
+        return super().convert(value, param, ctx)
+
+
+class AnyWhole(Whole):
+    """A whole number, called as Click calls it."""
+
+    name = "integer"
+
+    def _describe_range(self) -> str:
+        return ""
+
+
 trust_pickle = click.option(
     "--trust-pickle",
     is_flag=True,
@@ -16,11 +45,11 @@ trust_pickle = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 horizon = click.option(
-    "--horizon", type=click.IntRange(1), help="Steps of a demonstration; 1: single pairs."
+    "--horizon", type=Whole(1), help="Steps of a demonstration; 1: single pairs."
 )
 members = click.option(
     "--members",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="A family of so many worlds, drawn by seeds from --seed on.",
 )
 FORMATS = click.Choice(["json", "jsonl", "csv", "minari", "imitation"])
@@ -54,7 +83,7 @@ def number(
 
 def seed(of: str) -> Option:
     """The option --seed; of: what is drawn by it."""
-    return click.option("--seed", type=click.IntRange(0), help=f"The seed of {of}.")
+    return click.option("--seed", type=Whole(0), help=f"The seed of {of}.")
 
 
 def choice(name: str, choices: Sequence[str], help: str, names: Sequence[str] = ()) -> Option:

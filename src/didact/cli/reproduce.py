@@ -24,7 +24,7 @@ EVERY = 10.0
 @click.command("reproduce")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--quick", is_flag=True, help="Small settings: a minute or two.")
-@click.option("--jobs", type=click.IntRange(1), help="Local processes; by default one per core.")
+@click.option("--jobs", type=options.Whole(1), help="Local processes; by default one per core.")
 @click.option(
     "--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, as tcp://10.0.0.1:8786."
 )
@@ -34,7 +34,7 @@ EVERY = 10.0
     metavar="DIR",
     help="The folder for results; by default reproduction, or reproduction-quick.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Another seed than 0.")
+@click.option("--seed", type=options.Whole(0), help="Another seed than 0.")
 @options.texts(
     "-s",
     "--setting",

@@ -18,9 +18,7 @@ OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
 @click.argument("dataset")
 @click.option("--task", "world", metavar="WORLD", help="The task, where DATASET does not say it.")
 @options.parameters
-@click.option(
-    "--budget", type=click.IntRange(1), help="At most so many episodes, or parts of them."
-)
+@click.option("--budget", type=options.Whole(1), help="At most so many episodes, or parts of them.")
 @options.choice(
     "--method", ("greedy", "exact"), "exact: the fewest that show all that was recorded."
 )

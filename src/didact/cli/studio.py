@@ -19,13 +19,13 @@ from didact.cli.settings import world_settings
 @options.members
 @options.text("--host", "127.0.0.1", "Where to listen; other machines reach only another address.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="The port; by default a free one."
+    "--port", type=options.Whole(0, 65535), default=0, help="The port; by default a free one."
 )
 @click.option(
     "--name", "names", multiple=True, metavar="HOST", help="Another name of this machine; again."
 )
 @options.number(
-    "--workers", default=2, within=click.IntRange(1, 64), help="Processes that work at once."
+    "--workers", default=2, within=options.Whole(1, 64), help="Processes that work at once."
 )
 @options.number(
     "--seconds", default=60, within=click.FloatRange(1, 3600), help="How long an answer may take."
@@ -33,7 +33,7 @@ from didact.cli.settings import world_settings
 @options.number(
     "--memory",
     default=2048,
-    within=click.IntRange(128, 65536),
+    within=options.Whole(128, 65536),
     help="MiB that a process may take for it.",
 )
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")

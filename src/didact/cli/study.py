@@ -27,11 +27,11 @@ def command() -> None:
 @options.number(
     "--questions",
     default=12,
-    within=click.IntRange(1, 60),
+    within=options.Whole(1, 60),
     help="Of the test, in states that no condition shows.",
 )
 @options.number(
-    "--practice", default=2, within=click.IntRange(0, 60), help="Questions before the lesson."
+    "--practice", default=2, within=options.Whole(0, 60), help="Questions before the lesson."
 )
 @options.members
 @click.option(
@@ -90,13 +90,13 @@ def init(
 @click.argument("study", type=click.Path(dir_okay=False))
 @options.text("--host", "127.0.0.1", "Where to listen; 0.0.0.0 for other machines.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="The port; by default a free one."
+    "--port", type=options.Whole(0, 65535), default=0, help="The port; by default a free one."
 )
 @click.option("--name", "names", multiple=True, metavar="HOST", help="Another name of it; again.")
 @options.number(
     "--participants",
     default=10_000,
-    within=click.IntRange(1, 100_000),
+    within=options.Whole(1, 100_000),
     help="How many may join in all.",
 )
 def serve(study: str, host: str, port: int, names: tuple[str, ...], participants: int) -> None:
@@ -117,7 +117,7 @@ def serve(study: str, host: str, port: int, names: tuple[str, ...], participants
 @command.command("simulate")
 @click.argument("study", type=click.Path(dir_okay=False))
 @options.number(
-    "-n", "n", default=120, within=click.IntRange(1, 100_000), help="Learners that take it."
+    "-n", "n", default=120, within=options.Whole(1, 100_000), help="Learners that take it."
 )
 @click.option(
     "--confidence",
@@ -172,7 +172,7 @@ def export(study: str, out: str) -> None:
 
 @command.command("delete")
 @click.argument("study", type=click.Path(dir_okay=False))
-@click.argument("participant", type=click.IntRange(0))
+@click.argument("participant", type=options.Whole(0))
 def delete(study: str, participant: int) -> None:
     """Forget PARTICIPANT of STUDY, by the number in participants.csv, with all answers."""
     from didact.app.study import delete_participant

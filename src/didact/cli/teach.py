@@ -35,9 +35,9 @@ RESERVED = (
     multiple=True,
     help="Of a family: walking over to a member costs this, once; may be given again.",
 )
-@click.option("--budget", type=click.IntRange(1), help="At most so many demonstrations.")
+@click.option("--budget", type=options.Whole(1), help="At most so many demonstrations.")
 @click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's; or all.")
-@click.option("--rollouts", type=click.IntRange(1), help="Sample so many from each start.")
+@click.option("--rollouts", type=options.Whole(1), help="Sample so many from each start.")
 @click.option(
     "--min-probability",
     help="Least probability of a demonstration's moves; 0: any. Default: 1/1000 for exact, else 0.",
