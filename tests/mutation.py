@@ -58,6 +58,7 @@ def tests_of(file: Path) -> list[str]:
     beside = [*sorted((TESTS / room).rglob("test_*.py")), TESTS / "laws" / f"test_{room}.py"]
     if room == "proofcheck.py":
         beside += sorted((TESTS / "beyond").glob("test_*_proofs.py"))
+        beside.append(TESTS / "teaching" / "covers" / "test_fewest.py")
     return [str(path) for path in dict.fromkeys([own, *beside]) if path.exists()]
 
 

@@ -82,6 +82,7 @@ def test_the_tests_of_a_file_begin_with_its_own():
     assert [name.split("/")[-1] for name in beyond] == [
         "test_exam_proofs.py",
         "test_feedback_proofs.py",
+        "test_fewest.py",
     ]
 
 

@@ -562,9 +562,9 @@ class Check:
         least = self.bound(weights, masks, self.singles(excluded, rewards))
         need(given == least, "fewest.bound must be {}, not {}", least, given)
         n_starts = sum(len(own) for own, _ in self.begin.values())
-        longest = max((x for _, x in self.begin.values()), default=0)
+        steps = " to ".join(map(str, self.limits[:1] + self.limits[1:][-1:])) or "0"
         cost = f"by kind, {len(self.offered)} other items" if self.mixed else self.rule
-        what = f"lesson of allowed {self.what} ({n_starts} starts, at most {longest} steps, "
+        what = f"lesson of allowed {self.what} ({n_starts} starts, at most {steps} steps, "
         what += f"probability at least {show(self.least)}, cost {cost})"
         if self.spent() != least:
             return f"; every {what} costs at least {show(least)}"
@@ -593,6 +593,7 @@ class Check:
         self.begin = dict[int, Any]()
         starts, limits = self.starts(part.get("starts"), "fewest.starts"), part.get("horizon")
         limits = read(limits if self.family else [limits], (ANY,) * len(starts), "fewest.horizon")
+        self.limits = sorted({*limits})
         for (i, own), horizon in zip(starts, limits, strict=True):
             fits = i not in self.begin and all(self.best[s] for s in own)
             fits = fits and all(self.cost(s, 1, Fraction(1)) is not None for s in own)
@@ -727,7 +728,7 @@ class Check:
         if part is not None and not self.mixed:
             rule = {key: part[key] for key in ("starts", "member_cost", "min_probability")}
             rule["cost"] = "given" if self.rule == "table" else self.rule
-            rule["horizon"] = max((x for _, x in self.begin.values()), default=None)
+            rule["horizon"] = self.limits[0] if len(self.limits) == 1 else self.limits
         starts = [[x.number, [s - x.states[0] for s in x.starts]] for x in self.members]
         usual = {**rule, "starts": starts if self.family else starts[0][1], "member_cost": []}
         given: Any = usual | {key: x for key, x in settings.items() if x is not None}

@@ -527,3 +527,261 @@ def test_forged_settings_and_costs_are_refused():
     }.items():
         with pytest.raises(ProofError):
             check_proof(whole, {**document, "settings": {**document["settings"], key: value}})
+
+
+# --- forgeries by hand -------------------------------------------------------------------------
+
+
+def without(part, key):
+    return {name: value for name, value in part.items() if name != key}
+
+
+def assert_refused(whole, document, words, **changes):
+    """A document whose part `fewest` is changed is refused with these words."""
+    proof = document["proof"]
+    forged = {**document, "proof": {**proof, "fewest": {**proof["fewest"], **changes}}}
+    forged["lower_bound"] = forged["proof"]["fewest"].get("bound")
+    with pytest.raises(ProofError, match=words):
+        check_proof(whole, forged)
+
+
+@pytest.fixture(scope="module")
+def forged_task():
+    task = didact.make("random-grid", size=4, n_features=4, seed=2)
+    lesson = didact.teach(task, teacher="exact", horizon=2, arithmetic="exact")
+    whole, document = documents(task, lesson)
+    assert "proved fewest" in check_proof(whole, document)
+    return whole, document
+
+
+def test_witnesses_and_weights_are_checked(forged_task):
+    whole, document = forged_task
+    part = document["proof"]["fewest"]
+    first, *others = part["weights"]
+    more = str(Fraction(str(part["bound"])) + 1)
+    raised = [str(Fraction(str(first)) + 1), *others]
+    not_wrong = "no wrong reward"
+    inside = [whole["weights"], *part["witnesses"][1:]]
+    assert_refused(whole, document, not_wrong, witnesses=inside)
+    assert_refused(whole, document, not_wrong, witnesses=part["witnesses"][:-1])
+    assert_refused(whole, document, not_wrong, weights=part["weights"][:-1])
+    assert_refused(whole, document, not_wrong, weights=[*part["weights"], "1"], bound=more)
+    assert_refused(whole, document, not_wrong, weights=["-1", *others], bound=1)
+    assert_refused(whole, document, "outweighs its cost", weights=raised, bound=more)
+    assert_refused(whole, document, "fewest.bound must be", bound=more)
+    twice = {"witnesses": part["witnesses"] * 2, "weights": part["weights"] * 2}
+    assert_refused(whole, document, "outweighs its cost", bound=2 * int(part["bound"]), **twice)
+    fewer = {"witnesses": [], "weights": []}
+    assert_refused(whole, document, "fewest.bound must be 0", **fewer)
+
+
+def test_what_is_allowed_is_what_the_settings_say(forged_task):
+    """A bound over fewer starts or shorter walks is true, and not what the lesson asked for."""
+    whole, document = forged_task
+    starts = document["proof"]["fewest"]["starts"]
+    for words, change in {
+        "starts must be": {"starts": starts[:-1]},
+        "horizon must be": {"horizon": 1},
+        "min_probability must be": {"min_probability": "1/2"},
+        "cost must be": {"cost": "pairs"},
+        "member_cost must be": {"member_cost": [[0, "1"]]},
+    }.items():
+        proof = document["proof"]
+        forged = {**document, "proof": {**proof, "fewest": {**proof["fewest"], **change}}}
+        with pytest.raises(ProofError, match=words):
+            check_proof(whole, forged)
+    for change in ({"horizon": True}, {"starts": [True]}, {"bound": True}, {"starts": starts * 2}):
+        name = next(iter(change))
+        words = "starts must be" if change == {"starts": starts * 2} else f"fewest.{name}"
+        assert_refused(whole, document, words, **change)
+    for change in ({"weights": [True]}, {"witnesses": [[float("nan")] * 4]}, {"cost": "free"}):
+        assert_refused(whole, document, f"fewest.{next(iter(change))}", **change)
+    for key in document["proof"]["fewest"]:
+        cut = {**document["proof"], "fewest": without(document["proof"]["fewest"], key)}
+        with pytest.raises(ProofError, match=f"fewest.{key}"):
+            check_proof(whole, {**document, "proof": cut})
+    part = {**document["proof"], "claim": "open", "weights": [0] * 4, "row": [0, 0, 0]}
+    with pytest.raises(ProofError):
+        check_proof(whole, {**document, "proof": part})
+
+
+def test_a_table_of_costs_has_every_start_once(forged_task):
+    whole, document = forged_task
+    starts = document["proof"]["fewest"]["starts"]
+    table = [[s, "1"] for s in starts]
+    settings = {**document["settings"], "cost": "given"}
+    document = {**document, "settings": settings}
+    proof = document["proof"]
+    given = {**document, "proof": {**proof, "fewest": {**proof["fewest"], "cost": table}}}
+    assert "cost table" in check_proof(whole, given)
+    assert_refused(whole, document, "a start has no cost", cost=table[1:])
+    assert_refused(whole, document, "stands twice", cost=[*table, [starts[0], "9"]])
+    assert_refused(whole, document, "negative", cost=[[starts[0], "-1"], *table[1:]])
+    assert_refused(whole, document, "fewest.cost", cost=[[True, "1"], *table])
+    assert_refused(whole, document, "fewest.cost", cost=[[[0], "1"], *table])
+    assert_refused(whole, document, "negative", min_probability="-1")
+    dear = [[s, "2"] for s in starts]
+    with pytest.raises(ProofError, match="fewest.bound must be"):
+        halves = {**proof["fewest"], "cost": [[s, "3/2"] for s in starts]}
+        check_proof(whole, {**document, "proof": {**proof, "fewest": {**halves, "bound": 7}}})
+    line = check_proof(
+        whole,
+        {**given, "proof": {**proof, "fewest": {**proof["fewest"], "cost": dear}}, "cost": None},
+    )
+    assert "costs at least" in line
+    assert "proved fewest" not in line
+
+
+def test_a_member_of_a_family_counts_once():
+    grids = [didact.make("random-grid", size=3, n_features=3, seed=s) for s in range(2)]
+    weights = grids[0].true_weights
+    family = didact.Family([didact.Task(g.mdp, weights, name=str(i)) for i, g in enumerate(grids)])
+    lesson = didact.teach(family, teacher="exact", horizon=2, member_cost="2", arithmetic="exact")
+    whole, document = documents(family, lesson)
+    part = document["proof"]["fewest"]
+    assert "proved" in check_proof(whole, document)
+    first, second = part["starts"]
+    assert_refused(whole, document, "stands twice", starts=[first, first])
+    assert_refused(whole, document, "fewest.horizon", horizon=part["horizon"][:1])
+    assert_refused(whole, document, "fewest.starts", starts=[[2, first[1]], second])
+    assert_refused(whole, document, "horizon must be", horizon=[1, 2])
+    forged = {**document["proof"], "fewest": {**part, "horizon": [1, 2]}}
+    assert "at most 1 to 2 steps" in check_proof(whole, forged)
+    assert_refused(whole, document, "fewest.cost must be a rule", cost=[[0, "1"]])
+    twice = [*part["member_cost"], part["member_cost"][0]]
+    assert_refused(whole, document, "stands twice", member_cost=twice)
+    dearer = [[i, "9"] for i, _ in part["member_cost"]]
+    assert_refused(whole, document, "must be", member_cost=dearer)
+    assert_refused(whole, document, "outweighs its cost", member_cost=[], bound=part["bound"])
+
+
+def ends(moves, rewarded, weights):
+    """Deterministic states with two actions; the last ones end, and are worth unit vectors."""
+    n, k = len(moves) + len(rewarded), len(weights)
+    rows = [[s, a, t, 1] for s, after in enumerate(moves) for a, t in enumerate(after)]
+    features = [[0] * k for _ in moves] + [[int(i == x) for i in range(k)] for x in rewarded]
+    document = {
+        "format": "didact.task/1",
+        "name": "ends",
+        "n_states": n,
+        "n_actions": 2,
+        "transitions": rows,
+        "features": features,
+        "weights": weights,
+        "discount": "1/2",
+        "terminal": list(range(len(moves), n)),
+    }
+    from didact.mdp.files import task_from_document
+
+    return task_from_document(json.loads(json.dumps(document)))
+
+
+@pytest.fixture
+def mix():
+    """w2 > 0 and w1 > w2 are two comparisons; the part `fewest` is written by hand."""
+    task = ends([(3, 5), (4, 5), (3, 4)], [0, 1, None], [2, 1])
+    lesson = didact.teach(task, feedback=["comparisons"], arithmetic="exact")
+    whole, document = documents(task, lesson)
+    document["proof"]["fewest"] = {
+        "witnesses": [[2, -1], [1, 2]],
+        "weights": [1, 1],
+        "bound": 2,
+        "cost": {"comparisons": 1, "preferences": "1/2"},
+        "starts": [],
+        "horizon": 0,
+        "min_probability": 0,
+        "member_cost": [],
+        "offered": [],
+    }
+    return whole, without(document, "lower_bound")
+
+
+def test_bounds_of_mixes(mix):
+    whole, document = mix
+    part = document["proof"]["fewest"]
+    line = check_proof(whole, document)
+    assert "proved fewest: no lesson of allowed items (0 starts, at most 0 steps" in line
+    assert "cost by kind, 0 other items) costs less than 2" in line
+    cheap = {"kind": "preference", "better": [[1, 0]], "other": [[1, 1]]}
+    assert_refused(whole, document, "outweighs its cost", offered=[cheap])
+    assert_refused(whole, document, "has no cost", offered=[cheap], cost={"comparisons": 1})
+    assert_refused(whole, document, "no kind of its own", offered=[[[0, 0]]])
+    assert_refused(whole, document, "outweighs its cost", cost={"comparisons": "1/2"}, bound=1)
+    assert_refused(whole, document, "outweighs", weights=[2, 1], bound=3)
+    assert_refused(whole, document, "no wrong reward", witnesses=[[2, 1], [1, 2]])
+    assert_refused(whole, document, "fewest.cost", cost="demonstrations")
+    assert_refused(whole, document, "has no cost", starts=[0], horizon=1)
+    dear = {**part, "cost": {"comparisons": 2}}
+    shown = {**document, "proof": {**document["proof"], "fewest": dear}, "cost": 4}
+    assert "costs at least 2" in check_proof(whole, shown)
+    free = {
+        **part,
+        "cost": {"comparisons": 1, "demonstrations": "1/2"},
+        "starts": [1],
+        "horizon": 1,
+    }
+    assert_refused(whole, document, "outweighs its cost", **free)
+    allowed = {**free, "cost": {"comparisons": 1, "demonstrations": 1}}
+    shown = {**document, "proof": {**document["proof"], "fewest": allowed}}
+    assert "(1 starts, at most 1 steps" in check_proof(whole, shown)
+
+
+def test_items_that_are_not_allowed_prove_no_fewest(mix):
+    """A preference that is not listed costs nothing that is known: only the bound is proved."""
+    whole, document = mix
+    proof = document["proof"]
+    other = {"kind": "preference", "better": [[0, 0]], "other": [[0, 1]]}
+    items = [*proof["items"], other]
+    part = {**proof["fewest"], "cost": {"comparisons": 1, "preferences": 1}}
+    for offered, words in (([], "costs at least 2"), ([other], "costs at least 2")):
+        forged = {**proof, "items": items, "fewest": {**part, "offered": offered}}
+        line = check_proof(whole, forged)
+        assert words in line
+        assert "proved fewest" not in line
+    wrapped = {**document, "items": items, "proof": forged}
+    assert "costs at least 2" in check_proof(whole, {**wrapped, "cost": 3})
+    with pytest.raises(ProofError, match="cost must be 3"):
+        check_proof(whole, {**wrapped, "cost": 2})
+
+
+@pytest.fixture
+def closed_exam():
+    """State 1 is asked only because it follows state 0: one witness, and a flow, prove both."""
+    task = ends([(1, 3), (2, 2)], [0, None], [1])
+    whole, exam = as_read(task_document(task)), as_read(didact.exam(task, ask="actions").document())
+    assert [x["state"] for x in exam["questions"]] == [0, 1]
+    part = {"witnesses": [[-1]], "weights": [2], "flows": [[0, 1, 1]]}
+    exam["proof"]["fewest"] = part
+    return whole, {**exam, "lower_bound": 2}
+
+
+def test_flows_bound_closed_exams(closed_exam):
+    whole, exam = closed_exam
+    assert "proved fewest: no such exam has fewer than 2" in check_proof(whole, exam)
+    for change, words in (
+        ({"flows": []}, "outweighs its cost"),
+        ({"flows": [[0, 1, "1/2"]]}, "outweighs its cost"),
+        ({"flows": [[0, 1, 2]]}, "outweighs its cost"),
+        ({"flows": [[1, 0, 1]]}, "does not follow"),
+        ({"flows": [[0, 3, 1]]}, "does not follow"),
+        ({"flows": [[1, 2, 1]]}, "does not follow"),
+        ({"flows": [[0, 0, 1]]}, "does not follow"),
+        ({"flows": [[0, 1, -1]]}, "does not follow"),
+        ({"flows": [[0, True, 1]]}, "fewest.flows"),
+        ({"flows": [[0, 1]]}, "fewest.flows"),
+        ({"weights": [3]}, "outweighs its cost"),
+        ({"weights": [-2]}, "weight is missing or negative"),
+        ({"weights": []}, "weight is missing"),
+        ({"witnesses": [[1]]}, "no wrong reward"),
+        ({"weights": ["1/2"]}, "lower_bound must be 1"),
+    ):
+        forged = {**exam["proof"], "fewest": {**exam["proof"]["fewest"], **change}}
+        with pytest.raises(ProofError, match=words):
+            check_proof(whole, {**exam, "proof": forged})
+    half = {**exam["proof"], "fewest": {**exam["proof"]["fewest"], "weights": ["1/2"]}}
+    line = check_proof(whole, {**exam, "proof": half, "lower_bound": 1})
+    assert "every such exam has at least 1" in line
+    assert "fewest" not in line
+    for wrong in (1, 3, "2", True, None):
+        with pytest.raises(ProofError, match="lower_bound"):
+            check_proof(whole, {**exam, "lower_bound": wrong})
