@@ -71,9 +71,7 @@ def test_another_policy_is_refused(path):
 def test_chance_must_be_where_it_was(path, tmp_path):
     from tests.bec.test_chance import Dice
 
-    with pytest.raises(
-        InvalidParameter, match="depend on chance, and those that were"
-    ):
+    with pytest.raises(InvalidParameter, match="depend on chance, and those that were"):
         didact.load_observed(path, env=Dice(), policy=right, features=Dice().features)
     seen = watch(Dice(noise=0.1), None, tolerance=0.5, repeats=150, n_rollouts=2, length=2)
     seen.save(tmp_path / "dice.npz")

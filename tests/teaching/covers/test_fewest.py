@@ -621,9 +621,8 @@ def test_a_table_of_costs_has_every_start_once(forged_task):
     assert_refused(whole, document, "fewest.cost", cost=[[[0], "1"], *table])
     assert_refused(whole, document, "negative", min_probability="-1")
     dear = [[s, "2"] for s in starts]
-    with pytest.raises(ProofError, match="fewest.bound must be"):
-        halves = {**proof["fewest"], "cost": [[s, "3/2"] for s in starts]}
-        check_proof(whole, {**document, "proof": {**proof, "fewest": {**halves, "bound": 7}}})
+    halves = [[s, "3/2"] for s in starts]
+    assert_refused(whole, document, "fewest.bound must be", cost=halves, bound=7)
     line = check_proof(
         whole,
         {**given, "proof": {**proof, "fewest": {**proof["fewest"], "cost": dear}}, "cost": None},
@@ -785,3 +784,51 @@ def test_flows_bound_closed_exams(closed_exam):
     for wrong in (1, 3, "2", True, None):
         with pytest.raises(ProofError, match="lower_bound"):
             check_proof(whole, {**exam, "lower_bound": wrong})
+
+
+def test_every_step_of_an_allowed_walk_is_searched():
+    """(-1, -2) is excluded in state 0 and (1, 2) in state 1, which follows half of the time."""
+    task = ends([(1, 4), (2, 3)], [0, 1, None], [2, 1])
+    whole = as_read(task_document(task))
+    whole["transitions"][:1] = [[0, 0, 1, "1/2"], [0, 0, 4, "1/2"]]
+    from didact.mdp.files import task_from_document
+
+    lesson = didact.teach(task_from_document(copy.deepcopy(whole)), arithmetic="exact")
+    proof = as_read(lesson.proof)
+    part = {"witnesses": [[-1, -2], [1, 2]], "starts": [0], "horizon": 2, "member_cost": []}
+
+    def says(weights, cost, horizon=2, least=0, starts=(0,)):
+        total = -sum(map(Fraction, weights))
+        total = total if cost == "attempts" else total // 1
+        own = {"weights": weights, "cost": cost, "bound": str(-total), "horizon": horizon}
+        own |= {"min_probability": least, "starts": list(starts)}
+        try:
+            return check_proof(whole, {**proof, "fewest": {**part, **own}})
+        except ProofError as error:
+            return str(error)
+
+    outweighs = "fewest: member 0 outweighs its cost"
+    assert says(["1", "1"], "demonstrations") == outweighs
+    assert says(["1", "1"], "demonstrations", horizon=3) == outweighs
+    assert "at most 1 steps" in says(["1", "1"], "demonstrations", horizon=1)
+    assert says(["2", "0"], "demonstrations", horizon=1) == outweighs
+    assert says(["1", "1"], "demonstrations", starts=(0, 1)) == outweighs
+    assert "costs less than 1" in says(["1/2", "1/2"], "demonstrations", starts=(0, 1))
+    assert says(["1/2", "3/2"], "demonstrations", starts=(1,)) == outweighs
+    assert "2 starts, at most 2 steps, probability at least 0, cost pairs" in says(
+        ["1", "1"], "pairs", starts=(0, 1)
+    )
+    assert says(["2", "0"], "pairs") == outweighs
+    assert says(["1", "3/2"], "pairs", horizon=5) == outweighs
+    assert says(["1", "3/2"], "pairs", starts=(1,)) == outweighs
+    assert "cost attempts) costs" in says(["1", "1"], "attempts").replace(" at least", "")
+    assert says(["1", "5/4"], "attempts") == outweighs
+    assert says(["5/4", "0"], "attempts") == outweighs
+    assert says(["1", "1"], "demonstrations", least="1/2") == outweighs
+    assert "probability at least 2/3" in says(["1", "1"], "demonstrations", least="2/3")
+    table = [[0, 1], [1, "1/2"]]
+    assert says(["1/2", "1/2"], table, starts=(0, 1)).startswith("proved")
+    assert says(["1/4", "3/4"], table, starts=(0, 1)) == outweighs
+    assert says(["3/4", "1/2"], table, starts=(0, 1)) == outweighs
+    both = "stands twice, or a start has no cost or scope"
+    assert both in says(["1", "0"], "demonstrations", starts=(2,))
