@@ -298,14 +298,12 @@ def try_people(folder, command):
         given.write_bytes(content)
         with suppress(DidactError, ValueError, TypeError, sqlite3.Error):
             export_study(str(given), str(folder / "out"))
-    with sqlite3.connect(path) as database:
-        (design,) = database.execute("SELECT value FROM about WHERE name = 'design'").fetchone()
-    for evil in NAMES:
-        with sqlite3.connect(path) as database:
-            told = json.dumps({**json.loads(design), "title": evil, "consent": evil})
-            database.execute("UPDATE about SET value = ? WHERE name = 'design'", (told,))
-        database.close()
-        export_study(str(path), str(folder / f"out{NAMES.index(evil)}"))
+    for i, evil in enumerate(NAMES):
+        own, consent = folder / f"own{i}.sqlite", folder / "consent.txt"
+        consent.write_text(evil)
+        asked = {"n_questions": 2, "conditions": ("scot", "none"), "title": evil}
+        init_study(str(own), "random-grid", {"size": 3}, consent=str(consent), **asked)
+        export_study(str(own), str(folder / f"out{i}"))
 
 
 def try_links(folder, command):

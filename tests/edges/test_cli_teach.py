@@ -274,6 +274,8 @@ def test_a_suboptimal_action_is_named_with_what_contradicts_it(didact, tmp_path)
         "demonstration 2, step 1: down in row 1, column 2 is not optimal, left is better by 1.54",
         "    it contradicts what is shown elsewhere: down in row 1, column 3",
         "closed: learners that plan for themselves learn it too",
+        "checker: proved: 1 demonstrations (4 pairs) teach 'six-cell' (scope reachable): "
+        "4 directions of 5 states follow",
     ]
     told = json.loads(didact("check", "six-cell", path, "--json").out)
     assert told["teaches"] is False
