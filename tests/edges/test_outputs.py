@@ -154,6 +154,7 @@ def test_an_export_replaces_no_report_of_others(didact, here):
     refused(didact("study", "export", "s.sqlite", "--out", "s"), "not replaced")
 
 
+@pytest.mark.slow
 def test_a_reproduction_replaces_no_file_of_others(didact, here):
     (here / "out").mkdir()
     for name in ("example.md", "index.html"):

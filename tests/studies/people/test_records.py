@@ -23,7 +23,7 @@ from didact.random import stream
 from didact.studies.people import records as records_module
 from didact.studies.people.design import design_study
 from didact.studies.people.records import Records, row_digest
-from tests.effort import number
+from tests.effort import crossed, number
 
 TASK = make("random-grid", size=6, n_features=2, seed=1)
 DESIGN = design_study(TASK, n_questions=4, n_practice=1, comments=True)
@@ -153,10 +153,12 @@ def test_flipped_bits_are_noticed_and_named(taken, tmp_path):
 
 def test_every_changed_lost_or_added_row_is_named(taken, tmp_path):
     path, own = taken
+    values = ("7", "'x'", "NULL", "x'00'", "-1", "9e99", "1.5")
+    tried = values[: number(2, len(values))]
     rows = {"participants": "number = 2", "answers": "participant = 2 AND step = 1"}
     for table, where in rows.items():
         for column in records_module.COLUMNS[table]:
-            for value in ("x'00'", "NULL", "7", "'x'", "-1", "9e99", "1.5"):
+            for value in tried:
                 copy = Path(shutil.copy(path, tmp_path / "study.sqlite"))
                 with suppress(sqlite3.IntegrityError), closing(sqlite3.connect(copy)) as database:
                     before = database.execute(f"SELECT * FROM {table}").fetchall()
@@ -213,8 +215,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("right_digests", [False, True])
+@pytest.mark.parametrize(("name", "right_digests"), crossed(HOSTILE, (True, False), one_in=2))
 def test_hostile_contents_are_refused_in_one_line(
     taken, tmp_path, monkeypatch, name, right_digests
 ):
