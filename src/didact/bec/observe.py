@@ -10,15 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.blocks import Block, Workers
+from didact.bec.blocks import Workers
 from didact.bec.calibration import calibrated, noise_floor, require_floor
 from didact.bec.observed import Alternatives, Observed, Setting, blind_directions
-from didact.bec.rewards import StepRewards, as_reward_range, fit_notes, fitted_weights
+from didact.bec.rewards import (
+    BranchRewards,
+    StepRewards,
+    as_reward_range,
+    fit_notes,
+    fitted_weights,
+)
 from didact.bec.walking import Walked, replayed, rollouts
 from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import as_float, as_text, entries, is_number, shown, whole_number
 from didact.mdp.exchange.minari_episodes import read_episodes
-from didact.random import Seed, as_generator
+from didact.random import Seed, as_generator, stream
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
 from didact.worlds.simulators.arrays import ArraySimulator
@@ -130,13 +136,13 @@ def observe(
         n_repeats = _repeats(simulator, repeats)
         seeds = rng.integers(2**31, size=n_rollouts).tolist()
         act, phi = _tried(simulator, asked, seeds[:2])
-        far = math.ceil(FAR / (1 - discount))
         walked = (
-            rollouts(simulator, act, phi, seeds, length, far)
+            rollouts(simulator, act, phi, seeds, length)
             if episodes is None
             else replayed(simulator, phi, episodes, length)
         )
-        probe = _Probe(simulator, act, phi, others, float(discount), far, n_repeats)
+        far = math.ceil(FAR / (1 - discount))
+        probe = _Probe(simulator, act, phi, others, far, n_repeats)
         own_weights, told_names, notes = _weights(asked, walked, probe)
         known = replace(StepRewards(own_weights), declared=declared)
         known = walked.paid(known).joined(probe.paid(walked, StepRewards(own_weights))).checked()
@@ -238,32 +244,55 @@ def _seen(told: Setting, walked: Walked, rng: np.random.Generator) -> Observed:
 
 
 class _Probe(NamedTuple):
-    """Branches of a few situations that are followed far, for what their steps pay."""
+    """Episodes on to their end, and branches of a few situations: how far, and who follows them."""
 
     simulator: Simulator
     policy: Policy
     features: Features
     alternatives: Alternatives
-    discount: float
     horizon: int
     repeats: int
 
     def paid(self, walked: Walked, record: StepRewards) -> StepRewards:
-        """The record with the steps of branches of situations all along the rollouts."""
+        """The record with what steps pay after rollouts were left off, and on branches of a few
+        situations along them. All step together: a batch costs little more than one copy."""
+        numbers, firsts, until = self._copies(walked)
+        seeds = stream(0, "probe").integers(2**31, size=len(numbers)) if self.repeats > 1 else None
+        situations = [walked.situations[i] for i in numbers]
+        batch = self.simulator.resume(situations, seeds, watched=True)
+        paid, alive, actions = BranchRewards(record), np.arange(len(numbers)), firsts
+        for done in range(1, self.horizon + 1):
+            before = batch.observations
+            stepped = batch.step(actions)
+            phi = self.features(before, actions, stepped.observations, stepped.ended)
+            paid.add(phi, stepped.rewards, done)
+            batch.keep(~stepped.ended)
+            alive = alive[~stepped.ended]
+            if not len(alive):
+                break
+            actions = self.policy(batch.observations)
+            still = until[alive] > done
+            if still.any():
+                actions = np.array(actions)
+                actions[still] = firsts[alive[still]]
+        batch.keep(np.zeros(len(alive), dtype=np.bool_))
+        return paid.record()
+
+    def _copies(self, walked: Walked) -> tuple[NDArray[np.int64], Any, NDArray[np.int64]]:
+        """The situations that copies begin in, their first actions, and for how many steps."""
         n = len(walked.situations)
+        last = np.flatnonzero(np.append(walked.rollout[1:] != walked.rollout[:-1], True))
+        last = last[~walked.ended[last]]
         some = np.unique(np.linspace(0, n - 1, min(PROBES, 2 + n // PROBED)).astype(int))
-        own, shown_there = walked.actions[some], walked.observations[some]
-        others = self.alternatives.beside(own, shown_there)
-        block = Block(
-            *(self.simulator, self.policy, self.features),
-            [walked.situations[i] for i in some],
-            np.concatenate([own[:, None], others], axis=1),
-            *(self.discount, self.horizon, min(self.repeats, FEW_REPEATS)),
-            seed=0,
-            rewards=record,
-            held=self.alternatives.steps_held(others.shape[1]),
-        )
-        return block.measured()[0].rewards
+        others = self.alternatives.beside(walked.actions[some], walked.observations[some])
+        n_others = others.shape[1]
+        held = np.array(self.alternatives.steps_held(n_others)[1:])
+        times = 1 if self.repeats == 1 else FEW_REPEATS
+        numbers = np.concatenate([last, np.tile(some.repeat(n_others), times)])
+        flat = others.reshape(-1, *others.shape[2:])
+        firsts = np.concatenate([walked.actions[last], *[flat] * times])
+        until = np.concatenate([np.ones(len(last), int), np.tile(held, len(some) * times)])
+        return numbers, firsts, until
 
 
 def _weights(

@@ -71,7 +71,9 @@ class Absent:
         """Refused."""
         raise self._refusal()
 
-    def resume(self, situations: Sequence[Any], seeds: Any = None) -> Batch:
+    def resume(
+        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+    ) -> Batch:
         """Refused."""
         raise self._refusal()
 

@@ -70,30 +70,21 @@ def rollouts(
     features: Features,
     seeds: list[int],
     length: int,
-    until: int,
 ) -> Walked:
-    """Episodes of the policy, all at once; after `length` steps only rewards are looked at, to the
-    end of each episode or for `until` steps."""
-    return followed(simulator.begin(seeds), policy, features, length, until)
+    """Episodes of the policy, all at once."""
+    return followed(simulator.begin(seeds), policy, features, length)
 
 
-def followed(
-    batch: Batch, policy: Policy, features: Features, length: int, until: int = 0
-) -> Walked:
+def followed(batch: Batch, policy: Policy, features: Features, length: int) -> Walked:
     """What the policy does from where the copies of a batch stand, which is used up."""
     walked, alive = Walked(), np.arange(len(batch.observations))
-    for t in range(max(length, until)):
-        before = batch.observations
-        situations = batch.situations() if t < length else []
+    for t in range(length):
+        before, situations = batch.observations, batch.situations()
         chosen = policy(before)
         stepped = batch.step(chosen)
         phi = features(before, chosen, stepped.observations, stepped.ended)
         steps = np.full(len(alive), t)
-        if t < length:
-            where = (alive, steps)
-            walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, *where)
-        else:
-            walked.later.append((phi.copy(), stepped.rewards.copy(), t))
+        walked.add(situations, before, chosen, phi, stepped.rewards, stepped.ended, alive, steps)
         batch.keep(~stepped.ended)
         alive = alive[~stepped.ended]
         if not len(alive):

@@ -81,9 +81,12 @@ class ArraySimulator:
         states = np.concatenate([np.asarray(row, dtype=np.float64) for row in rows])
         return ArrayBatch(self, states, seeds, watch_shared=True)
 
-    def resume(self, situations: Sequence[Any], seeds: Any = None) -> ArrayBatch:
+    def resume(
+        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+    ) -> ArrayBatch:
         """Copies that stand where these situations were; seeds of the chance that follows."""
-        return ArrayBatch(self, np.array(situations, dtype=np.float64), seeds)
+        states = np.array(situations, dtype=np.float64)
+        return ArrayBatch(self, states, seeds, watch_shared=watched)
 
     def nudged(
         self, situations: Sequence[Any], size: float, rng: np.random.Generator

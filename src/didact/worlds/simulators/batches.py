@@ -75,8 +75,12 @@ class Simulator(Protocol):
     def begin(self, seeds: Sequence[int]) -> Batch:
         """A fresh episode for each seed."""
 
-    def resume(self, situations: Sequence[Any], seeds: Any = None) -> Batch:
-        """Copies that stand where these situations were; seeds of the chance that follows."""
+    def resume(
+        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+    ) -> Batch:
+        """Copies that stand where these situations were; seeds of the chance that follows.
+
+        watched: look at shared generators too, as is done for episodes that begin."""
 
     def nudged(
         self, situations: Sequence[Any], size: float, rng: np.random.Generator

@@ -18,10 +18,12 @@ from didact.worlds.simulators.batches import DrawsChance, Mask, Stepped
 from didact.worlds.simulators.generators import (
     Source,
     marks_of,
+    own_places,
     own_sources,
     put_states,
     seed_all,
     shared_sources,
+    sources_at,
     states_of,
     unchanged,
 )
@@ -102,7 +104,9 @@ class ObjectSimulator:
         histories = [History(int(seed), ()) for seed in seeds]
         return ObjectBatch(self, envs, histories, shown, chance, watch_shared=True)
 
-    def resume(self, situations: Sequence[Any], seeds: Any = None) -> ObjectBatch:
+    def resume(
+        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+    ) -> ObjectBatch:
         """Copies that stand where these situations were; seeds of the chance that follows."""
         envs = self._taken(len(situations))
         with own_code(f"restoring {self.name}"):
@@ -118,7 +122,8 @@ class ObjectSimulator:
         )
         histories = [history for _, history, _ in situations]
         chance = self._shared_chance(envs, seeds)
-        return ObjectBatch(self, envs, histories, [shown for _, _, shown in situations], chance)
+        shown = [shown for _, _, shown in situations]
+        return ObjectBatch(self, envs, histories, shown, chance, watch_shared=watched)
 
     def _shared_chance(self, envs: Sequence[Any], seeds: Any) -> SharedChance:
         """The shared generators as they are for one batch, seeded by its seeds."""
@@ -217,7 +222,9 @@ class ObjectBatch:
         self._simulator, self._chance = simulator, chance
         self._envs, self._histories, self._shown = envs, histories, shown
         is_watched = not simulator.is_random
-        self._own = [own_sources(env) if is_watched else [] for env in envs]
+        # where generators are held is looked up in one copy, as that takes longer than a step
+        places = own_places(envs[0]) if is_watched and envs else []
+        self._own = [sources_at(env, places) for env in envs]
         self._marks = [marks_of(sources) for sources in self._own]
         self._shared = shared_sources(envs[0]) if is_watched and watch_shared and envs else []
         self._shared_marks = marks_of(self._shared)
