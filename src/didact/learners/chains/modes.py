@@ -30,6 +30,10 @@ ALIKE = 0.99
 MOST_MODES, MOST_SUMMITS = 8, 32
 """Modes that are told apart, and summits, the highest, that are looked at."""
 
+DIRECTIONS, HALVINGS_OF_ANGLES, SECTIONS = 720, 40, 40
+"""Directions of two weights that are tried for policy cells, halvings to where cells change, and
+golden sections to a summit."""
+
 SEEN, WIDEST = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875), -0.5
 """Shares of a way between draws at which one looks, the middle one alone between draws that are
 alike; and the cosine of the widest angle that ways lead across."""
@@ -118,6 +122,58 @@ class Modes:
         tops = np.array([mode[0].weights for mode in self.members])
         nearest = _cosines(visited, tops).argmax(axis=1)
         return len(tops) - np.unique(nearest).size
+
+
+def summits_of_plane(
+    prior: Prior, density_at: Callable[[Floats], float], cells_of: Callable[[Floats], Floats]
+) -> list[Summit]:
+    """The summit of every policy cell of two weights: all directions are looked at.
+
+    Inside a cell log likelihoods are concave, so each has one summit, however narrow. Cells that
+    are narrower than the directions that are tried first are found where they part two others.
+    """
+    ends = np.linspace(0.0, 2.0 * np.pi, DIRECTIONS + 1)
+    cells = cells_of(_directions(ends))
+    changes = (cells[1:] != cells[:-1]).any(axis=1)
+    left, right, own = ends[:-1][changes], ends[1:][changes], cells[:-1][changes]
+    for _ in range(HALVINGS_OF_ANGLES if changes.any() else 0):
+        half = (left + right) / 2
+        is_later = (cells_of(_directions(half)) == own).all(axis=1)
+        left, right = np.where(is_later, half, left), np.where(is_later, right, half)
+    borders = np.sort(np.concatenate([left, right, ends[1:][changes]]))
+    if not borders.size:
+        return []
+    arcs = zip(borders, np.append(borders[1:], borders[0] + 2.0 * np.pi), strict=True)
+    return [_summit_between(low, high, prior, density_at) for low, high in arcs if high > low]
+
+
+def _summit_between(
+    low: float, high: float, prior: Prior, density_at: Callable[[Floats], float]
+) -> Summit:
+    """The highest place between two angles, by golden sections."""
+
+    def at(angle: float) -> tuple[float, Floats]:
+        place = prior.nearest(_directions(np.array([angle]))[0])
+        return density_at(place), place
+
+    share = (5**0.5 - 1) / 2
+    inner, outer = high - share * (high - low), low + share * (high - low)
+    first, second = at(inner)[0], at(outer)[0]
+    for _ in range(SECTIONS):
+        if first > second:
+            high, outer, second = outer, inner, first
+            inner = high - share * (high - low)
+            first = at(inner)[0]
+        else:
+            low, inner, first = inner, outer, second
+            outer = low + share * (high - low)
+            second = at(outer)[0]
+    density, place = max(map(at, (low, (low + high) / 2, high)), key=lambda found: found[0])
+    return Summit(place, density)
+
+
+def _directions(angles: Floats) -> Floats:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def modes_of_draws(
@@ -235,7 +291,7 @@ def missed_notes(n_missed: int) -> tuple[str, ...]:
     """What a reader must know of modes in which no chain has been."""
     if not n_missed:
         return ()
-    places = "a hill" if n_missed == 1 else f"{n_missed} hills"
+    places = "a mode" if n_missed == 1 else f"{n_missed} modes"
     return (
         f"a search found {places} nearly as high as the best where no chain has been: a part of "
         "the posterior may be missing from the draws; run more chains, or start them elsewhere",

@@ -24,7 +24,13 @@ import numpy as np
 from didact.learners.belief import Mode
 from didact.learners.chains.metropolis import Chain, Target
 from didact.learners.chains.mixture import COMPONENTS, Fit, fitted
-from didact.learners.chains.modes import Modes, Summit, modes_of_draws
+from didact.learners.chains.modes import (
+    Modes,
+    Summit,
+    missed_notes,
+    modes_of_draws,
+    summits_of_plane,
+)
 from didact.learners.chains.particles import kind_of, spread_out
 from didact.learners.chains.rounds import RoundChain, every_within
 from didact.learners.chains.shaping import Shaping
@@ -89,6 +95,7 @@ class Course:
     n_rounds: int = 0
     n_looks: int = 0
     gap: float = 0.0
+    high: Modes | None = None
 
     def phases(self) -> Iterator[Sequence[Run]]:
         """Pilots, settlers, rounds: groups of runs, one after the other."""
@@ -123,8 +130,22 @@ class Course:
     def _tops(self, summits: list[Summit], rng: np.random.Generator) -> list[Floats]:
         """The highest summit of each mode, (k,)."""
         scout = Chain(self.target, rng)
+        if self.target.k == 2 and not self.target.evidence.is_empty:
+            # One angle can be looked through; climbs from random places miss narrow summits.
+            found = summits_of_plane(self.target.prior, scout.place, self._cells_of)
+            summits = [s for s in found if s.density > -math.inf] or summits
         modes = Modes.among(summits, self.target.prior, scout.place, near=LOOKED_AT)
+        self.high = Modes.among(summits, self.target.prior, scout.place)
         return [mode[0].weights for mode in modes.members]
+
+    def _not_mixed(self) -> str | None:
+        """Why the draws cannot pass for the posterior: the stop rule, or modes without draws."""
+        assert self.mixing is not None
+        if not self.mixing.is_enough:
+            return warning_of(self.mixing, self.budget)
+        draws = np.concatenate([chain.samples for chain in self.chains])
+        n_missed = 0 if self.high is None else self.high.n_missed(draws)
+        return missed_notes(n_missed)[0] if n_missed else None
 
     def in_short(self) -> str:
         """Likelihoods used, R-hat and effective draws so far, for those who wait."""
@@ -134,7 +155,6 @@ class Course:
     def settings(self) -> dict[str, Any]:
         """What a belief tells of the way that its draws came."""
         assert self.mixing is not None
-        enough = self.mixing.is_enough
         told = f"pilots differed by {self.gap:.0f} nats and were run again"
         return {
             "n_likelihoods": self.n_used,
@@ -143,7 +163,7 @@ class Course:
             "pilots": told if self.n_looks > 1 else None,
             "r_hat": _or_none(self.mixing.r_hat),
             "ess": self.mixing.ess,
-            "not_mixed": None if enough else warning_of(self.mixing, self.budget),
+            "not_mixed": self._not_mixed(),
         }
 
     def shares(self) -> tuple[Mode, ...]:
@@ -151,17 +171,17 @@ class Course:
         samples = np.concatenate([chain.samples for chain in self.chains])
         densities = np.concatenate([chain.densities for chain in self.chains])
         scout = Chain(self.target, self.rng)
-        mdp = self.target.evidence.mdp
-
-        def cells_of(weights: Floats) -> Floats:
-            if mdp.n_states * mdp.n_actions > CELLS_TOLD:
-                return np.zeros((len(weights), 1))
-            return np.asarray(action_values_of(mdp, weights).argmax(axis=2))
-
-        mode = modes_of_draws(samples, densities, self.target.prior, scout.place, cells_of)
+        mode = modes_of_draws(samples, densities, self.target.prior, scout.place, self._cells_of)
         own = [mode == number for number in range(int(mode.max()) + 1)]
         found = [Mode(float(mask.mean()), samples[mask].mean(axis=0)) for mask in own]
         return tuple(sorted(found, key=lambda mode: -mode.share))
+
+    def _cells_of(self, weights: Floats) -> Floats:
+        """What tells policy cells apart, (n, S): the first best action of each state."""
+        mdp = self.target.evidence.mdp
+        if mdp.n_states * mdp.n_actions > CELLS_TOLD:
+            return np.zeros((len(weights), 1))
+        return np.asarray(action_values_of(mdp, weights).argmax(axis=2))
 
     def _rounds(self, rng: np.random.Generator) -> Iterator[Sequence[Run]]:
         every = max(1, min(FIRST_EVERY, self._affordable()))
