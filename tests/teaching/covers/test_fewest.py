@@ -797,11 +797,11 @@ def test_every_step_of_an_allowed_walk_is_searched():
     proof = as_read(lesson.proof)
     part = {"witnesses": [[-1, -2], [1, 2]], "starts": [0], "horizon": 2, "member_cost": []}
 
-    def says(weights, cost, horizon=2, least=0, starts=(0,)):
+    def says(weights, cost, horizon=2, least=0, starts=(0,), fixed=()):
         total = -sum(map(Fraction, weights))
         total = total if cost == "attempts" else total // 1
         own = {"weights": weights, "cost": cost, "bound": str(-total), "horizon": horizon}
-        own |= {"min_probability": least, "starts": list(starts)}
+        own |= {"min_probability": least, "starts": list(starts), "member_cost": list(fixed)}
         try:
             return check_proof(whole, {**proof, "fewest": {**part, **own}})
         except ProofError as error:
@@ -832,3 +832,24 @@ def test_every_step_of_an_allowed_walk_is_searched():
     assert says(["3/4", "1/2"], table, starts=(0, 1)) == outweighs
     both = "stands twice, or a start has no cost or scope"
     assert both in says(["1", "0"], "demonstrations", starts=(2,))
+    # A walk from 0 to 1 dominates its parts: only its excess of 2 is paid by the fixed cost.
+    given = {"cost": "demonstrations", "starts": (0, 1)}
+    assert "costs less than 3" in says(["3/2", "3/2"], **given, fixed=[[0, 2]])
+    over = "fewest: member 0 outweighs its fixed cost"
+    assert says(["3/2", "3/2"], **given, fixed=[[0, 1]]) == over
+    assert says(["2", "2"], **given, fixed=[[0, 2]]) == over
+
+
+def test_the_cheapest_way_to_exclude_counts(mix):
+    """A preference excludes what a comparison does, for half the cost."""
+    whole, document = mix
+    cheap = {"kind": "preference", "better": [[1, 0]], "other": [[1, 1]]}
+    change = {"offered": [cheap], "member_cost": [[0, "1/2"]], "bound": "5/2"}
+    words = "outweighs its fixed cost"
+    assert_refused(whole, document, words, **change, weights=["5/4", 1])
+    part = {**document["proof"]["fewest"], **change, "weights": [1, 1], "bound": 2}
+    line = check_proof(whole, {**document["proof"], "fewest": part})
+    assert "costs at least 2" in line
+    nothing = {"kind": "preference", "better": [[0, 1]], "other": [[0, 1]]}
+    part = {**document["proof"]["fewest"], "offered": [nothing]}
+    assert "1 other items) costs less" in check_proof(whole, {**document["proof"], "fewest": part})
