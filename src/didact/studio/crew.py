@@ -33,8 +33,8 @@ SOON = 1.0
 IDLE = 0.2
 """Seconds without a question after which a worker that replaces another loads for lessons."""
 
-QUICK = 1.0
-"""Seconds after which a question counts as heavy."""
+QUICK = 3.0
+"""Seconds after which a question counts as heavy; a new worker needs some to load for lessons."""
 
 MOST_TRIES = 5
 """Workers that may die before they begin a question, until it is given up."""
