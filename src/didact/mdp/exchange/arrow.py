@@ -43,16 +43,14 @@ def read_columns(path: Path, columns: Sequence[str], budget: Budget) -> tuple[li
     """The named columns as lists: of numbers, texts, or lists and objects of them."""
     found: tuple[list[Any], ...] = tuple([] for _ in columns)
     with _told():
-        is_parquet = path.suffix == ".parquet"
         batches = (
             _parquet_batches(path, columns, budget)
-            if is_parquet
+            if path.suffix == ".parquet"
             else _batches(path, columns, _is_observed)
         )
         for batch in batches:
             for values, column in zip(found, columns, strict=True):
-                if not is_parquet:
-                    budget.take(_n_entries(batch.column(column)), column)
+                budget.take(_n_entries(batch.column(column)), column)
                 values += batch.column(column).to_pylist()
     return found
 
@@ -95,12 +93,11 @@ def _parquet_batches(path: Path, columns: Sequence[str], budget: Budget) -> Iter
         claimed = sum(max(group.total_byte_size, 0) for group in groups)  # a part may end us
         if claimed > MOST_BYTES:
             raise InvalidFile(f"must unpack to at most {MOST_BYTES} bytes; it says {claimed}")
-        # A run of equal values takes no room in the file, so their number is what counts.
-        for group in groups:
-            for part in map(group.column, range(group.num_columns)):
-                if (name := part.path_in_schema.partition(".")[0]) in columns:
-                    budget.take(max(part.num_values, 0), name)
-        for batch in file.iter_batches(columns=list(columns)):
+        # A run of equal rows takes no room in the file, so their number is what counts. Numbers of
+        # values stand in the parts, which may end us.
+        if sum(max(group.num_rows, 0) for group in groups) > budget.left:
+            raise InvalidFile(f"must hold at most {budget.left} steps; it has more")
+        for batch in file.iter_batches(columns=list(columns), batch_size=10_000):
             batch.validate(full=True)
             yield batch
 
