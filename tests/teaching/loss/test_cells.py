@@ -205,6 +205,18 @@ def test_a_state_that_nothing_leads_to_changes_no_loss(name, settings, paid):
         assert fan.n_close
 
 
+def test_what_is_never_worth_anything_hides_nothing_without_a_close_call():
+    """At discount 0 the end that pays 1e13 is worth nothing, and ties are shares of values."""
+    moves = np.zeros((2, 2, 2))
+    moves[0, :, 1] = 1
+    paid = [[[1], [0]], [[10**13], [10**13]]]
+    mdp = didact.MDP(moves, paid, 0, start={0: 1}, terminal=[1])
+    fan = fan_of(didact.equivalence_class(didact.Task(mdp, [1])))
+    assert fan.worst == 1.0
+    chart = chart_in_sight(fan)
+    assert not chart.finish() or max(cell.loss for cell in chart.cells) == 1.0
+
+
 def test_gaps_that_floats_do_not_see_are_taken_from_exact_counts():
     """At a discount of 1e-9 the second step is worth 1e-18 beside 1: 0 in floats."""
     moves = np.zeros((4, 2, 4))

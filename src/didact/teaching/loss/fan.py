@@ -240,7 +240,7 @@ def _least_share(mdp: MDP, states: Mask) -> float:
     largest = (*phi.max(axis=(1, 2)).tolist(), *phi.max(axis=(0, 1)).tolist())
     sizes = [float(size) for size in largest if size > 0.0]
     if not sizes or not mdp.discount:
-        return 1.0
+        return min(sizes, default=1.0) / max(sizes, default=1.0)
     _, alike = np.unique(mdp.features.floats.reshape(mdp.n_states, -1), axis=0, return_inverse=True)
     alike, n_steps = alike.ravel(), 2  # one to be somewhere else, one to tell rows apart
     moves, rng = mdp.transitions.matrix(), stream(0, "fan", "alike")
