@@ -112,6 +112,9 @@ def extreme_world(seed):
             rows += [(s, a, first, chance), (s, a, other, 1 - chance)]
     entries = [0, 0, 1, 1, -1, 2, rng.choice([1, 1, 1, 10**4, 10**8, 10**13])]
     paid = [[rng.choice(entries) for _ in range(k)] for _ in range(n)]
+    if seed % 3 == 0:
+        drawn = [[[rng.choice(entries) for _ in range(k)] for _ in range(m)] for _ in range(n)]
+        paid = [[paid[s]] * m if s in ends else drawn[s] for s in range(n)]
     discounts = ["1/2", "9/10", "0", "1e-9", "0.01", "0.9999", "0.999999", "0.999999999999"]
     mdp = didact.MDP(
         didact.Transitions.from_rows([row for row in rows if row[3]], n, m),

@@ -204,7 +204,9 @@ def _of_part(known: Known, part: Part, scope: Scope, *, shares: bool) -> Fan:
     if not plan.optimal[states].all():
         is_unsure = not error <= UNCERTAIN * (1.0 - mdp.discount) * spread
         n_close += int(1.0 - mdp.discount < LEAST_GAP) + int(is_unsure)
-        n_close += int(_least_share(mdp, states) <= SHOWS)
+        sizes = np.abs(task.weights[task.weights != 0.0])
+        n_close += int(float(sizes.min(initial=1.0)) <= SHOWS * float(sizes.max(initial=0.0)))
+        n_close += int(_least_share(mdp, states) <= UNCERTAIN)
     return Fan(known, part, losses, states, basis, truth, spread / losses.unit, worst, n_close)
 
 
@@ -237,7 +239,7 @@ def _least_share(mdp: MDP, states: Mask) -> float:
     """
     met = states | mdp.terminal
     phi = np.abs(mdp.features.floats.reshape(mdp.n_states, -1, mdp.n_features))[met]
-    largest = (*phi.max(axis=(1, 2)).tolist(), *phi.max(axis=(0, 1)).tolist())
+    largest = (*phi.max(axis=2).ravel().tolist(), *phi.max(axis=(0, 1)).tolist())
     sizes = [float(size) for size in largest if size > 0.0]
     if not sizes or not mdp.discount:
         return min(sizes, default=1.0) / max(sizes, default=1.0)
