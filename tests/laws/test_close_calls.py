@@ -131,3 +131,17 @@ def test_what_floats_see_both_open_and_implied_is_a_close_call():
     lesson = teach(task, arithmetic="float", horizon=1)
     assert (lesson.status, len(lesson.uncovered), lesson.witness) == ("undecided", 1, None)
     assert not check(task, lesson, arithmetic="float").teaches
+
+
+def test_rows_apart_by_less_than_the_error_bound_are_not_called_one():
+    """Two facets 1e-9 apart beside counts of 1e17: floats see one direction and cannot vouch."""
+    moves = [[[0, 0, 1], [0, 1, 0]], [[0, 0, 0]] * 2, [[1, 0, 0], [0, 1, 0]]]
+    features = [
+        [[-20001, -1, -200000000], [-20001, 1, -199999999]],
+        [[10000, 1, -200000000]] * 2,
+        [[0, 2, 0], [0, 2, -1]],
+    ]
+    task = Task(MDP(moves, features, "0.999999999", terminal=[1], start=2), [-1, 3, -2])
+    options = {"horizon": 1, "scope": "all"}
+    assert teach(task, arithmetic="exact", **options).status == "partial"
+    assert teach(task, arithmetic="float", **options).status == "undecided"

@@ -305,6 +305,9 @@ def _float_rows(
     between = np.abs(units - distinct[labels])
     rounded = MANY_STEPS * ROUNDING * (sizes / lengths[:, None] + np.abs(units))
     turned = (angles > TOLERANCE) | (between > rounded).any(axis=1)
+    if raw.shape[1] > 1:  # one feature has two directions only
+        is_shared = np.bincount(labels, minlength=len(first))[labels] > 1
+        turned |= is_shared & (doubt / lengths > LARGEST_DOUBT)
     n_lost = int(np.count_nonzero(lost)) + int(np.count_nonzero(turned))
     return Rows(
         distinct if scales is None else _unit(distinct * scales),
