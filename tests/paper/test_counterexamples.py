@@ -332,9 +332,10 @@ def test_a_row_shrunk_by_17_discounts_is_kept(arithmetic, discount):
     """The first state's row is discount^17 long: (1, -1), a facet; w0 >= 0 then follows."""
     task = far_choice(discount)
     known = equivalence_class(task, arithmetic=arithmetic)
-    assert (known.rows.n_lost, known.cone.n_facets) == (0, 2)
+    is_vague = (arithmetic, discount) == ("float", "2/5")  # too short for its error bound
+    assert (known.rows.n_lost > 0, known.cone.n_facets) == (is_vague, 2)
     lesson = teach(task, horizon=1, arithmetic=arithmetic)
-    assert lesson.is_complete
+    assert lesson.status == ("undecided" if is_vague else "complete")
     assert ((0, 0),) in {d.pairs for d in lesson.demonstrations}
     rest = [d for d in lesson.demonstrations if d[0][0] != 0]
     verdict = check(task, rest, arithmetic=arithmetic)

@@ -263,7 +263,11 @@ def _as_float_array(array: NDArray[Any]) -> Floats | None:
     if kind == "O" and not all(type(v) in (int, float) for v in array.ravel().tolist()):
         return None
     if kind == "f" and array.dtype.itemsize > 8:
-        return None  # digits that a double does not have are read one by one
+        with np.errstate(over="ignore"):
+            narrowed = array.astype(np.float64)
+        # Digits that a double does not have are read one by one; where there are none, 0.1 widened
+        # to a long float is one tenth as it is in doubles.
+        return narrowed if np.array_equal(narrowed.astype(array.dtype), array) else None
     if kind == "f" and array.dtype.itemsize < 8:
         return _widened(array)
     try:
