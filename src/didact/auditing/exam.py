@@ -29,7 +29,7 @@ from didact.inputs import choice, counted, flag, instance, shown_name
 from didact.mdp import Family, Task, as_task
 from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
-from didact.teaching.evidence import checked_as_fewest
+from didact.teaching.evidence import FEWEST, checked_line
 
 EXAM_FORMAT = "didact.exam/1"
 Ask = Literal["comparisons", "actions", "preferences"]
@@ -107,12 +107,18 @@ class Exam:
         return self.arithmetic == "exact"
 
     @cached_property
+    def verified(self) -> str:
+        """What the independent checker says of its proof; empty where it has none or is from a
+        file."""
+        if self._known is None or self.proof is None:
+            return ""
+        return checked_line(self._known, self.document())
+
+    @property
     def is_fewest(self) -> bool:
         """Whether no exam of this kind with fewer questions decides it, by a certificate that the
         independent checker accepted in this process; False for an exam from a file."""
-        if self._known is None or self.proof is None or len(self) != self.lower_bound:
-            return False
-        return checked_as_fewest(self._known, self.document())
+        return FEWEST in self.verified
 
     @property
     def can_pass(self) -> bool:

@@ -32,7 +32,7 @@ def exam_line(exam: Exam) -> str:
     if exam.is_fewest:
         size = "proved fewest: no exam of this kind has fewer"
     else:
-        checked = "proved" if exam.is_proved and exam.known is not None else "not checked"
+        checked = "proved" if exam.verified else "not checked"
         size = f"at least {exam.lower_bound} are needed ({checked})"
     decides = "" if exam.can_pass else " It passes nobody: right answers do not decide."
     return f"{shown_name(exam.task_name)}: {asked} about {exam.ask}; {size}.{decides}"
