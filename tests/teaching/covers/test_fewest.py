@@ -853,3 +853,82 @@ def test_the_cheapest_way_to_exclude_counts(mix):
     nothing = {"kind": "preference", "better": [[0, 1]], "other": [[0, 1]]}
     part = {**document["proof"]["fewest"], "offered": [nothing]}
     assert "1 other items) costs less" in check_proof(whole, {**document["proof"], "fewest": part})
+
+
+def test_exams_of_actions_decide_without_a_bound(closed_exam):
+    whole, document = closed_exam
+    line = check_proof(whole, {**document, "proof": without(document["proof"], "fewest")})
+    assert "decide" in line
+    assert "at least" not in line
+    assert "proved fewest" not in line
+    unchecked = line.split("; not checked: ")[1].split(", ")
+    assert "lower_bound" in unchecked
+    assert not {"ask", "questions", "closed", "open"} & {*unchecked}
+
+
+def test_an_item_excludes_what_any_of_its_rows_excludes(mix):
+    whole, document = mix
+    ranking = {"kind": "ranking", "ways": [[[1, 0]], [[1, 1]], [[1, 1]]]}
+    prices = {"comparisons": 1, "rankings": "1/2"}
+    assert_refused(whole, document, "outweighs its cost", offered=[ranking], cost=prices)
+
+
+def test_a_bound_is_of_what_teaches():
+    task = didact.make("random-grid", size=4, n_features=4, seed=2)
+    whole, taught = documents(task, didact.teach(task, teacher="exact", arithmetic="exact"))
+    _, less = documents(task, didact.teach(task, budget=1, horizon=1, arithmetic="exact"))
+    assert less["proof"]["claim"] == "open"
+    forged = {**less["proof"], "fewest": taught["proof"]["fewest"]}
+    with pytest.raises(ProofError, match="fewest must be of what teaches"):
+        check_proof(whole, forged)
+
+
+def family_of(n, **how):
+    tasks = [
+        didact.make("random-grid", size=3, n_features=3, seed=s, weights_seed=0) for s in range(n)
+    ]
+    family = didact.Family(tasks)
+    lesson = didact.teach(family, arithmetic="exact", **how)
+    return lesson, *documents(family, lesson)
+
+
+def test_a_proof_tells_the_least_and_the_largest_horizon():
+    _, whole, document = family_of(3, teacher="exact", horizon=3)
+    part = {**document["proof"]["fewest"], "horizon": [1, 2, 3]}
+    line = check_proof(whole, {**document["proof"], "fewest": part})
+    assert "at most 1 to 3 steps" in line
+    assert "at most 3 steps" in check_proof(whole, document)
+
+
+def test_mixes_of_families_with_fixed_costs_are_bounded():
+    kinds = ["demonstrations", "comparisons"]
+    lesson, whole, document = family_of(2, feedback=kinds, horizon=2, member_cost="1")
+    assert "lesson of allowed items" in check_proof(whole, document)
+    assert lesson.lower_bound <= lesson.cost
+
+
+def hand_written(tasks, **part):
+    """A family of two features, its lesson of comparisons, and a bound written by hand."""
+    family = didact.Family(tasks)
+    lesson = didact.teach(family, feedback=["comparisons"], member_cost="1/2", arithmetic="exact")
+    whole, document = documents(family, lesson)
+    bound = {"member_cost": [[i, "1/2"] for i in range(len(tasks))], "min_probability": 0}
+    bound |= {"witnesses": [[-1, -2], [1, 2]], "cost": {"comparisons": 1}, "offered": []}
+    return whole, {**document["proof"], "fewest": {**bound, "starts": [], "horizon": [], **part}}
+
+
+def test_fixed_costs_pay_for_no_more_than_they_are():
+    """A walk that excludes less weight than it costs leaves nothing over for the comparisons."""
+    task = ends([(1, 4), (2, 3)], [0, 1, None], [2, 1])
+    walks = {"cost": {"comparisons": 1, "demonstrations": 3}, "starts": [[0, [0]]], "horizon": [2]}
+    whole, proof = hand_written([task], weights=["5/4", "5/4"], bound="5/2", **walks)
+    assert "costs less than 5/2" in check_proof(whole, proof)
+    whole, proof = hand_written([task], weights=["11/8", "11/8"], bound="3", **walks)
+    with pytest.raises(ProofError, match="outweighs its fixed cost"):
+        check_proof(whole, proof)
+
+
+def test_a_member_pays_for_its_own_items_only():
+    tasks = [ends([(1, 2)], [0, None], [2, 1]), ends([(1, 2)], [0, 1], [2, 1])]
+    whole, proof = hand_written(tasks, weights=["3/2", "3/2"], bound="3")
+    assert "costs less than 3" in check_proof(whole, proof)
