@@ -932,3 +932,47 @@ def test_a_member_pays_for_its_own_items_only():
     tasks = [ends([(1, 2)], [0, None], [2, 1]), ends([(1, 2)], [0, 1], [2, 1])]
     whole, proof = hand_written(tasks, weights=["3/2", "3/2"], bound="3")
     assert "costs less than 3" in check_proof(whole, proof)
+
+
+def test_what_is_shown_must_be_allowed_to_be_the_fewest(forged_task):
+    """The bound of fewer starts is true; that the lesson is one of them is not."""
+    whole, document = forged_task
+    proof = document["proof"]
+    assert "proved fewest" in check_proof(whole, proof)
+    begun = proof["demonstrations"][0][0][0]
+    starts = [s for s in proof["fewest"]["starts"] if s != begun]
+    line = check_proof(whole, {**proof, "fewest": {**proof["fewest"], "starts": starts}})
+    assert "proved fewest" not in line
+    assert "costs at least" in line
+
+
+def test_a_walk_of_exactly_the_least_probability_is_allowed():
+    """Only the walk through state 1, of probability 1/4, shows what state 2 is for."""
+    rows = [[0, a, t, p] for a in (0, 1) for t, p in ((1, "1/4"), (2, "3/4"))]
+    rows += [[1, 0, 3, 1], [1, 1, 2, 1]]
+    document = {
+        **{"format": "didact.task/1", "name": "quarter", "n_states": 4, "n_actions": 2},
+        **{"transitions": rows, "features": [[0], [0], [0], [1]], "weights": [1]},
+        **{"discount": "1/2", "start": [[0, 1]], "terminal": [2, 3]},
+    }
+    from didact.mdp.files import task_from_document
+
+    task = task_from_document(json.loads(json.dumps(document)))
+    for least, is_taught in (("1/4", True), ("0.26", False)):
+        lesson = didact.teach(
+            task, teacher="exact", min_probability=least, horizon=2, arithmetic="exact"
+        )
+        assert (lesson.is_complete, lesson.is_fewest) == (is_taught, is_taught)
+
+
+def test_an_item_with_a_price_must_be_offered_to_be_the_fewest(mix):
+    whole, document = mix
+    item = {"kind": "preference", "better": [[1, 0]], "other": [[1, 1]]}
+    shown = [item if x["state"] == 1 else x for x in document["proof"]["items"]]
+    part = {**document["proof"]["fewest"], "cost": {"comparisons": 1, "preferences": 1}}
+    assert item in shown
+    proof = {**document["proof"], "items": shown}
+    line = check_proof(whole, {**proof, "fewest": part})
+    assert "proved fewest" not in line
+    line = check_proof(whole, {**proof, "fewest": {**part, "offered": [item]}})
+    assert "proved fewest" in line
