@@ -254,7 +254,15 @@ def prove(solved, demonstrations, scope):
             weights = witness(direction, rays)
             return {**proof, "claim": "open", "weights": [str(x) for x in weights], "row": name}
         multipliers.append([[j, str(x / sizes[j])] for j, x in coefficients.items() if x])
-    return {**proof, "claim": "teaches", "generators": generators, "multipliers": multipliers}
+    places = [place_of(g, demonstrations, solved.m) for g in generators]
+    return {**proof, "claim": "teaches", "generators": places, "multipliers": multipliers}
+
+
+def place_of(statement, demonstrations, m):
+    """[demonstration, row] of a statement: a row for each pair and action."""
+    s, a, b = statement
+    j = next(j for j, pairs in enumerate(demonstrations) if [s, a] in [[*x] for x in pairs])
+    return [j, [[*x] for x in demonstrations[j]].index([s, a]) * m + b]
 
 
 def is_true(solved, proof, *, only_shown=False):
@@ -476,7 +484,7 @@ STEPS = {
     "counts": ("counts",),
     "optimal": ("optimal", "counts"),
     "scope": ("scope", "demonstrations", "multipliers", "row"),
-    "demonstrations": ("demonstrations", "generators", "weights"),
+    "demonstrations": ("demonstrations", "generators", "multipliers", "weights"),
     "generators": ("generators", "multipliers"),
     "multipliers": ("multipliers",),
     "weights": ("weights", "row"),
@@ -597,7 +605,7 @@ def test_messages_name_the_place_and_the_values(grid):
     wrong = {**proof, "demonstrations": [*proof["demonstrations"], [[5, 2], [3, 0]]]}
     assert_rejected(task, wrong, "demonstrations[5][1]: [3, 0] cannot come next")
     wrong = {**proof, "demonstrations": proof["demonstrations"][:1]}
-    assert_rejected(task, wrong, "generators[", "is not shown")
+    assert_rejected(task, wrong, "generators[", "must be a whole number below 1")
     wrong = copy.deepcopy(proof)
     wrong["multipliers"][1] = [[j, "-" + x] for j, x in wrong["multipliers"][1]]
     assert_rejected(task, wrong, "multipliers[1]: one is negative")
@@ -954,7 +962,7 @@ def test_exit_codes(grid, tmp_path):
     false = write(tmp_path, "false.json", {**proof, "demonstrations": []})
     code, line = run(good, false)
     assert code == 1
-    assert line.startswith("generators[0]: [")
+    assert line.startswith("generators[0][0] must be")
     assert run_here(good, write(tmp_path, "no.json", {**lesson_of(proof), "proof": None}))[0] == 1
     assert run_here(good, tmp_path / "absent.json")[0] == 2
     assert run_here(tmp_path, lesson)[0] == 2
@@ -1231,7 +1239,11 @@ def prove_family(solved, shown, scope):
             weights = [str(x) for x in witness(direction, rays)]
             return {**proof, "claim": "open", "weights": weights, "row": name}
         multipliers.append([[j, str(x / sizes[j])] for j, x in coefficients.items() if x])
-    return {**proof, "claim": "teaches", "generators": generators, "multipliers": multipliers}
+    places = []
+    for i, *statement in generators:
+        own = [pairs if member == i else [] for member, pairs in shown]
+        places.append(place_of(statement, own, solved.members[i].m))
+    return {**proof, "claim": "teaches", "generators": places, "multipliers": multipliers}
 
 
 def family_is_true(solved, proof):

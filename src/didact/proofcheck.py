@@ -39,11 +39,6 @@ KINDS: Any = {  # the sides of an item and their patterns, for states s and acti
     "ranking": (("ways",), lambda s, a: ([[(s, a)]],)),
     "stop": (("way", "after"), lambda s, a: ([(s, a)], ANY)),
 }
-ASKED: Any = {  # the options of a question, likewise
-    "comparisons": lambda s, a: (s, (a, a)),
-    "preferences": lambda s, a: (s, ([(s, a)], [(s, a)])),
-    "actions": lambda s, a: (s, [a]),
-}
 STRICT: Any = {
     "object_pairs_hook": lambda x: dict(x) if len(dict(x)) == len(x) else {},
     "parse_int": lambda x: int(x) if len(x) <= PLAIN_DIGITS else x,
@@ -118,16 +113,15 @@ def read(value: Any, pattern: Any, place: str) -> Any:
             except ProofError:  # now with the name of the place, which takes time to make
                 return [read(value[i], p, f"{place}[{i}]") for i, p in enumerate(patterns)]
         wanted = f"a list of {len(patterns)}" if kind is tuple else "a list"
-    elif kind is dict:
-        if type(value) is dict:
-            return [read(value.get(key), p, f"{place}.{key}") for key, p in pattern.items()]
+    elif kind is type(value) is dict:
+        return [read(value.get(key), p, f"{place}.{key}") for key, p in pattern.items()]
     elif kind is range:
         if type(value) is int and 0 <= value < len(pattern):
             return pattern[value]
         wanted = f"a whole number below {len(pattern)}"
     elif pattern is None:
         return value
-    else:
+    elif pattern is Fraction:
         wanted = f"a number of at most {MAX_DIGITS} digits"
         if type(value) in (int, str) and (found := number(str(value).strip())) is not None:
             return found
@@ -143,11 +137,12 @@ def same(given: Any, value: Any) -> bool:
     return json.dumps(given) == json.dumps(value)
 
 
-def agree(said: dict[str, Any], key: str, value: Any, place: str = "") -> None:
-    """An object says the value of a key; of a number it may also say null, that is nothing."""
-    given = said.get(key)
-    fits = same(given, value) or (given is None and isinstance(value, Fraction))
-    need(fits, f"{place}{key} must be {{}}, not {{}}", value, given)
+def agree(said: dict[str, Any], wanted: dict[str, Any], place: str = "") -> None:
+    """An object says the values of keys; of a number it may also say null, that is nothing."""
+    for key, value in wanted.items():
+        given = said.get(key)
+        fits = same(given, value) or (given is None and isinstance(value, Fraction))
+        need(fits, f"{place}{key} must be {{}}, not {{}}", value, given)
 
 
 def direction(row: Any) -> tuple[int, ...]:
@@ -276,23 +271,23 @@ class Check:
         self.units += [unit] * n  # of a state, in which its mu(s, a) are whole numbers
         self.table += [[[x * step for x in next(paid)] for _ in member.actions] for _ in states]
         for (s, a), row in zip(pairs, shares, strict=True):
+            after = zip(*(whole[t - states[0]] for t in self.chances[s, a]), strict=True)
             mu = self.table[s][a]
-            for t, share in zip(self.chances[s, a], row, strict=True):
-                mu[:] = [x + share * y for x, y in zip(mu, whole[t - states[0]], strict=True)]
+            mu[:] = [x + dot(row, y) for x, y in zip(mu, after, strict=True)]
         for j, s in enumerate(states):
             rows = [self.table[s][a] for a in optimal[j] or [0]]
             for i, total in enumerate(map(sum, zip(*rows, strict=True))):
                 if total != len(rows) * step * whole[j][i]:
-                    mean, said = Fraction(total, len(rows) * unit), counts[j][i]
-                    said = f"the Bellman equation gives {show(mean)}, the proof says {show(said)}"
-                    raise ProofError(f"{at}counts[{j}][{i}]: {said}")
+                    mean = show(Fraction(total, len(rows) * unit))
+                    said = f"the Bellman equation gives {mean}, the proof says {{}}"
+                    need(False, f"{at}counts[{j}][{i}]: {said}", counts[j][i])
         scale, (weights,) = in_common([self.weights])
         for j, s in enumerate(states):
             values = [dot(weights, mu) for mu in self.table[s]]
             best = [a for a, x in enumerate(values) if x == max(values) and s in self.live]
             if optimal[j] != best:
-                said = f"{show(best)}, worth {show(Fraction(max(values), scale * unit))}"
-                raise ProofError(f"{at}optimal[{j}] must be {said}, not {show(optimal[j])}")
+                said, worth = f"{at}optimal[{j}] must be {{}}, worth {{}}, not {{}}", max(values)
+                need(False, said, best, Fraction(worth, scale * unit), optimal[j])
         return optimal
 
     def row(self, s: int, a: int, b: int) -> list[Fraction]:
@@ -302,17 +297,16 @@ class Check:
     def walk(self, way: Any, place: str, skip: int = 0) -> tuple[list[int], list[Fraction]]:
         """Where a trajectory that can happen may end, and what it counts after so many steps."""
         need(way, f"{place} shows no step")
-        total, weight, after = [Fraction(0)] * len(self.k), Fraction(1), {way[0][0]: Fraction(1)}
+        paid, weight, after = list[Any](), Fraction(1), {way[0][0]: Fraction(1)}
         for j, (s, a) in enumerate(way):
             fits = s in after and s in self.live
             need(fits, f"{place}: step {j}, {self.named(s, a)}, cannot come next")
-            paid, after = [(weight, self.features[s][a])] * (j >= skip), self.chances[s, a]
-            weight *= self.home[s].discount
-            if j + 1 == len(way) and self.live.isdisjoint(after):
-                paid += [(weight * p, self.features[t][0]) for t, p in after.items()]
-            for share, phi in paid:
-                total = [x + share * y for x, y in zip(total, phi, strict=True)]
-        return sorted(after), total
+            paid += [(weight, self.features[s][a])] * (j >= skip)
+            weight, after = weight * self.home[s].discount, self.chances[s, a]
+        if self.live.isdisjoint(after):
+            paid += [(weight * p, self.features[t][0]) for t, p in after.items()]
+        shares, rows = zip(*paid, strict=True)
+        return sorted(after), [dot(shares, x) for x in zip(*rows, strict=True)]
 
     def probability(self, way: Any) -> Fraction:
         """Of the moves of a trajectory, given its start and its actions."""
@@ -334,11 +328,11 @@ class Check:
         for member, policy in zip(self.members, policies, strict=True):
             optimal += self.policy(member, policy, f"members[{member.number}]." * self.family)
         starts = {s for member in self.members for s in member.starts}
-        new = found = self.live if self.claimed == "all" else starts
+        found, new = set[int](), self.live if self.claimed == "all" else starts
         while new:
+            found |= new
             after = {t for s in new for a in self.home[s].actions for t in self.chances[s, a]}
             new = (after & self.live) - found
-            found = found | new
         self.scope = sorted(found)
         self.best = [x if s in found else [] for s, x in enumerate(optimal)]
         self.mixed = "items" in proof
@@ -346,8 +340,7 @@ class Check:
         self.listed: list[tuple[int, str, Any]] = []  # member, kind and what is shown, in order
         listed = read(proof.get(self.what), [None], self.what)
         self.said = [self.item(x, f"{self.what}[{j}]") for j, x in enumerate(listed)]
-        self.shown = [(i, x) for i, kind, x in self.listed if kind == "demonstration"]
-        self.pairs = {(s, a) for _, x in self.shown for s, a in x}
+        self.shown = [x for _, kind, x in self.listed if kind == "demonstration"]
 
     def item(self, x: Any, place: str) -> list[Any]:
         """3. Demonstrated pairs are optimal, in scope and can follow each other; the rows of any
@@ -405,8 +398,7 @@ class Check:
         """4. "open": the weights given fit all rows that are said and break one row. "teaches":
         rows are sums of nonnegative multiples of said ones, so what fits these fits all."""
         if self.proof["claim"] == "teaches":
-            rays = [row for row, _ in self.generators()]
-            return f"teach {self.about}: {self.follow(rays, [True] * len(rays))} follow"
+            return f"teach {self.about}: {self.follow()}"
         weights = read(self.proof.get("weights"), self.k, "weights")
         s, a, b = self.statement(self.proof.get("row"), "row")
         need(a in self.best[s], f"row: {self.named(s, a)} is not optimal in scope")
@@ -414,59 +406,45 @@ class Check:
         need(not broken, f"weights: they break {self.what} {broken[:1]}")
         breaks = dot(weights, self.row(s, a, b)) < 0
         need(breaks, f"row: the weights do not break {self.named(s, a, b)}")
-        state = f"state {s - self.home[s].states[0]}"
-        state += f" of member {self.home[s].number}" * self.family
-        return f"leave {self.about} open: weights that fit them prefer {b} to {a} in {state}"
+        return f"leave {self.about} open: in {self.named(s)} weights that fit prefer {b} to {a}"
 
-    def generators(self) -> list[tuple[Any, bool]]:
-        """Rows that shown pairs or items state, and whether each compares with a worse action."""
-        found = []
-        for j, x in enumerate(read(self.proof.get("generators"), [None], "generators")):
-            place = f"generators[{j}]"
-            if self.mixed:
-                item, number = read(x, (range(len(self.said)), ANY), place)
-                need(number < len(self.said[item]), f"{place}: items[{item}] says less")
-                found.append((self.said[item][number], True))
-                continue
-            s, a, b = self.statement(x, place)
-            need((s, a) in self.pairs, f"{place}: {self.named(s, a)} is not shown or asked")
-            found.append((self.row(s, a, b), b not in self.best[s]))
-        return found
-
-    def follow(self, rays: Any, strict: list[bool]) -> str:
-        """All directions of the optimal policy's rows are sums of multiples of the rays, which are
-        not negative where these are strict."""
+    def follow(self) -> str:
+        """All directions of the optimal policy's rows are sums of multiples of rows that are said,
+        which are not negative; of an exam they may be where a tie is said, which is equal to 0."""
         pairs = [(s, a) for s in self.scope for a in self.best[s]]
         rows = (tuple(map(sub, self.table[s][a], mu)) for s, a in pairs for mu in self.table[s])
         directions = [*dict.fromkeys(direction(row) for row in dict.fromkeys(rows) if any(row))]
+        named = read(self.proof.get("generators"), [(range(len(self.said)), ANY)], "generators")
+        for i, (item, j) in enumerate(named):
+            need(j < len(self.said[item]), f"generators[{i}]: there is no such row")
+        scale, rays = in_common([self.said[item][j] for item, j in named])
+        free = [self.proof["claim"] == "decides" and not dot(self.weights, x) for x in rays]
         pattern = ([(range(len(rays)), Fraction)],) * len(directions)
-        scale, rays = in_common(rays)
         for i, terms in enumerate(read(self.proof.get("multipliers"), pattern, "multipliers")):
-            fits = all(c.numerator >= 0 or not strict[j] for j, c in terms)
+            fits = all(c.numerator >= 0 or free[j] for j, c in terms)
             need(fits, f"multipliers[{i}]: one is negative")
             unit, (shares,) = in_common([[c for _, c in terms]])
-            total = [0] * len(self.k)
-            for share, (j, _) in zip(shares, terms, strict=True):
-                total = [x + share * y for x, y in zip(total, rays[j], strict=True)]
-            fits = total == [unit * scale * x for x in directions[i]]
-            need(fits, f"multipliers[{i}] do not give {{}}", directions[i])
-        return f"{len(directions)} directions of {len(self.scope)} states"
+            columns, wanted = zip(*(rays[j] for j, _ in terms), strict=True), directions[i]
+            fits = [dot(shares, x) for x in columns] == [unit * scale * x for x in wanted]
+            need(fits, f"multipliers[{i}] do not give {{}}", wanted)
+        return f"{len(directions)} directions of {len(self.scope)} states follow"
 
     def asked(self, exam: dict[str, Any]) -> Any:
-        """The questions of an exam: each with its place, state and options."""
+        """The questions of an exam: each with its place, state and options, two or any actions."""
+        kind = exam["ask"][:-1]
+        sides = KINDS[kind][1] if kind in KINDS else lambda s, a: [a]
         for j, x in enumerate(read(exam.get("questions"), [None], "questions")):
-            place, kind = f"questions[{j}]", exam["ask"][:-1]
-            need(type(x) is dict and x.get("kind") == kind, f"{place} must be of {exam['ask']}")
-            sides = [x.get("state"), x.get("options")]
-            s, options = self.of(x.get("member"), sides, ASKED[exam["ask"]], place)[1]
-            yield x, place, s, options
+            place = f"questions[{j}]"
+            need(type(x) is dict and x.get("kind") == kind, f"{place} must be of {kind}s")
+            asked = [x.get("state"), x.get("options")]
+            asked = self.of(x.get("member"), asked, lambda s, a: (s, sides(s, a)[-2:]), place)[1]
+            yield x, place, *asked
 
     def exam(self, exam: dict[str, Any]) -> str:
         """6. Each question compares two actions of a state in scope, or trajectories that begin
         with them, the better one optimal: who has the same optimal sets answers as the key says,
         and who does has them, because all rows follow. Each has an agent that fails it alone, none
         would fail two; ties, which are independent, need as many: so no exam has fewer."""
-        rays, strict = list[Any](), list[bool]()
         for x, place, s, (a, b) in self.asked(exam):
             if exam["ask"] == "preferences":
                 row, a, b = self.preferred(a, b, place, s), a[0][1], b[0][1]
@@ -476,13 +454,13 @@ class Check:
             better = b if worth < 0 else a
             named = self.named(s, better)
             need(better in self.best[s], f"{place}: {named} is not optimal in scope")
-            agree(x, "key", "first" if worth > 0 else "second" if worth else "equal", f"{place}.")
-            agree(x, "normal", [Fraction(c) for c in normal], f"{place}.")
-            agree(x, "costs", [max(-worth, Fraction(0)), max(worth, Fraction(0))], f"{place}.")
-            rays.append([-c for c in normal] if worth < 0 else normal)
-            strict.append(worth != 0)
-        n, told = len(rays), self.follow(rays, strict)
+            key = "first" if worth > 0 else "second" if worth else "equal"
+            costs = [max(-worth, Fraction(0)), max(worth, Fraction(0))]
+            agree(x, {"key": key, "normal": [*map(Fraction, normal)], "costs": costs}, f"{place}.")
+            self.said.append([[-c for c in normal] if worth < 0 else normal])
+        told, rays, n = self.follow(), [ray for (ray,) in self.said], len(self.said)
         agents = read(self.proof.get("agents"), (self.k,) * n, "agents")
+        strict = [dot(self.weights, ray) != 0 for ray in rays]
         for i, weights in enumerate(agents):
             for j, ray in enumerate(rays):
                 worth = dot(weights, ray)
@@ -491,7 +469,7 @@ class Check:
         answers = self.answers([w for w, x in zip(agents, strict, strict=True) if x], True)
         twice = [self.named(*pair) for pair, each in answers.items() for x in each if x & (x - 1)]
         need(not twice, f"agents: one question about {twice[:1]} fails two of them")
-        return self.decides(exam, f"{told} follow", Fraction(n))
+        return self.decides(exam, told, Fraction(n))
 
     def states(self, exam: dict[str, Any]) -> str:
         """7. Each question is of a state in scope and its key are the optimal actions; what these
@@ -501,18 +479,16 @@ class Check:
         for x, place, s, options in self.asked(exam):
             fits = self.best[s] and options == [*self.home[s].actions]
             need(fits, f"{place}: {self.named(s)} is not a whole state in scope")
-            agree(x, "key", self.best[s], f"{place}.")
-            costs = [dot(self.weights, self.row(s, self.best[s][0], b)) for b in options]
-            agree(x, "costs", costs, f"{place}.")
+            rows = [self.row(s, a, b) for a in self.best[s] for b in options]
+            costs = [dot(self.weights, row) for row in rows[: len(options)]]
+            agree(x, {"key": self.best[s], "costs": costs}, f"{place}.")
             need(s not in asked, "questions: a state is asked twice")
             asked.add(s)
+            self.said.append([direction(row) for row in rows])
         for s in sorted(asked):
             left = [self.named(t) for t in self.after(s) if t not in asked]
             need(not left, f"questions: {left[:1]} follows {self.named(s)} and is not asked")
-        self.pairs = {(s, a) for s in asked for a in self.best[s]}
-        found = self.generators()
-        told = self.follow([direction(x) for x, _ in found], [is_strict for _, is_strict in found])
-        told += " follow, and their states are closed"
+        told = f"{self.follow()}, and their states are closed"
         return self.decides(exam, told, self.closed_bound() if "fewest" in self.proof else None)
 
     def closed_bound(self) -> Fraction:
@@ -539,9 +515,8 @@ class Check:
         n, said = len(exam["questions"]), {"open": [], "closed": True, "n_close_calls": 0}
         said |= {key: exam[key] for key in ("ask", "questions")}
         said |= {} if least is None else {"lower_bound": least}
-        for key in (*said, "arithmetic"):
-            need(key in exam, f"{key} must be said")
         read(exam.get("lower_bound"), range(n + 1), "lower_bound")
+        agree(exam, {**said, "arithmetic": "exact"})
         some = "" if least is None else f"; every such exam has at least {least}"
         some = f"; proved fewest: no such exam has fewer than {n}" if least == n else some
         left = self.says(exam, said, {"closed": True, "ask": exam["ask"]})
@@ -571,23 +546,19 @@ class Check:
         return f"; proved fewest: no {what} costs less than {show(least)}"
 
     def allow(self, part: dict[str, Any]) -> None:
-        """What is allowed and what it costs: of each member where demonstrations may begin and
-        their longest, of a mix also the items listed."""
-        listed: Any = part.get("cost")
-        self.rule = "table"
-        if self.mixed:
-            read(listed, {}, "fewest.cost")
-            self.rule, listed = "demonstrations", [[*x] for x in listed.items()]
-        elif listed in ("demonstrations", "pairs", "attempts"):
-            self.rule, listed = listed, [[listed, 1]]
-        need(self.rule != "table" or not self.family, "fewest.cost must be a rule, not {}", listed)
-        listed = read(listed, [(ANY if self.rule == "table" else None, Fraction)], "fewest.cost")
+        """What is allowed and what it costs: starts and length by member, of a mix also items."""
+        given: Any = part.get("cost")
+        read(given, {}, "fewest.cost")
+        rules = [x for x in ("demonstrations", "pairs", "attempts") if given == {x: 1}]
+        self.rule = "demonstrations" if self.mixed else (*rules, "table")[0]
+        need(self.rule != "table" or not self.family, "fewest.cost must be a rule, not {}", given)
         pattern = [(range(len(self.members)), Fraction)]
         fixed = read(part.get("member_cost"), pattern, "fewest.member_cost")
         self.least = read(part.get("min_probability"), Fraction, "fewest.min_probability")
-        self.prices, self.fixed = dict[Any, Fraction](listed), dict[int, Fraction](fixed)
+        self.prices = {x: read(y, Fraction, f"fewest.cost.{x}") for x, y in given.items()}
+        self.fixed = dict[int, Fraction](fixed)
         costs = [*self.prices.values(), *self.fixed.values()]
-        fits = min([*costs, self.least]) >= 0 and len(costs) == len(listed) + len(fixed)
+        fits = min([*costs, self.least]) >= 0 and len(self.fixed) == len(fixed)
         need(fits, "fewest: a cost or probability is negative, or a cost stands twice")
         self.unit = 0 if self.rule == "attempts" else lcm(*(c.denominator for c in costs))
         self.begin = dict[int, Any]()
@@ -615,7 +586,7 @@ class Check:
 
     def singles(self, excluded: Any, rewards: Any) -> list[Any]:
         """Of a mix the member of each comparison and listed item, what it excludes and costs."""
-        price, found = self.prices.get("comparisons") if self.mixed else None, list[Any]()
+        price, found = self.prices.get("comparisons"), list[Any]()
         for (s, _), each in excluded.items() if price is not None else ():
             found += [(self.home[s].number, x, price) for x in each]
         for j, item in enumerate(self.offered):
@@ -672,13 +643,14 @@ class Check:
     def cost(self, start: int, length: int, likely: Fraction) -> Any:
         """What a demonstration costs, but for its member's fixed cost; None if nothing says so."""
         if self.rule in ("table", "demonstrations"):
-            return self.prices.get(start if self.rule == "table" else self.rule)
+            return self.prices.get(self.rule if self.rule != "table" else f"{start}")
         return Fraction(length) if self.rule == "pairs" else 1 / likely
 
     def spent(self) -> Fraction | None:
         """What is shown costs, with the members' fixed costs; None where one is not allowed."""
-        members = {i for i, _, _ in self.listed}
-        total = sum((cost for i, cost in self.fixed.items() if i in members), Fraction(0))
+        total = sum(
+            (self.fixed.get(i, Fraction(0)) for i in {x[0] for x in self.listed}), Fraction(0)
+        )
         for i, kind, x in self.listed:
             price, fits = self.prices.get(f"{kind}s"), x in self.offered
             if kind == "demonstration":
@@ -696,9 +668,8 @@ class Check:
         """5. What a file and its settings say beside the proof is as computed; the rest by name."""
         settings, common = file.get("settings", {}), {"scope": self.claimed, "arithmetic": "exact"}
         said, chosen = {"task": self.title, **common, **said}, common | chosen
-        for place, wanted in ((file, said), (settings, chosen)):
-            for key in (x for x in wanted if x in place):
-                agree(place, key, wanted[key])
+        for part, wanted in ((file, said), (settings, chosen)):
+            agree(part, {key: value for key, value in wanted.items() if key in part})
         left = {*file} - {*said, "format", "proof", "settings"}
         left |= {f"settings.{x}" for x, y in settings.items() if y is not None and x not in chosen}
         return f"; not checked: {', '.join(sorted(left))}" * bool(left)
@@ -732,14 +703,13 @@ class Check:
         starts = [[x.number, [s - x.states[0] for s in x.starts]] for x in self.members]
         usual = {**rule, "starts": starts if self.family else starts[0][1], "member_cost": []}
         given: Any = usual | {key: x for key, x in settings.items() if x is not None}
-        for key, value in rule.items():
-            agree(given, key, value)
-        longest = max((len(x) for _, x in self.shown), default=0)
+        agree(given, rule)
+        longest = max(map(len, self.shown), default=0)
         for key, least in (("budget", len(self.listed)), ("horizon", longest)):
             most = read(given.get(key, least), range(10**18), key)
             need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
         own = {s for _, x in self.starts(given["starts"], "starts") for s in x}
-        fits = "starts" not in settings or own >= {x[0][0] for _, x in self.shown if x}
+        fits = "starts" not in settings or own >= {x[0][0] for x in self.shown if x}
         need(fits, "starts must hold all that demonstrations begin with, not {}", given["starts"])
         return {key: settings.get(key) for key in ("budget", "horizon", "starts", *rule)}
 
@@ -751,12 +721,13 @@ class Check:
             s, a, b = self.statement(statement, f"facets[{j}]")
             fits = a in self.best[s] and normal == [*direction(self.row(s, a, b))]
             need(fits and tied is (b in self.best[s]), f"facets[{j}] is no row in scope, or no tie")
-        near = {(t, b) for s, _ in self.pairs for t in [s, *self.after(s)] for b in self.best[t]}
+        pairs = {(s, a) for x in self.shown for s, a in x}
+        near = {(t, b) for s, _ in pairs for t in [s, *self.after(s)] for b in self.best[t]}
         n_ties = sum(tied for _, _, tied in facets)
         known = {"n_facets": len(facets) - n_ties, "n_equalities": n_ties}
-        said: Any = {"closed": near <= self.pairs, "n_close_calls": 0}
-        said |= {"n_demonstrations": len(self.shown), "n_pairs": sum(len(x) for _, x in self.shown)}
-        said |= {"probabilities": [self.probability(x) for _, x in self.shown]}
+        said: Any = {"closed": near <= pairs, "n_close_calls": 0}
+        said |= {"n_demonstrations": len(self.shown), "n_pairs": sum(map(len, self.shown))}
+        said |= {"probabilities": [*map(self.probability, self.shown)]}
         return said | (known if "facets" in lesson else {})
 
 
@@ -774,14 +745,13 @@ def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str,
     if lesson["format"] == "didact.exam/1":
         need(claim == "decides", "claim must be 'decides', not {}", claim)
         ask = lesson.get("ask")
-        need(type(ask) is str and ask in ASKED, "ask must be a kind, not {}", ask)
-        check.claim({**inner, "demonstrations": []})
+        need(ask in ("comparisons", "preferences", "actions"), "ask must be a kind, not {}", ask)
+        check.claim({**inner, "items": []})  # nothing is shown
         return f"proved: {check.states(lesson) if ask == 'actions' else check.exam(lesson)}"
     need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
     check.claim(inner)
-    n_pairs = sum(len(x) for _, x in check.shown)
-    what = f"{len(check.shown)} demonstrations ({n_pairs} pairs)"
-    what = f"{len(check.said)} items" if check.mixed else what
+    what = f"{len(check.said)} {check.what}"
+    what += f" ({sum(map(len, check.shown))} pairs)" * (not check.mixed)
     line = f"proved{' open' * (claim == 'open')}: {what} {check.verdict()}"
     line += check.fewest() if "fewest" in inner else ""
     return line if inner is lesson else line + check.wrapper(lesson)

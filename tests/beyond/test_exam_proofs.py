@@ -150,7 +150,7 @@ def test_a_worse_action_is_never_taken_away():
     assert [x["state"] for x in exam["questions"]] == [1, 2]
     exam["questions"][1] |= {"state": 0, "costs": [0, 1]}
     exam["proof"] |= {
-        "generators": [[0, 0, 1], [1, 0, 1]],
+        "generators": [[1, 1], [0, 1]],
         "multipliers": [[[0, "1"]], [[1, "1"]], [[0, "1"], [1, "-1"]]],
     }
     assert not decides_by_actions(Solved(file), exam["questions"])
@@ -162,11 +162,22 @@ def test_rows_that_nobody_is_asked_about_prove_nothing():
     proof = exam["proof"]
     unasked = {**exam, "questions": [exam["questions"][0]]}
     assert not decides_by_actions(Solved(file), unasked["questions"])
-    assert message_of(file, unasked) == "generators[1]: [2, 0] is not shown or asked"
-    worse = {**proof, "generators": [[1, 0, 1], [2, 1, 0]]}
-    assert (
-        message_of(file, {**exam, "proof": worse}) == "generators[1]: [2, 1] is not shown or asked"
-    )
+    assert message_of(file, unasked) == "generators[1][0] must be a whole number below 1, not 1"
+    worse = {**proof, "generators": [[0, 1], [1, 2]]}  # the rows of the second action
+    assert message_of(file, {**exam, "proof": worse}) == "generators[1]: there is no such row"
+
+
+def test_items_that_nobody_is_asked_about_prove_nothing():
+    file, exam = files(three_ends(), "actions")
+    item = {"kind": "comparison", "state": 2, "better": 0, "other": 1}
+    fewer = {**exam, "questions": [exam["questions"][0]]}
+    assert not decides_by_actions(Solved(file), fewer["questions"])
+    for generators in ([[0, 0], [0, 0]], [[0, 0], [1, 1]], [[1, 1], [0, 0]]):
+        forged = {**exam["proof"], "items": [item, item], "generators": generators}
+        assert message_of(file, {**fewer, "proof": forged}) is not None
+    forged = {**exam["proof"], "items": [{**item, "state": s} for s in (1, 2)]}
+    forged["generators"] = [[0, 0], [1, 0]]
+    assert message_of(file, {**fewer, "proof": forged}).startswith("generators[1][0] must be")
 
 
 @pytest.mark.parametrize("kind", ["comparison", "preference", None])

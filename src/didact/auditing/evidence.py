@@ -19,7 +19,7 @@ from didact.auditing.questions import Question
 from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, negated, primitive, row_reduced
-from didact.bec.parts import home_statement, part_with
+from didact.bec.parts import part_with
 from didact.bec.proofs import policy_documents
 from didact.numerics.texts import number_text, number_texts
 
@@ -33,6 +33,7 @@ def exam_proof(known: Known, questions: Sequence[Question]) -> dict[str, Any]:
         "claim": "decides",
         **policy_documents(known),
         "rows": [number_texts(row) for row in known.rows.exact],
+        "generators": [[number, 0] for number in range(len(rows))],
         "multipliers": [
             [[i, number_text(share)] for i, share in _combination(known, row, rows, strict)]
             for row in known.rows.exact
@@ -45,20 +46,24 @@ def action_proof(known: Known, questions: Sequence[Question]) -> dict[str, Any]:
     """Multipliers of every distinct row over rows of the states that are asked about."""
     assert known.rows.exact is not None
     stated: dict[Row, tuple[list[int], bool]] = {}
-    asked = {(question.member, question.state) for question in questions}
+    asked = {(x.member, x.state): number for number, x in enumerate(questions)}
     for (state, action, other), number in zip(
         known.rows.statements.tolist(), known.rows.number.tolist(), strict=True
     ):
         part = part_with(known.parts, state)
-        if number >= 0 and (part.member, state - part.first) in asked:
-            at_home = list(home_statement(known.parts, (state, action, other)))
-            strict = not part.plan.optimal[state - part.first, other]
-            stated.setdefault(known.rows.exact[number], (at_home, strict))
+        at_home = state - part.first
+        if number >= 0 and (part.member, at_home) in asked:
+            best = part.plan.optimal_actions(at_home)  # each has a row for each action, in order
+            place = best.index(action) * part.task.mdp.n_actions + other
+            strict = other not in best
+            stated.setdefault(
+                known.rows.exact[number], ([asked[part.member, at_home], place], strict)
+            )
     rows, strict_rows = list(stated), [is_strict for _, is_strict in stated.values()]
     return {
         "claim": "decides",
         **policy_documents(known),
-        "generators": [statement for statement, _ in stated.values()],
+        "generators": [place for place, _ in stated.values()],
         "multipliers": [
             [[i, number_text(share)] for i, share in _combination(known, row, rows, strict_rows)]
             for row in known.rows.exact

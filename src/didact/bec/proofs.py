@@ -4,7 +4,8 @@ A proof carries what is hard to find and easy to check: the optimal sets, the su
 fractions, and for every direction of the policy's rows its Farkas multipliers over shown rows, or
 else one reward that fits everything shown and is wrong. `didact.proofcheck` checks it alone.
 `didact.proof/1` is about a task, `didact.proof/2` about a family: optimal sets and counts by
-member, statements with the member before them, one list of multipliers for each direction of all.
+member, the statement `row` with the member before it, one list of multipliers for each direction
+of all. Generators are [demonstration, row], see `didact.proofcheck`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from didact.bec.classes import EquivalenceClass, demonstration_rows
 from didact.bec.families import FamilyClass, Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, primitive
-from didact.bec.parts import Part, home_statement, part_with
+from didact.bec.parts import Part, part_with
 from didact.bec.rows import Rows
 from didact.errors import Unsupported
 from didact.inputs import instance
@@ -91,7 +92,11 @@ def _written(
     place = {row: i for i, row in enumerate(generators)}
     statements = [part.statement_of(row) for row in generators]
     scales = [_scale(known.parts, *statement) for statement in statements]
-    document["generators"] = [list(home_statement(known.parts, s)) for s in statements]
+    where = _first_shown(known.parts, shown)
+    document["generators"] = [
+        [where[state, action][0], where[state, action][1] + other]
+        for state, action, other in statements
+    ]
     document["multipliers"] = [
         [
             [place[i], number_text(share / scales[place[i]])]
@@ -100,6 +105,22 @@ def _written(
         for proof in certificates
     ]
     return document
+
+
+def _first_shown(
+    parts: Sequence[Part], shown: Sequence[Demonstration]
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Where each pair is shown first: in which demonstration, and as what number its rows begin.
+
+    A demonstration has a row for each of its pairs and each action, in order.
+    """
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for number, demonstration in enumerate(shown):
+        part = parts[demonstration.member or 0]
+        for step, (state, action) in enumerate(demonstration):
+            row = step * part.task.mdp.n_actions
+            found.setdefault((part.first + state, action), (number, row))
+    return found
 
 
 def _scale(parts: Sequence[Part], state: int, action: int, other: int) -> Fraction:

@@ -467,7 +467,9 @@ def forge(draw, part, n_states):
     elif kind == "starts":
         part["starts"] = sorted(draw.sample(part["starts"], max(1, len(part["starts"]) // 2)))
     elif kind == "cost":
-        part["cost"] = draw.choice(["pairs", "attempts", [[s, "3"] for s in range(n_states)]])
+        part["cost"] = draw.choice(
+            [{"pairs": 1}, {"attempts": 1}, {str(s): "3" for s in range(n_states)}]
+        )
     elif kind == "least":
         part["min_probability"] = draw.choice(["1", "1/2", "1/5"])
     elif kind == "negate":
@@ -583,7 +585,7 @@ def test_what_is_allowed_is_what_the_settings_say(forged_task):
         "starts must be": {"starts": starts[:-1]},
         "horizon must be": {"horizon": 1},
         "min_probability must be": {"min_probability": "1/2"},
-        "cost must be": {"cost": "pairs"},
+        "cost must be": {"cost": {"pairs": 1}},
         "member_cost must be": {"member_cost": [[0, "1"]]},
     }.items():
         proof = document["proof"]
@@ -594,8 +596,11 @@ def test_what_is_allowed_is_what_the_settings_say(forged_task):
         name = next(iter(change))
         words = "starts must be" if change == {"starts": starts * 2} else f"fewest.{name}"
         assert_refused(whole, document, words, **change)
-    for change in ({"weights": [True]}, {"witnesses": [[float("nan")] * 4]}, {"cost": "free"}):
+    for change in ({"weights": [True]}, {"witnesses": [[float("nan")] * 4]}, {"cost": "pairs"}):
         assert_refused(whole, document, f"fewest.{next(iter(change))}", **change)
+    for cost in ({"free": 1}, {"pairs": 2}, {"pairs": 1, "attempts": 1}, {}):
+        assert_refused(whole, document, "a start has no cost", cost=cost)
+    assert_refused(whole, document, "fewest.cost.pairs must be a number", cost={"pairs": True})
     for key in document["proof"]["fewest"]:
         cut = {**document["proof"], "fewest": without(document["proof"]["fewest"], key)}
         with pytest.raises(ProofError, match=f"fewest.{key}"):
@@ -608,20 +613,20 @@ def test_what_is_allowed_is_what_the_settings_say(forged_task):
 def test_a_table_of_costs_has_every_start_once(forged_task):
     whole, document = forged_task
     starts = document["proof"]["fewest"]["starts"]
-    table = [[s, "1"] for s in starts]
+    table = {str(s): "1" for s in starts}
     settings = {**document["settings"], "cost": "given"}
     document = {**document, "settings": settings}
     proof = document["proof"]
     given = {**document, "proof": {**proof, "fewest": {**proof["fewest"], "cost": table}}}
     assert "cost table" in check_proof(whole, given)
-    assert_refused(whole, document, "a start has no cost", cost=table[1:])
-    assert_refused(whole, document, "stands twice", cost=[*table, [starts[0], "9"]])
-    assert_refused(whole, document, "negative", cost=[[starts[0], "-1"], *table[1:]])
-    assert_refused(whole, document, "fewest.cost", cost=[[True, "1"], *table])
-    assert_refused(whole, document, "fewest.cost", cost=[[[0], "1"], *table])
+    assert_refused(whole, document, "a start has no cost", cost=without(table, str(starts[0])))
+    assert_refused(whole, document, "stands twice", member_cost=[[0, "1"], [0, "1"]])
+    assert_refused(whole, document, "negative", cost={**table, str(starts[0]): "-1"})
+    assert_refused(whole, document, "fewest.cost", cost={**table, str(starts[0]): True})
+    assert_refused(whole, document, "fewest.cost", cost=[*table.items()])
     assert_refused(whole, document, "negative", min_probability="-1")
-    dear = [[s, "2"] for s in starts]
-    halves = [[s, "3/2"] for s in starts]
+    dear = dict.fromkeys(table, "2")
+    halves = dict.fromkeys(table, "3/2")
     assert_refused(whole, document, "fewest.bound must be", cost=halves, bound=7)
     line = check_proof(
         whole,
@@ -646,7 +651,7 @@ def test_a_member_of_a_family_counts_once():
     assert_refused(whole, document, "horizon must be", horizon=[1, 2])
     forged = {**document["proof"], "fewest": {**part, "horizon": [1, 2]}}
     assert "at most 1 to 2 steps" in check_proof(whole, forged)
-    assert_refused(whole, document, "fewest.cost must be a rule", cost=[[0, "1"]])
+    assert_refused(whole, document, "fewest.cost must be a rule", cost={"0": "1"})
     twice = [*part["member_cost"], part["member_cost"][0]]
     assert_refused(whole, document, "stands twice", member_cost=twice)
     dearer = [[i, "9"] for i, _ in part["member_cost"]]
@@ -800,6 +805,7 @@ def test_every_step_of_an_allowed_walk_is_searched():
     def says(weights, cost, horizon=2, least=0, starts=(0,), fixed=()):
         total = -sum(map(Fraction, weights))
         total = total if cost == "attempts" else total // 1
+        cost = {cost: 1} if isinstance(cost, str) else cost
         own = {"weights": weights, "cost": cost, "bound": str(-total), "horizon": horizon}
         own |= {"min_probability": least, "starts": list(starts), "member_cost": list(fixed)}
         try:
@@ -826,7 +832,7 @@ def test_every_step_of_an_allowed_walk_is_searched():
     assert says(["5/4", "0"], "attempts") == outweighs
     assert says(["1", "1"], "demonstrations", least="1/2") == outweighs
     assert "probability at least 2/3" in says(["1", "1"], "demonstrations", least="2/3")
-    table = [[0, 1], [1, "1/2"]]
+    table = {"0": 1, "1": "1/2"}
     assert says(["1/2", "1/2"], table, starts=(0, 1)).startswith("proved")
     assert says(["1/4", "3/4"], table, starts=(0, 1)) == outweighs
     assert says(["3/4", "1/2"], table, starts=(0, 1)) == outweighs

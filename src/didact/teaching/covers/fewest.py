@@ -112,10 +112,10 @@ class Allowed:
         is_family = isinstance(self.known, FamilyClass)
         starts = [[o.part.member, o.starts.tolist()] for o in self.offers]
         horizons = [o.horizon for o in self.offers]
-        cost: Any = self.cost
-        if isinstance(cost, Mapping):
-            wanted = {s for o in self.offers for s in o.starts.tolist()}
-            cost = [[s, number_text(read_number(cost[s], "cost"))] for s in sorted(wanted)]
+        cost: Any = {self.cost: 1} if isinstance(self.cost, str) else {}
+        if isinstance(self.cost, Mapping):
+            wanted = sorted({s for o in self.offers for s in o.starts.tolist()})
+            cost = {str(s): number_text(read_number(self.cost[s], "cost")) for s in wanted}
         mix: dict[str, Any] = {}
         if self.prices is not None:
             cost = {kind: write_number(price) for kind, price in self.prices.items()}
