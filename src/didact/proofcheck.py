@@ -271,9 +271,8 @@ class Check:
         self.units += [unit] * n  # of a state, in which its mu(s, a) are whole numbers
         self.table += [[[x * step for x in next(paid)] for _ in member.actions] for _ in states]
         for (s, a), row in zip(pairs, shares, strict=True):
-            after = zip(*(whole[t - states[0]] for t in self.chances[s, a]), strict=True)
-            mu = self.table[s][a]
-            mu[:] = [x + dot(row, y) for x, y in zip(mu, after, strict=True)]
+            mu = zip(*(whole[t - states[0]] for t in self.chances[s, a]), strict=True)
+            self.table[s][a] = [x + dot(row, y) for x, y in zip(self.table[s][a], mu, strict=True)]
         for j, s in enumerate(states):
             rows = [self.table[s][a] for a in optimal[j] or [0]]
             for i, total in enumerate(map(sum, zip(*rows, strict=True))):
@@ -378,19 +377,17 @@ class Check:
         return i, [self.preferred(x, y, place) for x, y in pairwise(ways)]
 
     def preferred(self, first: Any, second: Any, place: str, asked: int | None = None) -> Any:
-        """The row by which one of two comparable trajectories counts more. Those that are asked
-        about in a state go on optimally after their first actions, surely, and meet or end: so they
-        differ by what these two actions do."""
+        """The row by which one of two comparable trajectories counts more. Those asked about in a
+        state go on optimally and surely, and meet or end: so they differ by their first actions."""
         (ends, counts), (others, less) = (self.walk(x, place) for x in (first, second))
-        both = self.live.isdisjoint(ends), self.live.isdisjoint(others)
-        fits = both == (True, True) or (both == (False, False) and len(first) == len(second))
-        fits = fits and first[0][0] == second[0][0]
+        ended, also = self.live.isdisjoint(ends), self.live.isdisjoint(others)
+        fits = (ended, first[0][0]) == (also, second[0][0]) and (ended or len(first) == len(second))
         need(fits, f"{place}: trajectories must begin together and be as long, or both have ended")
         for way in (first, second) if asked is not None else ():
             fits = way[0][0] == asked and all(len(self.chances[t, a]) == 1 for t, a in way)
             fits = fits and all(a in self.best[t] for t, a in way[1:])
             need(fits, f"{place}: a trajectory leaves the best policy, or something to chance")
-        fits = asked is None or ends == others or both[0]
+        fits = asked is None or ends == others or ended
         need(fits, f"{place}: the trajectories do not meet")
         return list(map(sub, counts, less))
 
@@ -462,10 +459,9 @@ class Check:
         agents = read(self.proof.get("agents"), (self.k,) * n, "agents")
         strict = [dot(self.weights, ray) != 0 for ray in rays]
         for i, weights in enumerate(agents):
-            for j, ray in enumerate(rays):
-                worth = dot(weights, ray)
-                right = worth > 0 if strict[j] else worth == 0
-                need(right == (i != j), f"agents[{i}] must fail question {i} alone, not {j}")
+            worths = [dot(weights, ray) for ray in rays]
+            failed = [j for j, x in enumerate(worths) if x < 0 or (x > 0) != strict[j]]
+            need(failed == [i], f"agents[{i}] must fail question {i} alone, not {failed}")
         answers = self.answers([w for w, x in zip(agents, strict, strict=True) if x], True)
         twice = [self.named(*pair) for pair, each in answers.items() for x in each if x & (x - 1)]
         need(not twice, f"agents: one question about {twice[:1]} fails two of them")
@@ -552,9 +548,8 @@ class Check:
         rules = [x for x in ("demonstrations", "pairs", "attempts") if given == {x: 1}]
         self.rule = "demonstrations" if self.mixed else (*rules, "table")[0]
         need(self.rule != "table" or not self.family, "fewest.cost must be a rule, not {}", given)
-        pattern = [(range(len(self.members)), Fraction)]
-        fixed = read(part.get("member_cost"), pattern, "fewest.member_cost")
-        self.least = read(part.get("min_probability"), Fraction, "fewest.min_probability")
+        own = {"member_cost": [(range(len(self.members)), Fraction)], "min_probability": Fraction}
+        fixed, self.least = read(part, own, "fewest")
         self.prices = {x: read(y, Fraction, f"fewest.cost.{x}") for x, y in given.items()}
         self.fixed = dict[int, Fraction](fixed)
         costs = [*self.prices.values(), *self.fixed.values()]
@@ -565,11 +560,11 @@ class Check:
         starts, limits = self.starts(part.get("starts"), "fewest.starts"), part.get("horizon")
         limits = read(limits if self.family else [limits], (ANY,) * len(starts), "fewest.horizon")
         self.limits = sorted({*limits})
-        for (i, own), horizon in zip(starts, limits, strict=True):
-            fits = i not in self.begin and all(self.best[s] for s in own)
-            fits = fits and all(self.cost(s, 1, Fraction(1)) is not None for s in own)
+        for (i, first), horizon in zip(starts, limits, strict=True):
+            fits = i not in self.begin and all(self.best[s] for s in first)
+            fits = fits and all(self.cost(s, 1, Fraction(1)) is not None for s in first)
             need(fits, f"fewest.starts: member {i} stands twice, or a start has no cost or scope")
-            self.begin[i] = sorted({*own}), horizon
+            self.begin[i] = sorted({*first}), horizon
         self.offered = read(part.get("offered") if self.mixed else [], [None], "fewest.offered")
 
     def answers(self, rewards: Any, exam: bool = False) -> dict[Any, list[int]]:
@@ -619,9 +614,8 @@ class Check:
         return Fraction(-(-total * self.unit // 1), self.unit) if self.unit else total
 
     def walks(self, i: int, masks: Any) -> Any:
-        """Sets of witnesses that demonstrations of a member exclude, and what these cost. The
-        search is over states and sets met before; it goes on where these are met by likelier moves
-        than before, where likelier ones cost less or are allowed."""
+        """Sets of witnesses that demonstrations of a member exclude, and what these cost: a search
+        over states and sets, again where likelier moves meet them and cost less or are allowed."""
         starts, horizon = self.begin.get(i, ((), 0))
         counts = self.begin and (self.least or self.rule == "attempts")
         for begin in [[s] for s in starts] if starts and self.rule == "table" else [starts]:
@@ -648,9 +642,8 @@ class Check:
 
     def spent(self) -> Fraction | None:
         """What is shown costs, with the members' fixed costs; None where one is not allowed."""
-        total = sum(
-            (self.fixed.get(i, Fraction(0)) for i in {x[0] for x in self.listed}), Fraction(0)
-        )
+        members = {i for i, _, _ in self.listed}
+        total = sum((cost for i, cost in self.fixed.items() if i in members), Fraction(0))
         for i, kind, x in self.listed:
             price, fits = self.prices.get(f"{kind}s"), x in self.offered
             if kind == "demonstration":
@@ -724,11 +717,11 @@ class Check:
         pairs = {(s, a) for x in self.shown for s, a in x}
         near = {(t, b) for s, _ in pairs for t in [s, *self.after(s)] for b in self.best[t]}
         n_ties = sum(tied for _, _, tied in facets)
-        known = {"n_facets": len(facets) - n_ties, "n_equalities": n_ties}
-        said: Any = {"closed": near <= pairs, "n_close_calls": 0}
-        said |= {"n_demonstrations": len(self.shown), "n_pairs": sum(map(len, self.shown))}
-        said |= {"probabilities": [*map(self.probability, self.shown)]}
-        return said | (known if "facets" in lesson else {})
+        said: Any = {"n_demonstrations": len(self.shown), "n_pairs": sum(map(len, self.shown))}
+        said |= {"closed": near <= pairs, "n_close_calls": 0}
+        if "facets" in lesson:
+            said |= {"n_facets": len(facets) - n_ties, "n_equalities": n_ties}
+        return said | {"probabilities": [*map(self.probability, self.shown)]}
 
 
 def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str, Any]) -> str:
