@@ -982,3 +982,54 @@ def test_an_item_with_a_price_must_be_offered_to_be_the_fewest(mix):
     assert "proved fewest" not in line
     line = check_proof(whole, {**proof, "fewest": {**part, "offered": [item]}})
     assert "proved fewest" in line
+
+
+def unchecked(line):
+    return line.split("; not checked: ")[1].split(", ")
+
+
+def test_what_a_lesson_says_of_its_facets_is_checked(forged_task):
+    whole, document = forged_task
+    told = unchecked(check_proof(whole, document))
+    assert not {"n_facets", "n_equalities"} & {*told}
+    assert "facets" in told  # their words are not
+    facet = document["facets"][0]
+    for change in (
+        {"normal": [str(-int(x)) for x in facet["normal"]]},
+        {"equality": not facet["equality"]},
+        {"statement": [facet["statement"][0], *facet["statement"][:0:-1]]},
+    ):
+        forged = [{**facet, **change}, *document["facets"][1:]]
+        with pytest.raises(ProofError, match="facets"):
+            check_proof(whole, {**document, "facets": forged})
+    with pytest.raises(ProofError, match="n_facets"):
+        check_proof(whole, {**document, "n_facets": document["n_facets"] + 1})
+    assert "n_facets" in unchecked(check_proof(whole, without(document, "facets")))
+
+
+def test_what_is_not_checked_is_named(forged_task):
+    whole, document = forged_task
+    told = unchecked(check_proof(whole, {**document, "remark": "best of all"}))
+    assert {"gains", "guarantee", "remark", "settings.seed", "settings.teacher"} <= {*told}
+    assert "settings.rollouts" not in told  # null says nothing
+    assert not {f"settings.{x}" for x in ("scope", "horizon", "cost", "min_probability")} & {*told}
+    assert not {"cost", "lower_bound", "probabilities", "hardest", "task"} & {*told}
+    for key, value in {"task": "another", "probabilities": ["1/2"], "hardest": 7}.items():
+        with pytest.raises(ProofError, match=key):
+            check_proof(whole, {**document, key: value})
+
+
+def test_what_a_mix_says_of_itself_is_checked(mix):
+    whole, document = mix
+    assert "open" not in unchecked(check_proof(whole, document))
+    with pytest.raises(ProofError, match="open"):
+        check_proof(whole, {**document, "open": ["nothing is known"]})
+
+
+def test_an_open_lesson_may_leave_its_witness_out():
+    task = didact.make("random-grid", size=4, n_features=4, seed=2)
+    whole, document = documents(task, didact.teach(task, budget=1, horizon=1, arithmetic="exact"))
+    assert document["witness"] is not None
+    assert "proved open" in check_proof(whole, {**document, "witness": None})
+    with pytest.raises(ProofError, match="witness"):
+        check_proof(whole, {**document, "witness": [1] * len(document["witness"])})
