@@ -1030,6 +1030,24 @@ def test_an_open_lesson_may_leave_its_witness_out():
     task = didact.make("random-grid", size=4, n_features=4, seed=2)
     whole, document = documents(task, didact.teach(task, budget=1, horizon=1, arithmetic="exact"))
     assert document["witness"] is not None
+    assert max(abs(Fraction(x)) for x in document["proof"]["weights"]) > 1
+    assert "proved open" in check_proof(whole, document)
     assert "proved open" in check_proof(whole, {**document, "witness": None})
     with pytest.raises(ProofError, match="witness"):
         check_proof(whole, {**document, "witness": [1] * len(document["witness"])})
+
+
+def test_horizons_of_settings_are_those_of_the_bound():
+    task = didact.make("six-cell")
+    whole, document = documents(
+        task, didact.teach(task, teacher="exact", horizon=500, arithmetic="exact")
+    )
+    assert "at most 500 steps" in check_proof(whole, document)
+    _, whole, document = family_of(2, teacher="exact", horizon=1)
+    nothing = {"witnesses": [], "weights": [], "bound": 0}  # true of every horizon
+    longer = {**document["proof"]["fewest"], **nothing, "horizon": [1, 2]}
+    with pytest.raises(ProofError, match="horizon must be"):
+        check_proof(
+            whole,
+            {**document, "lower_bound": 0, "proof": {**document["proof"], "fewest": longer}},
+        )
