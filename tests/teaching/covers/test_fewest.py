@@ -1051,3 +1051,16 @@ def test_horizons_of_settings_are_those_of_the_bound():
             whole,
             {**document, "lower_bound": 0, "proof": {**document["proof"], "fewest": longer}},
         )
+
+
+def test_the_cost_of_what_is_not_allowed_is_not_checked():
+    task = didact.make("random-grid", size=6, n_features=5, slip="1/10", seed=1)
+    lesson = didact.teach(task, teacher="exact", horizon=6, arithmetic="exact")
+    assert min(lesson.probabilities) < 1
+    whole, document = documents(task, lesson)
+    part = {**document["proof"]["fewest"], "min_probability": 1}
+    forged = {**document, "settings": {**document["settings"], "min_probability": 1}}
+    line = check_proof(whole, {**forged, "proof": {**document["proof"], "fewest": part}})
+    assert "proved fewest" not in line
+    assert "cost" in unchecked(line)
+    assert "cost" not in unchecked(check_proof(whole, document))
