@@ -1014,7 +1014,8 @@ def test_what_is_not_checked_is_named(forged_task):
     assert "settings.rollouts" not in told  # null says nothing
     assert not {f"settings.{x}" for x in ("scope", "horizon", "cost", "min_probability")} & {*told}
     assert not {"cost", "lower_bound", "probabilities", "hardest", "task"} & {*told}
-    for key, value in {"task": "another", "probabilities": ["1/2"], "hardest": 7}.items():
+    false = {"task": "another", "probabilities": ["1/2"], "hardest": 7, "n_close_calls": 1}
+    for key, value in false.items():
         with pytest.raises(ProofError, match=key):
             check_proof(whole, {**document, key: value})
 
@@ -1064,3 +1065,15 @@ def test_the_cost_of_what_is_not_allowed_is_not_checked():
     assert "proved fewest" not in line
     assert "cost" in unchecked(line)
     assert "cost" not in unchecked(check_proof(whole, document))
+
+
+def test_an_empty_demonstration_shows_nothing_and_is_not_allowed(forged_task):
+    whole, document = forged_task
+    shown = [*document["demonstrations"], []]
+    settings = {**document["settings"], "starts": document["proof"]["fewest"]["starts"]}
+    longer = {"demonstrations": shown, "n_demonstrations": len(shown), "settings": settings}
+    longer["probabilities"] = [*document["probabilities"], 1]
+    proof = {**document["proof"], "demonstrations": shown}
+    line = check_proof(whole, {**document, **longer, "proof": proof})
+    assert "proved fewest" not in line
+    assert "cost" in unchecked(line)
