@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import didact
-from didact.app.verify import _as_read, verify
+from didact.app.verify import verify
 from didact.errors import ProofFailed
 from didact.mdp.files import task_document, task_from_document
+from didact.teaching.evidence import as_read
 from tests.bec.test_families import small_family
 from tests.beyond.test_feedback_proofs import counted
 from tests.effort import chunks, number
@@ -34,7 +35,7 @@ STEPS += ("ask", "arithmetic", "lower_bound", "open", "closed", "n_close_calls",
 
 def files(task, ask="comparisons"):
     """A task and its exam as they come out of their files."""
-    return _as_read(task_document(task)), _as_read(didact.exam(task, ask=ask).document())
+    return as_read(task_document(task)), as_read(didact.exam(task, ask=ask).document())
 
 
 def without_texts(exam):

@@ -8,10 +8,11 @@ from itertools import pairwise
 import pytest
 
 import didact
-from didact.app.verify import _as_read, verify
+from didact.app.verify import verify
 from didact.errors import InvalidInput, ProofFailed
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document, task_from_document
+from didact.teaching.evidence import as_read
 from tests.bec.test_families import small_family
 from tests.laws.test_exams import world
 from tests.test_proofcheck import (
@@ -120,7 +121,7 @@ def files(task, **options):
     """A task and its lesson as they come out of their files, without words and counts."""
     lesson = didact.teach(task, feedback=KINDS, starts="all", **options).document()
     plain = {name: value for name, value in lesson.items() if name not in TEXTS}
-    return _as_read(task_document(task)), _as_read(plain)
+    return as_read(task_document(task)), as_read(plain)
 
 
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2], KINDS[2:], KINDS])
@@ -188,11 +189,11 @@ def test_rankings_stops_and_corrections_are_proved_too():
     ]
     verdict = didact.check(task, items)
     assert "items leave" in verify(task, verdict.proof) or verdict.teaches
-    forged = _as_read(verdict.proof)
+    forged = as_read(verdict.proof)
     forged["items"] = [
         {**item, "after": 9} if "after" in item else item for item in forged["items"]
     ]
-    assert "stops nothing" in message_of(_as_read(task_document(task)), forged)
+    assert "stops nothing" in message_of(as_read(task_document(task)), forged)
 
 
 @pytest.mark.parametrize("after", [0, 1])

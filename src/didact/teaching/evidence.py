@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from didact.bec.families import Known, whole_of
-from didact.mdp import Demonstration, Family
+from didact.mdp import Demonstration, Family, Task
 from didact.mdp.family_files import family_document
 from didact.mdp.files import task_document
 from didact.numerics.exact import whole_if_whole
@@ -134,12 +134,16 @@ class Evidence:
 
 def checked_line(known: Known, document: Mapping[str, Any]) -> str:
     """What the independent checker says of a lesson or an exam; empty where it refuses it."""
-    whole = whole_of(known)
-    task = family_document(whole) if isinstance(whole, Family) else task_document(whole)
     try:
-        return check_proof(*(_as_read(each) for each in (task, document)))
+        return check_document(whole_of(known), document)
     except ProofError:
         return ""
+
+
+def check_document(whole: Task | Family, document: Mapping[str, Any]) -> str:
+    """The line of the independent checker on a proof, a lesson or an exam; raises ProofError."""
+    task = family_document(whole) if isinstance(whole, Family) else task_document(whole)
+    return check_proof(as_read(task), as_read(document))
 
 
 def checked_as_fewest(known: Known, document: Mapping[str, Any]) -> bool:
@@ -159,6 +163,6 @@ FEWEST = "proved fewest"
 """How the checker begins what it says of the fewest demonstrations."""
 
 
-def _as_read(document: Mapping[str, Any]) -> Any:
+def as_read(document: Mapping[str, Any]) -> Any:
     """The object as it comes out of a file, decimals as text."""
     return json.loads(json.dumps(dict(document), default=str), parse_float=str)

@@ -215,7 +215,7 @@ def _verdict(facts: Facts, verified: str | None) -> Verdict:
             (f"{facts.n_covered} / {len(facts.said)}", "constraints covered"),
             (amount(loss), "loss still possible" if lesson.is_complete else "loss still found"),
         ),
-        bound=bound_words(lesson, facts.known),
+        bound=bound_words(lesson, facts.known, verified),
         hardest=hardest_sentence(lesson),
     )
 

@@ -13,7 +13,7 @@ from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
 from didact.report.verdicts import cost_words, n_starts, probability_words
 from didact.teaching import Lesson
-from didact.teaching.evidence import checked_as_fewest
+from didact.teaching.evidence import FEWEST, checked_as_fewest
 
 USUAL = {
     "teacher": "scot",
@@ -81,17 +81,21 @@ def proof_words(facts: Facts, verified: str | None) -> tuple[str, str]:
     )
 
 
-def bound_words(lesson: Lesson, known: Any) -> str:
+def bound_words(lesson: Lesson, known: Any, verified: str | None) -> str:
     """What a complete lesson costs, and what every lesson costs at least; else empty.
 
-    known: the class, by which the proof of a lesson from a file is checked.
+    known: the class, by which the proof of a lesson from a file is checked, unless it was: then
+    verified is what the checker said.
     """
     if not lesson.is_complete or lesson.lower_bound is None or not lesson.demonstrations:
         return ""
     likely = probability_words(lesson)
-    fewest = lesson.is_fewest
-    if lesson.known is None and lesson.cost == lesson.lower_bound and lesson.proof is not None:
+    if verified is not None:
+        fewest = FEWEST in verified
+    elif lesson.known is None and lesson.proof is not None:
         fewest = checked_as_fewest(known, lesson.document())
+    else:
+        fewest = lesson.is_fewest
     words = [cost_words(lesson, fewest=fewest), *([] if likely is None else [likely])]
     return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in words)
 

@@ -531,7 +531,8 @@ class Columns:
                 for column in walks.search(self.witnesses.excludes, trial, beam=BEAM)
             ]
             if self.allowed.fixed:
-                found = [f for f in found if self._improves(f, trial)]
+                # A fixed cost may pay for what outweighs its own: no walk is added twice.
+                found = [f for f in found if f.line not in self._known]
             if not found:
                 return
             found.sort(key=lambda f: -_total(f.excluded, trial) / f.cost)
@@ -540,10 +541,6 @@ class Columns:
                 self._add(column.line, column.cost)
             if len(self.lines) == before:
                 return
-
-    def _improves(self, found: Found, prices: Sequence[Fraction]) -> bool:
-        """With fixed costs a column may cost less than its weight; none is added twice."""
-        return found.line not in self._known
 
     def duals(self, denominator: int) -> list[Fraction]:
         """Weights of the witnesses: the duals of the covering LP over the columns, rounded."""
