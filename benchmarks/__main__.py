@@ -16,7 +16,7 @@ TABLES = (
         "auditing",
     ),
     *("loss", "simulators"),
-    "start_up",
+    *("start_up", "modules"),
 )
 
 
