@@ -10,7 +10,15 @@ PACKAGE = TESTS.parent / "src" / "didact"
 APART = {"laws", "paper", "beyond", "contracts", "edges", "fuzz"}
 """Folders whose tests mirror no module; some are not there yet."""
 
-ABOUT_THE_WHOLE = {"test_architecture", "test_docs", "test_mirror", "test_mutants", "test_surface"}
+ABOUT_THE_WHOLE = {
+    "test_architecture",
+    "test_docs",
+    "test_mirror",
+    "test_mutants",
+    "test_pins",
+    "test_structure",
+    "test_surface",
+}
 
 
 def module_of(test: Path) -> Path:
