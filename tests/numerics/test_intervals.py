@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
-from didact.numerics.intervals import mean_interval, student_reach
+from didact.numerics.intervals import binomial_interval, mean_interval, student_reach
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
 
@@ -60,3 +61,10 @@ def test_equal_values_have_no_spread_and_few_values_no_interval():
     assert mean_interval([2.5]).mean == 2.5
     assert all(math.isnan(end) for end in mean_interval([2.5])[1:])
     assert all(math.isnan(part) for part in mean_interval([]))
+
+
+@pytest.mark.parametrize(("hits", "n"), [(1, 7), (3, 20), (19, 20), (500, 1000)])
+def test_interval_ends_leave_half_of_the_doubt_on_each_side(hits, n):
+    low, high = binomial_interval(hits, n, 0.9)
+    assert binom.sf(hits - 1, n, low) == pytest.approx(0.05, rel=1e-9)
+    assert binom.cdf(hits, n, high) == pytest.approx(0.05, rel=1e-9)

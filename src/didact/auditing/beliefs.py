@@ -20,6 +20,7 @@ from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
 from didact.learners.risk import BLOCK_ENTRIES, MOST_DRAWS, thinned
 from didact.numerics.exact import Floats
+from didact.numerics.intervals import binomial_interval
 from didact.planning import solve
 from didact.planning.derived import UNIT
 from didact.planning.many_rewards import action_values_of, value_reach
@@ -91,9 +92,4 @@ def _effective(right: NDArray[np.bool_], draws: Floats) -> float:
 
 def share_interval(successes: float, trials: float) -> tuple[float, float]:
     """The ends of Clopper and Pearson's interval of a share; counts need not be whole."""
-    from scipy.special import betaincinv
-
-    tail, failures = (1 - LEVEL) / 2, trials - successes
-    low = 0.0 if successes <= 0 else float(betaincinv(successes, failures + 1, tail))
-    high = 1.0 if failures <= 0 else float(betaincinv(successes + 1, failures, 1 - tail))
-    return low, high
+    return binomial_interval(successes, trials, LEVEL)

@@ -1,17 +1,15 @@
-"""Behavioural equivalence classes: rows, cones, facets, proofs, volumes, similarity, words."""
+"""Behavioural equivalence classes: half-spaces, cones, facets, proofs, similarity, words."""
 
 from didact.bec.classes import EquivalenceClass, demonstration_class
 from didact.bec.cone import Cone
 from didact.bec.describe import describe
 from didact.bec.evaluating import evaluate
 from didact.bec.families import FamilyClass, equivalence_class
-from didact.bec.inside import sample_inside
 from didact.bec.observe import observe
 from didact.bec.observed import Observed
 from didact.bec.observed_files import load_observed
 from didact.bec.proofs import Proof, prove
 from didact.bec.similarity import angular_similarity
-from didact.bec.volume import cone_volume
 
 __all__ = [
     "Cone",
@@ -20,7 +18,6 @@ __all__ = [
     "Observed",
     "Proof",
     "angular_similarity",
-    "cone_volume",
     "demonstration_class",
     "describe",
     "equivalence_class",
@@ -28,5 +25,4 @@ __all__ = [
     "load_observed",
     "observe",
     "prove",
-    "sample_inside",
 ]

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from didact.bec.directions import TOLERANCE, label_units
 from didact.bec.linear import Row, primitive, unit_floats
-from didact.bec.short_rows import label_rows, short_differences
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Demonstration, Task, as_mdp
@@ -173,32 +172,12 @@ def rows_from_counts(
     statements = _statements(shown)
     if isinstance(counts, SuccessorFeatures):
         return _float_rows(counts, statements, shown, scales)
-    short = _short_rows(counts, statements)
-    if short is not None:
-        return short
     number_of: dict[Row, int] = {}
     number = np.empty(len(statements), dtype=np.int64)
     for i, row in enumerate(_exact_normals(counts, statements)):
         number[i] = number_of.setdefault(row, len(number_of)) if any(row) else -1
     exact = tuple(number_of)
     normals = unit_floats(exact) if exact else np.zeros((0, len(counts.whole[0][0])))
-    return Rows(normals, exact, statements, number)
-
-
-def _short_rows(counts: ExactSuccessorFeatures, statements: Indices) -> Rows | None:
-    """The rows where steps are sure and 64 bits hold them all; else None."""
-    if counts.model.successors is None:
-        return None
-    after = np.array(counts.model.successors, dtype=np.int64)
-    first = statements[:, 0] * counts.model.n_actions
-    better, worse = after[first + statements[:, 1]], after[first + statements[:, 2]]
-    rows = short_differences(counts.whole, better, worse)
-    if rows is None:
-        return None
-    number, first_rows = label_rows(rows)
-    distinct = rows[first_rows]
-    exact = tuple(map(tuple, distinct.tolist()))
-    normals = unit_floats(exact, distinct.astype(np.float64)) if exact else np.zeros(distinct.shape)
     return Rows(normals, exact, statements, number)
 
 

@@ -1,4 +1,4 @@
-"""The mean of independent values, and Student's interval that holds the true mean.
+"""Confidence intervals: Student's of a mean, Clopper and Pearson's of a share.
 
 Sums are rounded once (`math.fsum`), so that the order of the values changes nothing.
 """
@@ -35,3 +35,17 @@ def student_reach(n: int, level: float = 0.95) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, 0.5 + level / 2))
+
+
+def binomial_interval(successes: float, trials: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a probability, from independent trials.
+
+    It holds the true probability at least as often as `level` says, for every probability and every
+    number of trials. Counts need not be whole: they may be effective sample sizes.
+    """
+    from scipy.special import betaincinv
+
+    tail, failures = (1.0 - level) / 2.0, trials - successes
+    low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
+    high = float(betaincinv(successes + 1, failures, 1.0 - tail)) if failures > 0 else 1.0
+    return low, high

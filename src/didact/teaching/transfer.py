@@ -22,11 +22,11 @@ from didact.bec.classes import EquivalenceClass, demonstration_rows
 from didact.bec.families import Known, equivalence_class
 from didact.bec.linear import unit_floats
 from didact.bec.rows import Rows, Scope, as_row
-from didact.bec.volume import binomial_interval
 from didact.errors import InvalidParameter
 from didact.inputs import counted, entries, flag, instance, shown, shown_name
 from didact.mdp import Family, Task, as_task
 from didact.mdp.showing import in_notebook, show
+from didact.numerics.intervals import binomial_interval
 from didact.numerics.texts import number_texts, read_text
 from didact.planning.solve import Arithmetic
 from didact.teaching.lesson import Lesson

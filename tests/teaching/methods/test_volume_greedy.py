@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import binom
 
 from didact.bec.classes import equivalence_class
-from didact.bec.volume import cone_volume
 from didact.errors import InvalidParameter
 from didact.numerics import compiled as kernels
 from didact.random import stream
@@ -19,6 +18,7 @@ from didact.teaching.methods.half_spaces import TILE, StatedHalfSpaces
 from didact.teaching.methods.volume_greedy import minimise_volume
 from didact.worlds import make
 from tests.effort import number
+from tests.volumes import cone_volume
 
 
 def points_of(rng, n_samples, k, region):

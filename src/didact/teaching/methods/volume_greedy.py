@@ -25,12 +25,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from didact.bec.volume import Region
 from didact.errors import InvalidParameter
 from didact.inputs import as_float, choice, is_whole, shown, whole_number
 from didact.teaching.methods.half_spaces import Floats, StatedHalfSpaces, stated_half_spaces
 
 Progress = Callable[[float], object]
+Region = Literal["box", "sphere"]
 
 BLOCK_NUMBERS = 2**19
 """Coordinates drawn at a time; the points do not depend on it."""

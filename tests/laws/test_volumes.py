@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
-from scipy.stats import binom, ks_2samp, kstest
+from scipy.stats import binom
 
-from didact.bec import inside as sampling
-from didact.bec import volume
-from didact.bec.inside import sample_inside
-from didact.bec.volume import binomial_interval, cone_volume, count_inside
 from didact.errors import InvalidNumber, InvalidParameter
+from didact.numerics.intervals import binomial_interval
 from didact.random import stream
+from tests import volumes
 from tests.effort import examples, number
+from tests.volumes import cone_volume, count_inside
 
 
 def chamber(k, *, positive):
@@ -228,7 +227,7 @@ def test_the_result_does_not_depend_on_the_chunks(monkeypatch, region, chunk_num
     rows = np.random.default_rng(0).standard_normal((70, 5)) + 2.0
     expected = cone_volume(rows, region=region, n_samples=3000, rng=stream(5))
     assert 0.0 < expected.share < 1.0
-    monkeypatch.setattr(volume, "CHUNK_NUMBERS", chunk_numbers)
+    monkeypatch.setattr(volumes, "CHUNK_NUMBERS", chunk_numbers)
     assert cone_volume(rows, region=region, n_samples=3000, rng=stream(5)) == expected
 
 
@@ -259,13 +258,6 @@ def test_intervals_without_a_hit_or_a_miss():
     assert 0.0 < never.high < 0.05
 
 
-@pytest.mark.parametrize(("hits", "n"), [(1, 7), (3, 20), (19, 20), (500, 1000)])
-def test_interval_ends_leave_half_of_the_doubt_on_each_side(hits, n):
-    low, high = binomial_interval(hits, n, 0.9)
-    assert binom.sf(hits - 1, n, low) == pytest.approx(0.05, rel=1e-9)
-    assert binom.cdf(hits, n, high) == pytest.approx(0.05, rel=1e-9)
-
-
 def test_bad_volume_input_is_refused():
     good = np.eye(2)
     with pytest.raises(InvalidParameter, match="region"):
@@ -280,188 +272,3 @@ def test_bad_volume_input_is_refused():
         cone_volume(np.empty((2, 0)), rng=stream(0))
     with pytest.raises(InvalidNumber, match=r"rows\[0, 1\]"):
         cone_volume([[1.0, np.nan]], rng=stream(0))
-
-
-# Points inside
-
-
-def fraction_of_angle(points, degrees):
-    """Where the points of a wedge lie between its edges, from 0 to 1."""
-    return np.arctan2(points[:, 1], points[:, 0]) / math.radians(degrees)
-
-
-@pytest.mark.parametrize("degrees", [170, 60, 5, 1, 1e-3, 1e-7])
-def test_angles_in_a_wedge_are_uniform(degrees):
-    """Wedges from 3.6 degrees down are sampled by hit-and-run."""
-    middle = math.radians(degrees / 2)
-    inside = (math.cos(middle), math.sin(middle))
-    points = sample_inside(wedge(degrees), n_samples=1000, rng=stream(2, "wedge"), inside=inside)
-    assert np.linalg.norm(points, axis=1) == pytest.approx(1.0, abs=1e-15)
-    assert kstest(fraction_of_angle(points, degrees), "uniform").pvalue > 1e-3
-
-
-@pytest.mark.parametrize("method", ["rejection", "hit and run"])
-def test_both_methods_agree_with_the_angle_of_a_wide_wedge(monkeypatch, method):
-    monkeypatch.setattr(sampling, "SMALLEST_REJECTION_SHARE", 0.0 if method == "rejection" else 2.0)
-    rows = wedge(150)
-    points = sample_inside(rows, n_samples=2000, rng=stream(3), inside=(1.0, 0.01))
-    assert kstest(fraction_of_angle(points, 150), "uniform").pvalue > 1e-3
-
-
-def mean_direction(rows):
-    """The mean of a simplicial cone's part of the sphere: sum of edge angle * normal / 2 Omega."""
-    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    rays = np.linalg.inv(unit).T
-    rays = rays / np.linalg.norm(rays, axis=1, keepdims=True)
-    total = np.zeros(3)
-    for i in range(3):
-        one, other = rays[(i + 1) % 3], rays[(i + 2) % 3]
-        total += (
-            2.0 * math.atan2(np.linalg.norm(one - other), np.linalg.norm(one + other)) * unit[i]
-        )
-    return total / (2.0 * 4.0 * math.pi * simplicial_share(rows))
-
-
-THIN = {
-    "orthant": np.eye(3),
-    "sharp": 1.49 * np.eye(3) - 0.49 * np.ones((3, 3)),
-    "flat": np.array([[1.0, 0.0, 0.02], [-1.0, 0.0, 0.02], [0.0, 1.0, 0.5]]),
-    "narrow": np.linalg.inv(np.array([[1, 0.1, 0.0], [1, -0.1, 0.02], [1, 0.0, -0.1]]).T),
-}
-
-
-ALWAYS_WALKED = [
-    pytest.param(name, True, marks=pytest.mark.slow) for name in THIN if name != "orthant"
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "forced"), [*((name, False) for name in THIN), ("orthant", True), *ALWAYS_WALKED]
-)
-def test_mean_direction_in_space(monkeypatch, name, forced):
-    """`forced` walks also where rejection would do."""
-    if forced:
-        monkeypatch.setattr(sampling, "SMALLEST_REJECTION_SHARE", 2.0)
-    rows = THIN[name]
-    inside = np.linalg.solve(rows, np.ones(3))
-    points = sample_inside(rows, n_samples=4000, rng=stream(4, name), inside=inside)
-    assert (points @ rows.T > -1e-12).all()
-    error = points.mean(axis=0) - mean_direction(rows)
-    spread = points.std(axis=0) / math.sqrt(4000)
-    assert (np.abs(error) < 5.0 * spread).all()
-
-
-@pytest.mark.parametrize("k", [4, 8])
-def test_thin_cones_look_like_sorted_gaussians(k):
-    """|g| sorted is uniform in w1 >= ... >= wk >= 0, whose share is down to 1e-7 here."""
-    rows = chamber(k, positive=True)
-    inside = np.ones(k) + 1e-3 * np.arange(k, 0, -1)
-    points = sample_inside(rows, n_samples=1500, rng=stream(5, k), inside=inside)
-    exact = -np.sort(-np.abs(stream(6, k).standard_normal((20_000, k))), axis=1)
-    exact /= np.linalg.norm(exact, axis=1, keepdims=True)
-    gaps, expected_gaps = points @ rows.T, exact @ rows.T
-    for coordinate in range(k):
-        assert ks_2samp(points[:, coordinate], exact[:, coordinate]).pvalue > 1e-3
-        assert ks_2samp(gaps[:, coordinate], expected_gaps[:, coordinate]).pvalue > 1e-3
-
-
-@pytest.mark.parametrize("width", [1e-2, 1e-5, 1e-9])
-def test_a_long_slit_is_filled_from_one_end(width):
-    """|x| <= z and |y| <= width z: y/z is uniform, x/z has density (1 + t^2)^(-3/2)."""
-    rows = np.array([[1, 0, 1], [-1, 0, 1], [0, 1, width], [0, -1, width]])
-    points = sample_inside(rows, n_samples=1000, rng=stream(7), inside=(0.99, 0.99 * width, 1.0))
-    along, across = points[:, 0] / points[:, 2], points[:, 1] / points[:, 2] / width
-    assert kstest(along, lambda t: 0.5 + t / np.sqrt(2.0 + 2.0 * t * t)).pvalue > 1e-3
-    if width < 1e-3:
-        assert kstest(across, "uniform", args=(-1.0, 2.0)).pvalue > 1e-3
-
-
-def test_orthants_have_their_mean():
-    k = number(8, 10)
-    points = sample_inside(np.eye(k), n_samples=3000, rng=stream(8), inside=np.arange(1.0, k + 1))
-    mean = math.gamma(k / 2) / (math.sqrt(math.pi) * math.gamma((k + 1) / 2))
-    spread = points.std(axis=0) / math.sqrt(3000)
-    assert (np.abs(points.mean(axis=0) - mean) < 5.0 * spread).all()
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-4])
-def test_equalities_keep_points_to_their_subspace(scale):
-    """A wedge of a plane in five dimensions, its equalities given among the rows too."""
-    rng = np.random.default_rng(9)
-    frame = np.linalg.qr(rng.standard_normal((5, 5)))[0]
-    plane, normals = frame[:2], frame[2:]
-    degrees = 100.0 * scale
-    equalities = np.vstack([normals, normals[0] + 2.0 * normals[1]])
-    rows = np.vstack([wedge(degrees) @ plane + 3.0 * normals[:2], normals, -normals])
-    middle = math.radians(degrees / 2.0)
-    inside = 7.0 * (math.cos(middle) * plane[0] + math.sin(middle) * plane[1])
-    points = sample_inside(
-        rows, n_samples=1000, rng=stream(10), inside=inside, equalities=equalities
-    )
-    assert np.abs(points @ normals.T).max() < 1e-14
-    assert kstest(fraction_of_angle(points @ plane.T, degrees), "uniform").pvalue > 1e-3
-
-
-def test_one_dimension_and_no_rows():
-    assert (sample_inside([[2.0]], n_samples=5, rng=stream(0), inside=[0.1]) == 1.0).all()
-    free = sample_inside(np.empty((0, 3)), n_samples=4000, rng=stream(0), inside=[1.0, 0, 0])
-    assert np.abs(free.mean(axis=0)).max() < 5.0 / math.sqrt(3 * 4000)
-    line = sample_inside(
-        [[1.0, 1.0]], n_samples=7, rng=stream(0), inside=[1.0, 1.0], equalities=[[1.0, -1.0]]
-    )
-    assert line == pytest.approx(math.sqrt(0.5))
-
-
-def test_draws_are_reproducible_and_as_many_as_asked(monkeypatch):
-    monkeypatch.setattr(sampling, "BURN_IN_STAGES", number(3, 12))
-    rows, inside = chamber(6, positive=True), np.arange(6.0, 0.0, -1.0)
-    for n_samples in (1, 255, number(300, 700)):
-        one, other = (
-            sample_inside(rows, n_samples=n_samples, rng=stream(11), inside=inside)
-            for _ in range(2)
-        )
-        assert one.shape == (n_samples, 6)
-        assert (one == other).all()
-        assert len(np.unique(one, axis=0)) == n_samples
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [
-        (-np.inf, np.inf),
-        (-1.0, 2.0),
-        (3.0, np.inf),
-        (-np.inf, -30.0),
-        (40.0, 41.0),
-        (0.5, 0.5 + 1e-9),
-    ],
-)
-def test_truncated_normals_have_their_distribution(low, high):
-    uniform = (np.arange(20_000) + 0.5) / 20_000
-    draws = sampling._truncated_normal(np.full(20_000, low), np.full(20_000, high), uniform)
-    assert (draws >= low).all()
-    assert (draws <= high).all()
-    ends = (max(low, -45.0), min(high, 45.0))
-    grid = np.linspace(*ends, 200_001)
-    density = np.exp(-(grid**2 - (grid**2).min()) / 2.0)
-    mass = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
-    for quantile in (0.05, 0.5, 0.95):
-        expected = np.interp(quantile, mass / mass[-1], grid)
-        assert np.quantile(draws, quantile) == pytest.approx(
-            expected, abs=1e-3 * min(1, high - low)
-        )
-
-
-def test_bad_starts_are_refused():
-    with pytest.raises(InvalidParameter, match=r"rows\[1\]"):
-        sample_inside(np.eye(2), n_samples=1, rng=stream(0), inside=(1.0, 0.0))
-    with pytest.raises(InvalidParameter, match="opposite rows as equalities"):
-        sample_inside([[1.0, 0], [-1.0, 0]], n_samples=1, rng=stream(0), inside=(0.0, 1.0))
-    with pytest.raises(InvalidParameter, match="satisfy the equalities"):
-        sample_inside(np.eye(2), n_samples=1, rng=stream(0), inside=(1, 2), equalities=[[1, -1]])
-    with pytest.raises(InvalidParameter, match="3 entries"):
-        sample_inside(np.eye(3), n_samples=1, rng=stream(0), inside=(1.0, 1.0))
-    with pytest.raises(InvalidParameter, match="2 columns"):
-        sample_inside(np.eye(2), n_samples=1, rng=stream(0), inside=(1, 1), equalities=np.eye(3))
-    with pytest.raises(InvalidParameter, match="n_samples"):
-        sample_inside(np.eye(2), n_samples=0, rng=stream(0), inside=(1.0, 1.0))

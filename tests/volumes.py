@@ -1,4 +1,4 @@
-"""How much of weight space a cone keeps.
+"""How much of weight space a cone keeps: the oracle for volumes that UVM estimates.
 
 The cone is {w : rows.w >= 0}; its volume is its share of the box [-1, 1]^k, as in the paper, or of
 the sphere (the solid angle). The two differ in general. They agree on cones that symmetries of the
@@ -23,10 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 from didact.bec.similarity import scaled_rows
 from didact.errors import InvalidParameter
 from didact.inputs import choice
+from didact.numerics.intervals import binomial_interval
 from didact.numerics.polygons import cut
 
 Floats = NDArray[np.float64]
 Region = Literal["box", "sphere"]
+
 
 EXACT_UP_TO = 3
 """Dimensions up to which the share is computed instead of estimated."""
@@ -34,9 +36,7 @@ EXACT_UP_TO = 3
 CHUNK_NUMBERS = 2**20
 """Numbers held at a time while counting; the count does not depend on it."""
 
-
 _ROW_BLOCK = 64
-ZERO_LENGTH = 1e-12
 
 
 @dataclass(frozen=True)
@@ -207,13 +207,3 @@ def kept_points(points: Floats, rows: Floats) -> Floats:
     for start in range(0, len(rows), _ROW_BLOCK):
         points = points[(points @ rows[start : start + _ROW_BLOCK].T >= 0.0).all(axis=1)]
     return points
-
-
-def binomial_interval(hits: int, n_samples: int, confidence: float) -> tuple[float, float]:
-    """The Clopper-Pearson interval of a share; its upper end is above 0 even without a hit."""
-    from scipy.special import betaincinv
-
-    tail = (1.0 - confidence) / 2.0
-    low = float(betaincinv(hits, n_samples - hits + 1, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, n_samples - hits, 1.0 - tail)) if hits < n_samples else 1.0
-    return low, high
