@@ -273,20 +273,16 @@ class Check:
         for (s, a), row in zip(pairs, shares, strict=True):
             mu = zip(*(whole[t - states[0]] for t in self.chances[s, a]), strict=True)
             self.table[s][a] = [x + dot(row, y) for x, y in zip(self.table[s][a], mu, strict=True)]
+        weights = in_common([self.weights])[1][0]
         for j, s in enumerate(states):
             rows = [self.table[s][a] for a in optimal[j] or [0]]
             for i, total in enumerate(map(sum, zip(*rows, strict=True))):
-                if total != len(rows) * step * whole[j][i]:
-                    mean = show(Fraction(total, len(rows) * unit))
-                    said = f"the Bellman equation gives {mean}, the proof says {{}}"
-                    need(False, f"{at}counts[{j}][{i}]: {said}", counts[j][i])
-        scale, (weights,) = in_common([self.weights])
-        for j, s in enumerate(states):
+                fits = total == len(rows) * step * whole[j][i]
+                said = f"{at}counts[{j}][{i}]: the Bellman equation gives {{}}, the proof says {{}}"
+                need(fits, said, fits or Fraction(total, len(rows) * unit), counts[j][i])
             values = [dot(weights, mu) for mu in self.table[s]]
             best = [a for a, x in enumerate(values) if x == max(values) and s in self.live]
-            if optimal[j] != best:
-                said, worth = f"{at}optimal[{j}] must be {{}}, worth {{}}, not {{}}", max(values)
-                need(False, said, best, Fraction(worth, scale * unit), optimal[j])
+            need(optimal[j] == best, f"{at}optimal[{j}] must be {{}}, not {{}}", best, optimal[j])
         return optimal
 
     def row(self, s: int, a: int, b: int) -> list[Fraction]:
