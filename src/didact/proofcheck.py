@@ -273,13 +273,14 @@ class Check:
         for (s, a), row in zip(pairs, shares, strict=True):
             mu = zip(*(whole[t - states[0]] for t in self.chances[s, a]), strict=True)
             self.table[s][a] = [x + dot(row, y) for x, y in zip(self.table[s][a], mu, strict=True)]
-        weights = in_common([self.weights])[1][0]
         for j, s in enumerate(states):
             rows = [self.table[s][a] for a in optimal[j] or [0]]
             for i, total in enumerate(map(sum, zip(*rows, strict=True))):
                 fits = total == len(rows) * step * whole[j][i]
                 said = f"{at}counts[{j}][{i}]: the Bellman equation gives {{}}, the proof says {{}}"
                 need(fits, said, fits or Fraction(total, len(rows) * unit), counts[j][i])
+        weights = in_common([self.weights])[1][0]
+        for j, s in enumerate(states):
             values = [dot(weights, mu) for mu in self.table[s]]
             best = [a for a, x in enumerate(values) if x == max(values) and s in self.live]
             need(optimal[j] == best, f"{at}optimal[{j}] must be {{}}, not {{}}", best, optimal[j])
