@@ -50,8 +50,12 @@ class Budget:
 
     def take(self, n: int, what: str) -> None:
         """Count so many entries of something; refused where they are too many."""
+        self.require(n, what)
         self.left -= n
-        if self.left < 0:
+
+    def require(self, n: int, what: str) -> None:
+        """Refuse something that has more entries than are left, without counting it."""
+        if n > self.left:
             raise InvalidFile(
                 f"{what} has {n} entries, and files of this size may hold at most {self.most} in "
                 "all; split it into several, or keep it uncompressed"

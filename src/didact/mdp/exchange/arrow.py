@@ -2,11 +2,13 @@
 
 pyarrow believes what a stream says of itself: an offset beyond its values ends the process, and a
 compressed buffer may claim any size. So claims are added up before buffers are unpacked, only the
-columns wanted are loaded, and batches are checked in full before their values are touched.
+columns wanted are loaded, and batches are checked in full before their values are touched. What a
+Parquet file unpacks to is counted by `parquet.Footer`.
 """
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +19,15 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.reading import MOST_BYTES, Budget, open_file
 from didact.inputs import in_one_line
+from didact.mdp.exchange.parquet import Footer
 
 MAGIC = b"ARROW1\0\0"
 """An Arrow file begins so, and then like a stream."""
 BATCHES = ("record batch", "dictionary")
 """The messages of a stream that hold buffers."""
+
+TEXT_AT_ONCE = 100_000_000
+"""Bytes of texts that are unpacked at once."""
 
 Accepts = Callable[[Any], bool]
 
@@ -84,22 +90,39 @@ def _batches(path: Path, columns: Sequence[str], accepts: Accepts) -> Iterator[A
 
 
 def _parquet_batches(path: Path, columns: Sequence[str], budget: Budget) -> Iterator[Any]:
-    """The same of a Parquet file."""
+    """The same of a Parquet file, whose pages are counted before they are unpacked."""
     parquet = require_package("pyarrow.parquet", "minari", "Minari datasets")
-    open_file(path).close()
-    with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
-        _places(file.schema_arrow, columns, _is_observed)
-        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-        claimed = sum(max(group.total_byte_size, 0) for group in groups)  # a part may end us
-        if claimed > MOST_BYTES:
-            raise InvalidFile(f"must unpack to at most {MOST_BYTES} bytes; it says {claimed}")
-        # A run of equal rows takes no room in the file, so their number is what counts. Numbers of
-        # values stand in the parts, which may end us.
-        if sum(max(group.num_rows, 0) for group in groups) > budget.left:
-            raise InvalidFile(f"must hold at most {budget.left} steps; it has more")
-        for batch in file.iter_batches(columns=list(columns), batch_size=10_000):
-            batch.validate(full=True)
-            yield batch
+    with (
+        open_file(path) as opened,
+        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        memoryview(content) as view,
+    ):
+        footer = Footer(view)
+        with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+            _places(file.schema_arrow, columns, _is_observed)
+            weight = footer.weight(_leaves(file.schema, columns))
+            if weight.n_bytes > MOST_BYTES:
+                raise InvalidFile(
+                    f"must unpack to at most {MOST_BYTES} bytes; it says {weight.n_bytes}"
+                )
+            # Rows that hold nothing have no values.
+            n_rows = sum(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
+            budget.require(max(weight.n_values, n_rows), " and ".join(columns))
+            # A long text that is repeated stands once in its page.
+            at_once = max(1, min(10_000, TEXT_AT_ONCE // max(weight.longest_text, 1)))
+            for batch in file.iter_batches(columns=list(columns), batch_size=at_once):
+                batch.validate(full=True)
+                yield batch
+
+
+def _leaves(schema: Any, columns: Sequence[str]) -> list[int]:
+    """The numbers of the leaves of a Parquet schema that belong to some columns."""
+    paths = [schema.column(i).path for i in range(len(schema))]
+    return [
+        i
+        for i, path in enumerate(paths)
+        if any(path == column or path.startswith(f"{column}.") for column in columns)
+    ]
 
 
 def _places(schema: Any, columns: Sequence[str], accepts: Accepts) -> list[int]:
