@@ -11,7 +11,7 @@ import numpy as np
 
 import didact
 from benchmarks.timing import best_time, print_table, readable
-from didact.active import Comparison, Situation, ask, askable_states, compare
+from didact.active import Situation, StrategyComparison, ask, askable_states, compare
 from didact.active.compare import STRATEGIES
 from didact.active.strategies import next_query
 from didact.app.warm import warm
@@ -99,7 +99,7 @@ def areas() -> Iterator[list[str]]:
     yield from rows_of(found)
 
 
-def rows_of(found: Comparison) -> Iterator[list[str]]:
+def rows_of(found: StrategyComparison) -> Iterator[list[str]]:
     tables = [found.table(measure) for measure in ("policy_loss", "wrong_actions")]
     for loss, wrong in zip(*tables, strict=True):
         is_baseline = loss["strategy"] == "random"

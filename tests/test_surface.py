@@ -11,6 +11,7 @@ import pytest
 import didact
 
 PUBLIC = [
+    "AskSettings",
     "MDP",
     "Audit",
     "Belief",

@@ -70,6 +70,7 @@ _ROOM_OF = {
     "load_belief": "didact.learners",
     "register_learner": "didact.learners",
     "ask": "didact.active",
+    "AskSettings": "didact.active",
     "register_strategy": "didact.active",
     "Audit": "didact.auditing",
     "Exam": "didact.auditing",
@@ -84,6 +85,7 @@ _ROOM_OF = {
 __all__ = sorted(_ROOM_OF)
 
 if TYPE_CHECKING:
+    from didact.active import AskSettings as AskSettings
     from didact.active import ask as ask
     from didact.active import register_strategy as register_strategy
     from didact.auditing import Audit as Audit

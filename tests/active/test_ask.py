@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from didact.active import (
+    AskSettings,
     Question,
     ask,
     optimal_oracle,
@@ -44,7 +45,6 @@ def test_questions_answers_and_measures_fit_together(quick):
         assert 0.0 <= step.sure <= step.agreed <= 1.0
         assert step.value_at_risk >= 0.0
         assert step.mixed
-        assert step.start == "fresh"  # this learner takes no starts
     last = evaluate(task, run.belief.map_weights)
     assert run.steps[-1].policy_loss == pytest.approx(last.policy_loss, abs=1e-12)
     assert run.steps[-1].wrong_actions == pytest.approx(last.wrong_actions)
@@ -75,9 +75,10 @@ def test_whoever_asks_about_a_state_gets_the_same_answer(quick):
 
 def test_each_state_is_asked_once_unless_asked_to_repeat(quick):
     task = grid()
-    run = ask(task, states=[2, 7, 9], n_queries=5, horizon=1, **quick)
+    run = ask(task, n_queries=5, horizon=1, settings=AskSettings(states=[2, 7, 9]), **quick)
     assert (run.ended, sorted(run.states)) == ("done", [2, 7, 9])
-    again = ask(task, states=[2, 7], n_queries=5, horizon=1, repeat=True, **quick)
+    often = AskSettings(states=[2, 7], repeat=True)
+    again = ask(task, n_queries=5, horizon=1, settings=often, **quick)
     assert (again.ended, again.n_queries) == ("queries", 5)
     assert set(again.states) <= {2, 7}
 
@@ -85,7 +86,8 @@ def test_each_state_is_asked_once_unless_asked_to_repeat(quick):
 def test_repeated_questions_get_fresh_answers(quick):
     """In a tied state both optimal actions come up in time."""
     task = gridworld([".a", "a."], weights={".": 0, "a": 1}, discount="0.5")
-    run = ask(task, states=[0], n_queries=12, horizon=1, repeat=True, **quick)
+    often = AskSettings(states=[0], repeat=True)
+    run = ask(task, n_queries=12, horizon=1, settings=often, **quick)
     assert {d[0] for d in run.demonstrations} == {(0, 1), (0, 3)}
 
 
@@ -100,7 +102,8 @@ def test_enough_ends_by_the_bound_on_the_value_at_risk(quick):
     assert far.ended == "enough"
     assert far.steps[-1].bound < 0.05
     assert all(step.bound >= 0.05 for step in far.steps[:-1])
-    few = ask(task, n_queries=1, horizon=1, loss_below=1e6, n_samples=40, **quick)
+    small = AskSettings(n_samples=40)
+    few = ask(task, n_queries=1, horizon=1, loss_below=1e6, settings=small, **quick)
     assert few.steps[-1].bound is None  # 59 draws are needed
     assert few.ended == "queries"
 
@@ -157,7 +160,8 @@ def test_a_function_can_answer(quick):
         seen.append(question)
         return 1 if len(seen) < 3 else None
 
-    run = ask(task, n_queries=9, horizon=5, answer=down, truth=False, **quick)
+    unknown = AskSettings(truth=False)
+    run = ask(task, n_queries=9, horizon=5, answer=down, settings=unknown, **quick)
     assert (run.ended, run.n_queries) == ("stopped", 2)
     assert [question.number for question in seen] == [1, 2, 3]
     assert [d.pairs for d in run.demonstrations] == [((s, 1),) for s in run.states]
@@ -199,7 +203,7 @@ def test_pairs_can_answer_a_benchmarks_question_too(quick):
 )
 def test_bad_answers_are_told_in_one_line(quick, answer, message):
     with pytest.raises(InvalidParameter) as raised:
-        ask(grid(), states=[0], horizon=1, answer=answer, **quick)
+        ask(grid(), horizon=1, answer=answer, settings=AskSettings(states=[0]), **quick)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -243,7 +247,8 @@ def test_demonstrations_can_be_given_before_the_first_question(quick):
 
 def test_every_step_is_told_as_it_comes(quick):
     told = []
-    run = ask(grid(), n_queries=2, horizon=1, on_step=lambda *what: told.append(what), **quick)
+    telling = AskSettings(on_step=lambda *what: told.append(what))
+    run = ask(grid(), n_queries=2, horizon=1, settings=telling, **quick)
     assert tuple(step for step, _ in told) == run.steps
     assert [len(situation.open_states) for _, situation in told] == [16, 15, 14]
 
@@ -287,6 +292,8 @@ def test_a_point_learner_can_be_asked_for_and_says_nothing_of_risk():
         ({"n_queries": 2.5}, "n_queries must be a whole number from 1; it is 2.5"),
         ({"horizon": 0}, "horizon must be a whole number from 1; it is 0"),
         ({"n_samples": 0}, "n_samples must be a whole number from 1; it is 0"),
+        ({"truth": "maybe"}, "truth must be"),
+        ({"repeat": 2}, "repeat must be"),
         ({"loss_below": 0}, "loss_below must be a positive number; it is 0"),
         ({"loss_below": float("nan")}, "loss_below must be a positive number; it is nan"),
         ({"loss_below": float("inf")}, "loss_below must be a positive number; it is inf"),
@@ -301,7 +308,9 @@ def test_a_point_learner_can_be_asked_for_and_says_nothing_of_risk():
     ],
 )
 def test_bad_settings_are_told_in_one_line(quick, options, message):
+    own = {name: options[name] for name in AskSettings.__dataclass_fields__ if name in options}
+    rest = {name: value for name, value in options.items() if name not in own}
     with pytest.raises(InvalidInput) as raised:
-        ask(grid(), **{**quick, **options})
+        ask(grid(), **{**quick, **rest}, settings=AskSettings(**own))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)

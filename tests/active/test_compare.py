@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from didact.active import ask, compare
-from didact.active.compare import Comparison, _filled
+from didact.active.compare import StrategyComparison, _filled
 from didact.errors import InvalidParameter
 from didact.random import stream
 from didact.worlds import make
@@ -43,10 +43,10 @@ def test_a_run_that_ended_early_keeps_its_last_loss():
     assert _filled(np.array([3.0, 2.0]), 4).tolist() == [3.0, 2.0, 2.0, 2.0]
 
 
-def by_hand() -> Comparison:
+def by_hand() -> StrategyComparison:
     loss = np.array([[[9, 4.0, 2.0], [9, 2.0, 0.0]], [[7, 3.0, 3.0], [7, 1.0, 1.0]]])
     ones = np.ones((2, 2))
-    return Comparison(("one", "two"), ("random", "mine"), loss, loss / 10, ones, ones, {})
+    return StrategyComparison(("one", "two"), ("random", "mine"), loss, loss / 10, ones, ones, {})
 
 
 def test_areas_and_paired_differences():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import didact
-from didact.active import Question, ask, optimal_oracle, policy_oracle, softmax_oracle
-from didact.active.max_infogain import pair_information
+from didact.active import AskSettings, Question, ask, optimal_oracle, policy_oracle, softmax_oracle
+from didact.active.infogain import pair_information
 from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import Comparison, Demonstration
 from didact.planning import solve
@@ -27,7 +27,8 @@ def test_what_a_comparison_tells_is_its_mutual_information(learner):
     seen = []
     options = {"n_steps": 300, "confidence": 5.0} if learner == "birl" else {}
     ask(
-        grid(), n_queries=1, learner=learner, n_samples=40, on_step=lambda _, s: seen.append(s),
+        grid(), n_queries=1, learner=learner,
+        settings=AskSettings(n_samples=40, on_step=lambda _, s: seen.append(s)),
         **COMPARING, **options,
     )  # fmt: skip
     situation = seen[0]

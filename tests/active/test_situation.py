@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from didact.active import askable_states, situation
-from didact.active.max_var import max_var
 from didact.active.situation import draws_for_tables, softmax
+from didact.active.strategies import max_var
 from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import MDP, Task, Transitions
 from didact.worlds import gridworld, make

@@ -51,8 +51,7 @@ PYTHON_ONLY = {
     "policy": "POLICY", "parameters": "--parameter", "world": "--task", "changes": "--setting",
     "options": "-t, -l", "learner_options": "-l", "strategy_options": "--strategy-option",
     "env": "ENV", "known": "a class at hand", "progress": "shown", "command": "", "watch": "",
-    "answer": "--person", "asked": "--person", "on_step": "a function", "truth": "a task's own",
-    "warm": "how chains start", "n_samples": "of scores", "settings": "of teach",
+    "answer": "--person", "settings": "of teach and ask",
     ("select", "episodes"): "the file's own numbers",
     ("teach", "loss_time"): "seconds for the bound of --loss",
 }  # fmt: skip
@@ -60,7 +59,7 @@ BEHIND = {
     "worlds": [didact.make],
     "show": [didact.make, didact.solve],
     "learn": [didact.learn, birl],
-    "ask": [didact.ask, birl],
+    "ask": [didact.ask, didact.AskSettings, birl],
     "select": [didact.select, didact.load_recording, didact.observe],
     "convert": [converting.convert],
     "audit": [didact.audit, didact.exam],

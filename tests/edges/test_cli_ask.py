@@ -340,7 +340,7 @@ QUICK = ("--learner", "birl", "--steps", "400", "--chains", "2")
 
 
 def test_arrow_keys_answer_in_a_terminal(tmp_path):
-    terminal = asking(tmp_path, "--queries", "3", "--sure", "1", *QUICK)
+    terminal = asking(tmp_path, "--queries", "3", "--sure", "1", "--confidence", "1", *QUICK)
     terminal.until("question 1 of 3")
     terminal.press("\x1b[B")
     terminal.until("question 2 of 3")
@@ -406,12 +406,12 @@ def test_a_comparison_can_be_drawn():
     import numpy as np
     from rich.console import Console
 
-    from didact.active import Comparison
+    from didact.active import StrategyComparison
     from didact.report.terminal.asking import draw_comparison
 
     loss = np.array([[[9, 4.0], [9, 1.0]], [[7, 3.0], [7, 1.0]]])
     ones = np.ones((2, 2))
-    found = Comparison(("one", "two"), ("random", "mine"), loss, loss / 10, ones, ones, {})
+    found = StrategyComparison(("one", "two"), ("random", "mine"), loss, loss / 10, ones, ones, {})
     console = Console(width=80)
     with console.capture() as captured:
         console.print(draw_comparison(found))

@@ -57,7 +57,9 @@ FILES = {
         lambda path: didact.load_exam(path).document(),
     ),
     "run.json": (
-        lambda path: didact.ask(TASK, n_queries=1, n_samples=50, seed=1).save(path),
+        lambda path: didact.ask(
+            TASK, n_queries=1, seed=1, settings=didact.AskSettings(n_samples=50)
+        ).save(path),
         read_run,
     ),
     "demos.json": (lambda path: path.write_text("[[[0, 1], [3, 0]]]"), recording),

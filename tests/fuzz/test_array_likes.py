@@ -257,7 +257,8 @@ TAKE_WHOLE_NUMBERS = {
 
 
 def asked(states):
-    return didact.ask(task(), strategy="random", n_queries=2, states=states, n_steps=20, n_chains=1)
+    where = didact.AskSettings(states=states)
+    return didact.ask(task(), "random", n_queries=2, settings=where, n_steps=20, n_chains=1)
 
 
 MASKS = {

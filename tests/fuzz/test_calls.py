@@ -189,7 +189,7 @@ CALLS = {
     ),
     "ask": lambda: dict(
         task=didact.make("six-cell"), strategy="random", n_queries=1, seed=0, n_steps=10,
-        n_chains=1, truth=False,
+        n_chains=1, settings=didact.AskSettings(truth=False),
     ),
     "load_task": lambda: dict(path="none.json"),
     "load_family": lambda: dict(path="none.json"),

@@ -1,19 +1,20 @@
 """Active learning: strategies that pick what to ask, and the loop that asks and learns."""
 
-from didact.active.ask import ask, askable_states
-from didact.active.compare import Comparison, compare
+from didact.active.ask import AskSettings, ask, askable_states
+from didact.active.compare import StrategyComparison, compare
 from didact.active.oracles import Question, optimal_oracle, policy_oracle, softmax_oracle
 from didact.active.run import Run, Step
 from didact.active.situation import Situation
 from didact.active.strategies import Query, register_strategy, strategies
 
 __all__ = [
-    "Comparison",
+    "AskSettings",
     "Query",
     "Question",
     "Run",
     "Situation",
     "Step",
+    "StrategyComparison",
     "ask",
     "askable_states",
     "compare",

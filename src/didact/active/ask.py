@@ -1,55 +1,90 @@
-"""Active inverse reinforcement learning: what to ask, whom, how often, and when it is enough."""
+"""Active inverse reinforcement learning: learn a reward by asking for one answer after another.
+
+Each round learns the belief from all that was shown, measures it, sees whether to stop, lets the
+strategy pick a state (or two actions of a state), and asks. It ends after `n_queries` questions,
+or earlier: when the bound on the value at risk of the learned policy's loss is below `loss_below`,
+when in every state a share `sure` of the draws holds the learned policy's action optimal, when
+there is nothing more to ask, or when whoever answers stops. A point estimate, and chains that did
+not mix, stop nothing: their draws do not say how sure the belief is.
+
+Each question, answer and belief has a random stream of its own, so none depends on what another
+drew, and strategies that ask the same state get the same answer.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.active.loop import Loop
-from didact.active.oracles import Answer
+from didact.active.oracles import Answer, Question, answered, optimal_oracle
 from didact.active.run import Run, Step
-from didact.active.situation import Situation
-from didact.active.strategies import find_strategy
+from didact.active.situation import Situation, draws_for_tables
+from didact.active.strategies import Query, find_strategy, next_query
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
-from didact.inputs import entries, flag, is_number, is_whole, shown, whole_number
-from didact.learners.learn import find_learner
-from didact.mdp import MDP, Task, as_task
+from didact.inputs import entries, flag, is_number, is_whole, plain, shown, whole_number
+from didact.learners.belief import Belief
+from didact.learners.learn import find_learner, learn
+from didact.learners.risk import effective_draws, upper_bound, value_at_risk
+from didact.mdp import MDP, Comparison, Demonstration, Task, as_task
 from didact.mdp.exchange.feedback import given_items
+from didact.mdp.items import Item
 from didact.mdp.naming import numbered_state
-from didact.planning import reachable_states
-from didact.random import Seed, as_generator
+from didact.planning import evaluate, reachable_states, solve
+from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts
+from didact.teaching.covers.elements import Elements, cover_elements
 
-SAMPLES = 1000
-"""So many draws of a belief decide what to ask."""
+LEVEL, DELTA = 0.95, 0.05
+"""Steps tell the 0.95 value at risk, and a bound on it that holds with probability 0.95."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskSettings:
+    """Settings of `ask` that are seldom changed, checked here.
+
+    states: where to ask; by default wherever the start can lead, never in terminal states.
+    asked: states that were asked before; questions are numbered on, and none is asked again.
+    repeat: ask a state again; by default each is asked once.
+    truth: whether the task's own weights are what is to be learned: False measures nothing against
+        them; the task's class, where it is at hand, saves computing it.
+    n_samples: how many draws of the belief strategies look at.
+    on_step: called with each step and its situation.
+    """
+
+    states: Iterable[int] | None = None
+    asked: Iterable[int] = ()
+    repeat: bool = False
+    truth: bool | EquivalenceClass = True
+    n_samples: int = 1000
+    on_step: Callable[[Step, Situation], None] | None = None
+
+    def __post_init__(self) -> None:
+        flag(self.repeat, "repeat")
+        whole_number(self.n_samples, "n_samples", 1)
+        if not isinstance(self.truth, EquivalenceClass):
+            flag(self.truth, "truth")
 
 
 def ask(
     task: Task,
-    *,
     strategy: str = "max-var",
+    *,
     n_queries: int = 10,
     horizon: int | None = None,
     seed: Seed = 0,
     answer: Answer | None = None,
     demonstrations: Iterable[Any] = (),
-    states: Iterable[int] | None = None,
-    asked: Iterable[int] = (),
-    repeat: bool = False,
     loss_below: float | None = None,
     sure: float | None = None,
-    truth: bool = True,
     learner: str = "birl",
-    warm: bool = True,
-    n_samples: int = SAMPLES,
     strategy_options: Mapping[str, Any] | None = None,
-    known: EquivalenceClass | None = None,
-    on_step: Callable[[Step, Situation], None] | None = None,
+    settings: AskSettings | None = None,
     **learner_options: Any,
 ) -> Run:
     """Learn a task by asking what to do in one state after another, or which action is better.
@@ -64,20 +99,12 @@ def ask(
         stop; of two actions to compare (`question.actions`) the better one. By default the task's
         optimal policy answers.
     demonstrations: known before the first question; also comparisons and other feedback.
-    states: where to ask; by default wherever the start can lead, never in terminal states.
-    asked: states that were asked before; questions are numbered on, and none is asked again.
-    repeat: ask a state again; by default each is asked once.
     loss_below: stop when the bound on the 0.95 value at risk is below it.
     sure: stop when in every state at least this share of the draws holds the learned policy's
         action optimal.
-    truth: whether the task's own weights are what is to be learned; False measures nothing against
-        them.
     learner: who learns from the answers, as in `learn`.
-    warm: let the chains begin with draws of the belief before the answer; False begins anew.
-    n_samples: how many draws of the belief strategies look at.
     strategy_options: of the strategy, as follows.
-    known: the task's class, when it is at hand.
-    on_step: called with each step and its situation.
+    settings: an `AskSettings`: where to ask, what is measured, and more that is seldom changed.
     learner_options: of the learner, as in `learn`.
 
     Options of scot and exact: none.
@@ -102,29 +129,31 @@ def ask(
     options = dict(strategy_options or {})
     find_strategy(strategy, options)
     find_learner(learner, learner_options)
-    loop = Loop(
+    chosen = AskSettings() if settings is None else settings
+    if not isinstance(chosen, AskSettings):
+        raise InvalidParameter(f"settings must be an AskSettings; it is {shown(settings)}")
+    asking = _Asking(
         task=as_task(task),
         strategy=strategy,
-        options=options,
+        strategy_options=options,
         n_queries=whole_number(n_queries, "n_queries", 1),
         horizon=as_horizon(task.mdp, horizon),
         root=_root(seed),
         answer=answer,
-        states=askable_states(task, states),
-        repeat=flag(repeat, "repeat"),
+        states=askable_states(task, chosen.states),
         loss_below=_as_positive(loss_below, "loss_below"),
         sure=_as_share(sure, "sure"),
         learner=learner,
-        warm=flag(warm, "warm"),
-        n_samples=whole_number(n_samples, "n_samples", 1),
         learner_options=learner_options,
-        on_step=on_step,
+        settings=chosen,
         shown=list(given_items(demonstrations, task)),
-        asked=_as_asked(asked, task.mdp),
+        asked=_as_asked(chosen.asked, task.mdp),
     )
-    if flag(truth, "truth"):
-        loop.know(equivalence_class(task) if known is None else known)
-    run = loop.run(_as_seed(seed), horizon)
+    if isinstance(chosen.truth, EquivalenceClass):
+        asking.measure_against(chosen.truth)
+    elif chosen.truth:
+        asking.measure_against(equivalence_class(task))
+    run = asking.run(_as_seed(seed), horizon)
     _warn(run)
     return run
 
@@ -145,6 +174,264 @@ def askable_states(task: Task, states: Iterable[int] | None = None) -> NDArray[n
         outside = numbered_state(task, int(chosen[~reached[chosen]][0]))
         raise InvalidParameter(f"states must be in reach of the start; {outside} is not")
     return chosen
+
+
+@dataclass
+class _Asking:
+    """One run of questions: what it was given, and what it has come to."""
+
+    task: Task
+    strategy: str
+    strategy_options: Mapping[str, Any]
+    n_queries: int
+    horizon: int
+    root: int
+    answer: Answer | None
+    states: NDArray[np.int64]
+    loss_below: float | None
+    sure: float | None
+    learner: str
+    learner_options: Mapping[str, Any]
+    settings: AskSettings
+    shown: list[Item]
+    asked: list[int]
+    elements: Elements | None = None
+    steps: list[Step] = field(default_factory=list)
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def measure_against(self, known: EquivalenceClass) -> None:
+        """Measure against the task's class, and let benchmarks use it."""
+        self.elements = cover_elements(known)
+        self.memory["known"] = known
+
+    def run(self, seed: int | None, horizon: int | None) -> Run:
+        """Ask until one of the ends."""
+        last = self.n_asked + self.n_queries
+        situation = self._learned(None, None)
+        oracle = self._oracle() if self.answer is None else self.answer
+        ended = self._ending(last)
+        while ended is None:
+            query = self._next(situation)
+            if query is None:
+                ended = "done"
+                break
+            given = self._answered(oracle, query, situation)
+            if given is None:
+                ended = "stopped"
+                break
+            if isinstance(given, Demonstration):
+                self.asked.append(query.state)
+            self.shown.append(given)
+            situation = self._learned(query, given)
+            ended = self._ending(last)
+        return Run(
+            task_name=self.task.name,
+            strategy=self.strategy,
+            steps=tuple(self.steps),
+            ended=ended,
+            demonstrations=tuple(item for item in self.shown if isinstance(item, Demonstration)),
+            belief=situation.belief,
+            settings=self._settings(seed, horizon),
+        )
+
+    @property
+    def n_asked(self) -> int:
+        """How many questions were answered, those from before counted."""
+        return len(self.asked) + sum(isinstance(item, Comparison) for item in self.shown)
+
+    def _next(self, situation: Situation) -> Query | None:
+        """The strategy's next question; None when there is nothing more to ask."""
+        compares = self.strategy_options.get("comparisons") or self.n_asked > len(self.asked)
+        if not situation.open_states.size and not compares:
+            return None  # so strategies that ask what to do need not check that a state is open
+        rng = stream(self.root, "query", self.n_asked)
+        return next_query(self.strategy, situation, rng, self.strategy_options)
+
+    def _answered(
+        self, oracle: Answer, query: Query, situation: Situation
+    ) -> Demonstration | Comparison | None:
+        """The answer to a question; a benchmark brings its own, unless somebody else answers."""
+        if query.answer is not None and self.answer is None:
+            return query.answer
+        number, actions = self.n_asked + 1, query.actions
+        if actions is None:
+            # By state and repetition, not by number: every strategy gets the same answer there.
+            rng = stream(self.root, "answer", query.state, self.asked.count(query.state))
+        else:
+            rng = stream(self.root, "compare", query.state, *actions, number)
+        asked = Question(number, query.state, self.horizon, situation, rng, actions)
+        return answered(oracle, asked)
+
+    def _learned(self, query: Query | None, given: Demonstration | Comparison | None) -> Situation:
+        """Learn from all that was shown, measure, and see what is open."""
+        number = len(self.steps)
+        belief = self._belief(stream(self.root, "learn", number))
+        situation = Situation(
+            task=self.task,
+            belief=belief,
+            draws=draws_for_tables(belief, self.settings.n_samples),
+            open_states=self._open_states(),
+            asked=tuple(self.asked),
+            horizon=self.horizon,
+            memory=self.memory,
+            open_pairs=self._open_pairs(),
+        )
+        step = self._measured(number, situation, query, given)
+        self.steps.append(step)
+        if self.settings.on_step is not None:
+            self.settings.on_step(step, situation)
+        return situation
+
+    def _belief(self, rng: np.random.Generator) -> Belief:
+        """What is learned; its warnings are in the belief, and `ask` tells of them once."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotMixed)
+            return learn(
+                *(self.task.mdp, self.shown),
+                learner=self.learner,
+                seed=rng,
+                **self.learner_options,
+            )
+
+    def _open_states(self) -> NDArray[np.int64]:
+        """States that may be asked now, ascending."""
+        if self.settings.repeat:
+            return self.states
+        return self.states[~np.isin(self.states, self.asked)]
+
+    def _open_pairs(self) -> NDArray[np.bool_]:
+        """Which two actions may be compared where, (S, A, A)."""
+        n_states, n_actions = self.task.mdp.n_states, self.task.mdp.n_actions
+        pairs = np.zeros((n_states, n_actions, n_actions), dtype=np.bool_)
+        pairs[self.states] = np.triu(np.ones((n_actions, n_actions), dtype=np.bool_), 1)
+        for item in () if self.settings.repeat else self.shown:
+            if isinstance(item, Comparison):
+                pairs[item.state, min(item.better, item.other), max(item.better, item.other)] = 0
+        return pairs
+
+    def _measured(
+        self,
+        number: int,
+        situation: Situation,
+        query: Query | None,
+        answer: Demonstration | Comparison | None,
+    ) -> Step:
+        """What is known after an answer: against the truth, and by the belief itself."""
+        belief = situation.belief
+        risk, bound = _risk(situation)
+        agreement = situation.agreement[self.states]
+        return Step(
+            number=number,
+            state=None if query is None else query.state,
+            score=None if query is None else query.score,
+            demonstration=answer if isinstance(answer, Demonstration) else None,
+            **_against(self.elements, situation),
+            value_at_risk=risk,
+            bound=bound,
+            sure=float(agreement.min()),
+            agreed=float(agreement.mean()),
+            mixed=belief.is_mixed,
+            r_hat=None if belief.is_point else _worst(belief.r_hat, np.max),
+            ess=None if belief.is_point else _worst(belief.ess_bulk, np.min),
+            is_point=belief.is_point,
+            warnings=belief.warnings,
+            comparison=answer if isinstance(answer, Comparison) else None,
+        )
+
+    def _ending(self, last: int) -> str | None:
+        """Why to stop; None to go on."""
+        step = self.steps[-1]
+        bound = np.inf if step.bound is None else step.bound
+        if step.is_telling and self.loss_below is not None and bound < self.loss_below:
+            return "enough"
+        if step.is_telling and self.sure is not None and step.sure >= self.sure:
+            return "settled"
+        return "queries" if self.n_asked >= last else None
+
+    def _oracle(self) -> Answer:
+        known = self.memory.get("known")
+        plan = solve(self.task.mdp, self.task.true_weights) if known is None else known.plan
+        return optimal_oracle(self.task, plan)
+
+    def _settings(self, seed: int | None, horizon: int | None) -> dict[str, Any]:
+        options = {**self.strategy_options, **self.learner_options}
+        return {
+            "strategy": self.strategy,
+            "n_queries": self.n_queries,
+            "horizon": horizon,
+            "seed": seed,
+            "answer": "the optimal policy" if self.answer is None else "given",
+            "repeat": self.settings.repeat,
+            "loss_below": self.loss_below,
+            "sure": self.sure,
+            "learner": self.learner,
+            "n_samples": self.settings.n_samples,
+            **{name: plain(value) for name, value in options.items()},
+        }
+
+
+# What is measured
+
+
+def _against(elements: Elements | None, situation: Situation) -> dict[str, Any]:
+    """How the most likely weights' policy does, and what is covered; None without a truth."""
+    if elements is None:
+        return dict.fromkeys(("policy_loss", "wrong_actions", "covered", "n_elements"))
+    plan = elements.class_of_task.plan
+    found = evaluate(situation.task, situation.belief.policy("map"), plan=plan)
+    return {
+        "policy_loss": found.policy_loss,
+        "wrong_actions": found.wrong_actions,
+        "covered": _n_covered(elements, situation.demonstrations, situation.belief.feedback),
+        "n_elements": elements.n_elements,
+    }
+
+
+def _n_covered(
+    elements: Elements, shown: tuple[Demonstration, ...], feedback: Sequence[Any]
+) -> int:
+    """How many elements demonstrations cover, and comparisons that state a row of the class."""
+    covered, rows = elements.stated_elements(shown), elements.known.rows
+    for item in feedback:
+        if isinstance(item, Comparison):
+            same = (rows.statements == (item.state, item.better, item.other)).all(axis=1)
+            numbers = rows.number[same & (rows.number >= 0)]
+            for element in elements.element_of_row[numbers].tolist():
+                covered |= 1 << element if element >= 0 else 0
+    return elements.closure(covered).bit_count()
+
+
+def _risk(situation: Situation) -> tuple[float, float | None]:
+    """The value at risk of the loss from the start, and an upper bound on it."""
+    losses = situation.losses @ situation.mdp.start.floats
+    risk = float(value_at_risk(losses, LEVEL))
+    if situation.belief.is_point:
+        return risk, None
+    shaped = losses.reshape(situation.draws.shape[:2])
+    worth = effective_draws(shaped, situation.draws, LEVEL)
+    bound = upper_bound(losses, LEVEL, DELTA, worth) if worth else None
+    return risk, None if bound is None else float(bound)
+
+
+def _worst(values: Any, find: Any) -> float | None:
+    """The worst diagnostic over the features; None where there is none."""
+    finite = values[np.isfinite(values)]
+    return float(find(finite)) if finite.size else None
+
+
+def _warn(run: Run) -> None:
+    """One line where some of the beliefs are not the posterior."""
+    wrong = [step for step in run.steps if not step.mixed]
+    if wrong:
+        warnings.warn(
+            f"after {len(wrong)} of {len(run.steps)} steps, first step {wrong[0].number}, the "
+            f"draws were not the posterior: {wrong[0].warnings[-1]}",
+            NotMixed,
+            stacklevel=3,
+        )
+
+
+# What is given
 
 
 def _as_asked(states: Iterable[int], mdp: MDP) -> list[int]:
@@ -177,15 +464,3 @@ def _as_number(value: Any, name: str, most: float, rule: str) -> float:
     if not is_number(value) or not 0.0 < value <= most or value == np.inf:
         raise InvalidParameter(f"{name} must be {rule}; it is {shown(value)}")
     return float(value)
-
-
-def _warn(run: Run) -> None:
-    """One line where some of the beliefs are not the posterior."""
-    wrong = [step for step in run.steps if not step.mixed]
-    if wrong:
-        warnings.warn(
-            f"after {len(wrong)} of {len(run.steps)} steps, first step {wrong[0].number}, the "
-            f"draws were not the posterior: {wrong[0].warnings[-1]}",
-            NotMixed,
-            stacklevel=3,
-        )

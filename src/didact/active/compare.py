@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from didact.active.ask import ask
+from didact.active.ask import AskSettings, ask
 from didact.active.strategies import find_strategy
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter, NotMixed
@@ -34,7 +34,7 @@ Measure = Literal["policy_loss", "wrong_actions"]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class StrategyComparison:
     """Losses by world, strategy and query: arrays (worlds, strategies, n_queries + 1).
 
     Entry 0 is before the first question. A run that ended early keeps its last loss. n_asked:
@@ -54,7 +54,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         worlds, strategies = counted(len(self.tasks), "world"), ", ".join(self.strategies)
-        return f"Comparison({worlds}, {counted(self.n_queries, 'question')}: {strategies})"
+        return f"StrategyComparison({worlds}, {counted(self.n_queries, 'question')}: {strategies})"
 
     @property
     def n_queries(self) -> int:
@@ -137,9 +137,9 @@ def compare(
     seed: int = 0,
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
-    **settings: Any,
-) -> Comparison:
-    """Run every strategy on every task with the same seeds; settings go to `ask`.
+    **options: Any,
+) -> StrategyComparison:
+    """Run every strategy on every task with the same seeds; options go to `ask`.
 
     n_jobs: so many processes; the result does not depend on it. progress: called with the number
     of worlds done and their total.
@@ -153,21 +153,21 @@ def compare(
     for name in names:
         find_strategy(name)
     roots = [int(stream(seed, "compare", i).integers(2**63)) for i in range(len(worlds))]
-    jobs = [(task, names, count, root, settings) for task, root in zip(worlds, roots, strict=True)]
+    jobs = [(task, names, count, root, options) for task, root in zip(worlds, roots, strict=True)]
     found = []
     for done, result in enumerate(_results(jobs, whole_number(n_jobs, "n_jobs", 1)), 1):
         found.append(result)
         if progress is not None:
             progress(done, len(worlds))
     losses, wrong, asked, mixed = (np.array(part) for part in zip(*found, strict=True))
-    return Comparison(
+    return StrategyComparison(
         tuple(task.name for task in worlds),
         names,
         losses,
         wrong,
         asked,
         mixed,
-        {"n_queries": count, "seed": seed} | {n: plain(v) for n, v in settings.items()},
+        {"n_queries": count, "seed": seed} | _documented(options),
     )
 
 
@@ -183,20 +183,32 @@ def _results(jobs: list[Any], n_jobs: int) -> Any:
 
 
 def _one_world(
-    task: Task, names: Sequence[str], n_queries: int, root: int, settings: Mapping[str, Any]
+    task: Task, names: Sequence[str], n_queries: int, root: int, options: Mapping[str, Any]
 ) -> tuple[list[Floats], list[Floats], list[int], list[float]]:
     """The curves of all strategies on one world."""
-    known = equivalence_class(task)
+    given = {**options}
+    settings = given.pop("settings", None) or AskSettings()
+    if settings.truth is True:
+        # The class depends on the task alone: computed once for all strategies.
+        settings = replace(settings, truth=equivalence_class(task))
     losses, wrong, asked, mixed = [], [], [], []
     for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotMixed)
-            run = ask(task, strategy=name, n_queries=n_queries, seed=root, known=known, **settings)
+            run = ask(*(task, name), n_queries=n_queries, seed=root, settings=settings, **given)
         losses.append(_filled(run.policy_losses, n_queries + 1))
         wrong.append(_filled(run.wrong_actions, n_queries + 1))
         asked.append(run.n_queries)
         mixed.append(float(np.mean([step.mixed for step in run.steps])))
     return losses, wrong, asked, mixed
+
+
+def _documented(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `ask` as a file holds them."""
+    settings = options.get("settings")
+    named = {"repeat": settings.repeat, "n_samples": settings.n_samples} if settings else {}
+    given = {name: value for name, value in options.items() if name != "settings"}
+    return {name: plain(value) for name, value in (named | given).items()}
 
 
 def _filled(curve: Floats, length: int) -> Floats:

@@ -41,8 +41,8 @@ class Step:
     the effective draws are too few. sure: the least share of draws, over states that can be asked,
     under which what the policy does is optimal; agreed: the mean share. mixed: whether the draws
     can pass for the posterior; r_hat, ess: the worst by feature. is_point: the learner gives one
-    weight vector, so nothing is known of how sure it is. start: where the chains began. comparison:
-    the answer where it was asked which of two actions is better.
+    weight vector, so nothing is known of how sure it is. comparison: the answer where it was asked
+    which of two actions is better.
     """
 
     number: int
@@ -61,7 +61,6 @@ class Step:
     r_hat: float | None
     ess: float | None
     is_point: bool
-    start: str
     warnings: tuple[str, ...] = ()
     comparison: Comparison | None = None
 

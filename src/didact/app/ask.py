@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from didact.active import Question, Run, ask
+from didact.active import AskSettings, Question, Run, ask
 from didact.active.run import ANSWERS_FORMAT, RUN_FORMAT
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_json
@@ -46,13 +46,18 @@ class Asked:
 
 
 def ask_task(
-    task: Task, *, first: str | None = None, out: str | None = None, **settings: Any
+    task: Task,
+    *,
+    first: str | None = None,
+    out: str | None = None,
+    settings: AskSettings | None = None,
+    **options: Any,
 ) -> Asked:
     """Ask about a task; first: a file of demonstrations to begin with; out: where the run goes."""
     shown = () if first is None else given_items(first, task)
     if out is not None:
         require_writable(out, json_kind(RUN_FORMAT), [first])
-    run = ask(task, demonstrations=shown, **settings)
+    run = ask(task, demonstrations=shown, settings=settings, **options)
     if out is not None:
         run.save(out)
     return Asked(task, run)
@@ -231,7 +236,8 @@ def ask_person(
     out: str,
     first: str | None = None,
     begin: Callable[[int], None] | None = None,
-    **settings: Any,
+    settings: AskSettings | None = None,
+    **options: Any,
 ) -> Asked:
     """Ask a person, and keep every answer in `out` as it comes; the run replaces them at the end.
 
@@ -250,15 +256,19 @@ def ask_person(
     if begin is not None:
         begin(len(shown))
     answer = Person(recorder, choose)
-    given = {"sure": PERSON_SURE, **settings}
+    given = {"sure": PERSON_SURE, **options}
+    settings = replace(settings or AskSettings(), truth=False)
     total = len(shown) + given.pop("n_queries", MOST_QUERIES)
     while True:
-        known: dict[str, Any] = {
-            "demonstrations": tuple(recorder.answers),
-            "asked": recorder.asked(),
-        }
         left = max(total - len(recorder.answers), 1)
-        run = ask(task, answer=answer, truth=False, n_queries=left, **known, **given)
+        run = ask(
+            task,
+            answer=answer,
+            n_queries=left,
+            demonstrations=tuple(recorder.answers),
+            settings=replace(settings, asked=recorder.asked()),
+            **given,
+        )
         if not recorder.takes_back:
             break
         recorder.take_back()

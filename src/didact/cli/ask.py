@@ -86,32 +86,31 @@ def command(
     worlds` lists, a Gymnasium environment such as Taxi-v4, module:name of an environment of your
     own, or a task file (.json).
     """
+    from didact.active import AskSettings
     from didact.app.ask import ask_task
     from didact.cli.progress import waiting
     from didact.worlds.opening import open_task
 
     task = open_task(world, world_settings(world, settings, seed))
-    choices = _choices(given)
-    choices |= {
-        "n_queries": n_queries,
-        "states": read_numbers(states, "--states"),
-        "seed": seed or 0,
-    }
+    where = {"states": read_numbers(states, "--states"), "repeat": given.pop("repeat")}
+    choices = _choices(given) | {"n_queries": n_queries, "seed": seed or 0}
     if person:
         out = out or ANSWERS
         given_world = [world, *(part for text in settings for part in ("-p", text))]
         again = given_world + ([] if seed is None else ["--seed", str(seed)])
         learn = shlex.join(["didact", "learn", *again[:1], out, *again[1:]])
-        return _with_person(task, choices, out, as_json, learn)
+        return _with_person(task, choices, where, out, as_json, learn)
     with waiting(f"asking about {world}"):
-        asked = ask_task(task, out=out, **choices)
+        asked = ask_task(task, out=out, settings=AskSettings(**where), **choices)
     _report(task, asked.run, out, as_json)
     return 0
 
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
-    """The settings of `ask` from those of the command; what was not given is left out."""
-    reserved = ("demonstrations", "answer", "truth", "known", "on_step", "n_queries", "n_samples")
+    """The options of `ask` from those of the command; what was not given is left out."""
+    from didact.active import AskSettings
+
+    reserved = ("demonstrations", "answer", "settings", "n_queries", "seed")
     learner = read_options(given.pop("learner_settings"))
     for name in ("confidence", "n_steps", "n_chains"):
         value = given.pop(name)
@@ -121,7 +120,7 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
         if value is not None:
             learner[name] = value
     for name in learner:
-        if name in given or name in reserved or name in ("seed", "states", "warm"):
+        if name in given or name in reserved or name in AskSettings.__dataclass_fields__:
             raise InvalidParameter(f"{name!r} is not an option of a learner")
     strategy = read_options(given.pop("strategy_settings"))
     if given.pop("comparisons"):
@@ -144,14 +143,23 @@ def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:
 # A person at the terminal
 
 
-def _with_person(task: Task, choices: dict[str, Any], out: str, as_json: bool, learn: str) -> int:
+def _with_person(
+    task: Task, choices: dict[str, Any], where: dict[str, Any], out: str, as_json: bool, learn: str
+) -> int:
+    from didact.active import AskSettings
     from didact.app.ask import action_keys, ask_person
 
     session = _Session(task, action_keys(task.mdp), choices["n_queries"], out)
     choices = {"horizon": 1, **choices}
-    told: dict[str, Any] = {"begin": session.begin, "on_step": session.learned}
+    settings = AskSettings(on_step=session.learned, **where)
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
-        run = ask_person(task, session.choose, out=out, **told, **choices).run
+        run = ask_person(
+            *(task, session.choose),
+            out=out,
+            begin=session.begin,
+            settings=settings,
+            **choices,
+        ).run
     _report(task, run, out, as_json)
     if (run.demonstrations or run.belief.feedback) and not as_json:
         printing.print_line(f"  learn from all answers: {learn}")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.active import Comparison, Run
+from didact.active import Run, StrategyComparison
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import FamilyClass
 from didact.inputs import counted, shown_name
@@ -228,7 +228,7 @@ def run_fragment(run: Run) -> str:
     return result_fragment(title, [ENDINGS[run.ended]], run.to_records(), columns)
 
 
-def comparison_fragment(found: Comparison) -> str:
+def comparison_fragment(found: StrategyComparison) -> str:
     """Strategies against each other."""
     title = f"{counted(len(found.tasks), 'world')}, {counted(found.n_queries, 'question')} each"
     columns = ("strategy", "area", "difference", "low", "high", "n_better", "share_mixed")

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from didact.active import Comparison, Run, Situation, Step
+from didact.active import Run, Situation, Step, StrategyComparison
 from didact.active.run import ENDINGS
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
@@ -121,7 +121,7 @@ def bar(value: float | None, scale: float, room: int) -> str:
 # Comparisons
 
 
-def draw_comparison(found: Comparison, *, width: int = 80) -> RenderableType:
+def draw_comparison(found: StrategyComparison, *, width: int = 80) -> RenderableType:
     """One row for each strategy: area under the loss curve and the difference to the baseline."""
     rows = found.table()
     scale = max(row["area"] for row in rows)

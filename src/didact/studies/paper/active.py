@@ -12,7 +12,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from didact.active import ask
+from didact.active import AskSettings, ask
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
 from didact.studies.estimates import Estimate, all_of, differences, estimate
@@ -53,7 +53,7 @@ class ActiveSettings:
 def learner_options(settings: ActiveSettings) -> dict[str, Any]:
     """The chain that learns after each answer: the paper's, a walk, or one until it has mixed."""
     if settings.chain == "published":
-        return {**chain_of(settings, settings.features), "warm": False}
+        return chain_of(settings, settings.features)
     ours = {"learner": "birl", "threads": 1, "confidence": settings.confidence}
     if settings.chain == "ours":
         return {**ours, "n_chains": 1, "n_steps": settings.steps}
@@ -77,7 +77,7 @@ def trial(settings: ActiveSettings, number: int) -> Record:
             n_queries=settings.queries,
             horizon=settings.horizon,
             seed=seed,
-            known=known,
+            settings=AskSettings(truth=known),
             **learner_options(settings),
         )
         wrong, loss = run.wrong_actions.tolist(), run.policy_losses.tolist()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.active import max_infogain
-from didact.active.max_infogain import (
+from didact.active import infogain
+from didact.active.infogain import (
     Paths,
     action_information,
     belief_of,
@@ -174,7 +174,7 @@ def test_plain_compiled_and_threads_agree_and_states_do_not_disturb_each_other(m
         mdp, policies, np.array([1]), rng=np.random.default_rng(3), **options
     )
     assert one[0] == both[1]
-    monkeypatch.setattr(max_infogain, "WORTH_THREADS", 0)
+    monkeypatch.setattr(infogain, "WORTH_THREADS", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     in_threads = trajectory_information(
         mdp, policies, np.array([0, 1]), rng=np.random.default_rng(3), **options

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.active.max_entropy import binned_entropy, entropy_terms
+from didact.active.infogain import entropy_terms
+from didact.active.strategies import binned_entropy
 from didact.errors import InvalidParameter
 
 

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.active.max_entropy import entropy_terms
 from didact.active.situation import Situation
 from didact.inputs import flag, whole_number
 from didact.mdp import MDP
@@ -76,6 +75,11 @@ def pair_information(situation: Situation) -> Floats:
             noise = (entropy_terms(chance) + entropy_terms(1.0 - chance)).mean(axis=0)
             scores[:, a, b] = scores[:, b, a] = np.maximum(told - noise, 0.0)
     return scores
+
+
+def entropy_terms(probabilities: Floats) -> Floats:
+    """-p log p of each entry; 0 where p is 0."""
+    return np.asarray(-probabilities * np.log(np.where(probabilities > 0.0, probabilities, 1.0)))
 
 
 def action_information(policies: Floats) -> Floats:
