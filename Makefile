@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 RUNS := .venv/.runs
+TOOLS := .venv/.tools
 READY := .venv/.ready
 # Commands that tests start import didact each time: without bytecode that takes a third longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install setup oracle axe demo test test-all test-lowest mutation lint types docs check bench \
+.PHONY: install setup dist oracle axe demo test test-all test-lowest mutation lint types docs check bench \
 	reproduction lock clean
 .DEFAULT_GOAL := demo
 
@@ -22,11 +23,15 @@ $(RUNS): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
 	touch $(RUNS)
 
-# The developers' tools on top, and every kernel compiled, so that no test waits for that.
+# The developers' tools on top.
+$(TOOLS): $(RUNS) requirements-dev.lock
+	$(BIN)/python $(LOCKED) -r requirements-dev.lock
+	touch $(TOOLS)
+
+# And every kernel compiled, so that no test waits for that.
 setup: $(READY)
 
-$(READY): $(RUNS) requirements-dev.lock
-	$(BIN)/python $(LOCKED) -r requirements-dev.lock
+$(READY): $(TOOLS)
 	$(BIN)/python -m didact.app.warm
 	touch $(READY)
 
@@ -76,14 +81,14 @@ mutation: setup
 	$(BIN)/python -m tests.mutation proofcheck.py
 	$(BIN)/python -m tests.mutation bec --sample 20
 
-lint: setup
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup
+types: $(TOOLS)
 	$(BIN)/mypy
 
-docs: setup
+docs: $(TOOLS)
 	$(BIN)/sphinx-build -q -W -E docs docs/_build
 
 check: lint types docs
@@ -101,6 +106,17 @@ COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --
 lock:
 	$(COMPILE) --upgrade --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --upgrade --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+# Wheel and sdist, and a lesson with its proof from the wheel alone in an empty environment.
+DIST := dist
+dist: $(TOOLS)
+	rm -rf $(DIST)
+	$(BIN)/python -m hatchling build -d $(DIST)
+	$(PYTHON) -m venv $(DIST)/venv
+	$(DIST)/venv/bin/python -m pip install --quiet $(DIST)/*.whl
+	cd $(DIST) && venv/bin/didact teach six-cell --out lesson.json --json > /dev/null \
+	    && venv/bin/didact check six-cell lesson.json --proof
+	rm -rf $(DIST)/venv $(DIST)/lesson.json
 
 clean:
 	rm -rf .venv $(LOWEST) docs/_build tests/node_modules

@@ -5,7 +5,16 @@ import shutil
 from pathlib import Path
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def _installed_by_playwright() -> str | None:
+    """The browser that `playwright install chromium` brings, as in the workflows."""
+    home = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright"
+    found = sorted(Path(home).glob("chromium*/chrome-*/*shell"))
+    return str(found[-1]) if found else None
+
+
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None) or _installed_by_playwright()
 """The one without windows where it is: its pages take half the time."""
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 SMALL = {"width": 360, "height": 640}

@@ -18,6 +18,7 @@ ABOUT_THE_WHOLE = {
     "test_pins",
     "test_structure",
     "test_surface",
+    "test_wheel",
 }
 
 
