@@ -437,3 +437,15 @@ def test_what_is_only_tested_is_never_called_proved_and_is_code_3(didact, monkey
     frontier = didact(*world, "--horizon", "1", "--frontier", "--learner", "planner")
     assert frontier.code == 3
     assert "tested is not proved" in frontier.out
+
+
+def test_expected_attempts_are_a_cost_of_teach(didact):
+    few = json.loads(didact("teach", "garnet", "--teacher", "exact", "--json").out)
+    likely = json.loads(
+        didact("teach", "garnet", "--teacher", "exact", "--cost", "attempts", "--json").out
+    )
+    assert likely["settings"]["cost"] == "attempts"
+    assert likely["n_demonstrations"] >= few["n_demonstrations"]
+    spent, other = (sum(1 / p for p in map(float, x["probabilities"])) for x in (likely, few))
+    assert spent == pytest.approx(float(Fraction(likely["cost"])))
+    assert spent <= other

@@ -99,9 +99,9 @@ def scope() -> Option:
     return choice("--scope", ("reachable", "all"), told)
 
 
-def cost() -> Option:
-    """The option --cost."""
-    return choice("--cost", ("demonstrations", "pairs"), "What to keep small.")
+def cost(*more: str) -> Option:
+    """The option --cost; more: costs besides the usual two."""
+    return choice("--cost", ("demonstrations", "pairs", *more), "What to keep small.")
 
 
 def arithmetic(help: str = "How ties are decided.") -> Option:

@@ -28,7 +28,7 @@ RESERVED = (
 @options.members
 @options.text("--teacher", "scot", "scot, scot-redundant, exact, uvm, random, or one of your own.")
 @options.horizon
-@options.cost()
+@options.cost("attempts")
 @click.option(
     "--member-cost",
     metavar="COST|MEMBER=COST",
