@@ -26,7 +26,6 @@ PUBLIC = [
     "Frontier",
     "InvalidInput",
     "Lesson",
-    "MixedLesson",
     "Observed",
     "Plan",
     "Preference",

@@ -52,7 +52,6 @@ _ROOM_OF = {
     "Difficulty": "didact.teaching",
     "Frontier": "didact.teaching",
     "Lesson": "didact.teaching",
-    "MixedLesson": "didact.teaching",
     "Selection": "didact.teaching",
     "Transfer": "didact.teaching",
     "Verdict": "didact.teaching",
@@ -134,7 +133,6 @@ if TYPE_CHECKING:
     from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Frontier as Frontier
     from didact.teaching import Lesson as Lesson
-    from didact.teaching import MixedLesson as MixedLesson
     from didact.teaching import Selection as Selection
     from didact.teaching import Transfer as Transfer
     from didact.teaching import Verdict as Verdict

@@ -670,7 +670,7 @@ class Check:
         need({self.what, "status"} <= {*lesson}, f"{self.what} and status must be said")
         said: Any = {self.what: self.proof[self.what], "status": STATUS[claim]}
         if claim == "teaches":
-            said |= {"open" if self.mixed else "uncovered": [], "witness": None, "loss": None}
+            said |= {"uncovered": [], "witness": None, "loss": None}
         elif lesson.get("witness") is not None:
             weights = read(self.proof["weights"], self.k, "weights")
             said["witness"] = [x / max(map(abs, weights)) for x in weights]  # the largest 1 or -1
@@ -680,7 +680,7 @@ class Check:
         if part is not None:
             spent, said["lower_bound"] = self.spent(), read(part["bound"], Fraction, "bound")
             said |= {} if spent is None else {"cost": spent}
-        said |= {} if self.mixed else self.sizes(lesson)
+        said |= self.sizes(lesson)
         return self.says(lesson, said, self.chosen(lesson.get("settings", {})))
 
     def chosen(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -715,7 +715,8 @@ class Check:
         near = {(t, b) for s, _ in pairs for t in [s, *self.after(s)] for b in self.best[t]}
         n_ties = sum(tied for _, _, tied in facets)
         said: Any = {"n_demonstrations": len(self.shown), "n_pairs": sum(map(len, self.shown))}
-        said |= {"closed": near <= pairs, "n_close_calls": 0}
+        alone = len(self.shown) == len(self.listed)  # other items assume our policy afterwards
+        said |= {"closed": alone and near <= pairs, "n_close_calls": 0}
         if "facets" in lesson:
             said |= {"n_facets": len(facets) - n_ties, "n_equalities": n_ties}
         return said | {"probabilities": [*map(self.probability, self.shown)]}

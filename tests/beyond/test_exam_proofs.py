@@ -11,7 +11,7 @@ import didact
 from didact.app.verify import verify
 from didact.errors import ProofFailed
 from didact.mdp.files import task_document, task_from_document
-from didact.teaching.evidence import as_read
+from didact.teaching.lesson import as_read
 from tests.bec.test_families import small_family
 from tests.beyond.test_feedback_proofs import counted
 from tests.effort import chunks, number

@@ -10,7 +10,7 @@ import didact
 from didact.errors import InvalidModel
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.items import read_item
-from didact.teaching.feedback.rows import direction, item_differences, margin
+from didact.teaching.feedback.halfspaces import direction, item_differences, margin
 from didact.teaching.shown_cone import ExactlyShown
 from tests.beyond.test_exams import ways
 from tests.decisions import decisions
@@ -292,7 +292,7 @@ def test_near_ties_in_one_world_determine_worlds_that_its_class_does_not():
     shared = [didact.Task(task.mdp, tasks[0].true_weights) for task in tasks]
     known = didact.equivalence_class(shared[0])
     lesson = didact.teach(shared[0], feedback=["preferences"], over_teach=True, known=known)
-    assert len(lesson) == known.cone.rank
+    assert len(lesson.items) == known.cone.rank
     taught = ExactlyShown([direction(item_differences(known, x)[0]) for x in lesson.items])
     own = ExactlyShown(list(known.rows.exact))
     determined = {"near ties": 0, "class": 0}

@@ -4,8 +4,10 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 import didact
+from didact.errors import InvalidFile
 from tests.bec.test_families import small_family
 from tests.effort import number
 from tests.laws.test_exams import world
@@ -52,15 +54,16 @@ def test_near_ties_are_told_apart_where_floats_do_not():
     assert lesson.hardest == 1
 
 
-def test_files_keep_it_and_older_ones_have_none(tmp_path):
+def test_files_keep_it_and_others_are_refused(tmp_path):
     task = didact.make("six-cell")
     lesson = didact.teach(task)
     lesson.save(tmp_path / "lesson.json")
     assert didact.load_lesson(tmp_path / "lesson.json").hardest == lesson.hardest
     document = json.loads((tmp_path / "lesson.json").read_text())
     assert Fraction(str(document.pop("hardest"))) == lesson.hardest
-    (tmp_path / "older.json").write_text(json.dumps(document))
-    assert didact.load_lesson(tmp_path / "older.json").hardest is None
+    (tmp_path / "without.json").write_text(json.dumps(document))
+    with pytest.raises(InvalidFile, match="hardest"):
+        didact.load_lesson(tmp_path / "without.json")
     rough = didact.teach(task, arithmetic="float")
     rough.save(tmp_path / "rough.json")
     assert didact.load_lesson(tmp_path / "rough.json").document() == rough.document()

@@ -21,7 +21,7 @@ from didact.report.page.lesson import lesson_piece
 from didact.report.page.words import proof_words, verdict_words
 from didact.stages import stage
 from didact.teaching import Lesson, frontier, teach
-from didact.teaching.evidence import FEWEST
+from didact.teaching.lesson import FEWEST
 
 TEACHERS = ("exact", "scot")
 COSTS = ("demonstrations", "pairs")

@@ -12,7 +12,7 @@ from didact.errors import Unsupported
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task, as_family, as_task
-from didact.teaching import Frontier, Lesson, MixedLesson, frontier, teach
+from didact.teaching import Frontier, Lesson, frontier, teach
 from didact.teaching.lesson import LESSON_FORMAT
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
@@ -47,7 +47,7 @@ class Mixed:
     """A task or a family, the cheapest mix of feedback for it, and what the checker said of it."""
 
     task: Task | Family
-    lesson: MixedLesson
+    lesson: Lesson
     verified: str
 
 
@@ -98,9 +98,7 @@ def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
     write_text(frontier_page(found), path, kind=PAGE)
 
 
-def write_mixed_page(
-    task: Task | Family, lesson: MixedLesson, path: str | os.PathLike[str]
-) -> None:
+def write_mixed_page(task: Task | Family, lesson: Lesson, path: str | os.PathLike[str]) -> None:
     """Write the page of a lesson of several kinds: `lesson.report(path, task)`."""
     from didact.report.page.mixed import mixed_lesson_page
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from didact.errors import Unsupported
 from didact.files.json import require_writable, write_json
 from didact.files.kinds import json_kind
-from didact.files.reading import shown_path
-from didact.teaching import Lesson, Transfer, load_lesson, transfer
+from didact.teaching import Transfer, load_lesson, transfer
 from didact.teaching.transfer import TRANSFER_FORMAT
 from didact.worlds.members import open_task_or_family
 
@@ -31,11 +29,6 @@ def transfer_source(
     if out is not None:
         require_writable(out, json_kind(TRANSFER_FORMAT), [path, source, of])
     lesson = load_lesson(path)
-    if not isinstance(lesson, Lesson):
-        raise Unsupported(
-            f"{shown_path(path)}: what is determined elsewhere is found of demonstrations only; "
-            "this lesson has items of other kinds"
-        )
     made_for = None if of is None else open_task_or_family(of)
     found = transfer(lesson, open_task_or_family(source, parameters), of=made_for, **settings)
     if out is not None:

@@ -9,7 +9,7 @@ from didact.errors import ProofFailed
 from didact.mdp import Family, Task
 from didact.proofcheck import ProofError
 from didact.stages import stage
-from didact.teaching.evidence import check_document
+from didact.teaching.lesson import check_document
 
 NEEDS_EXACT = (
     "a proof needs exact arithmetic, and floats prove nothing; use --arithmetic exact or leave "

@@ -29,7 +29,7 @@ from didact.inputs import choice, counted, flag, instance, shown_name
 from didact.mdp import Family, Task, as_task
 from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
-from didact.teaching.evidence import FEWEST, checked_line
+from didact.teaching.lesson import FEWEST, checked_line
 
 EXAM_FORMAT = "didact.exam/1"
 Ask = Literal["comparisons", "actions", "preferences"]

@@ -1,6 +1,6 @@
 """Exams of preferences: each comparison as two trajectories, where there are such.
 
-See `didact.teaching.feedback.trajectories` for which comparisons trajectories can show.
+See `didact.teaching.feedback.candidates` for which comparisons trajectories can show.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from didact.bec.families import Known
 from didact.bec.linear import Row, primitive, row_reduced, unit_floats
 from didact.errors import Unsupported
 from didact.mdp.naming import action_words
-from didact.teaching.feedback.trajectories import Ways, pair_of, shortest_pair, statements_of
+from didact.teaching.feedback.candidates import (
+    Ways,
+    shortest_pair,
+    statements_of,
+    ways_that_meet,
+)
 
 
 class Preferred(NamedTuple):
@@ -54,10 +59,10 @@ def _ties(known: Known) -> tuple[list[tuple[int, Ways]], list[int]]:
     chosen: list[tuple[int, Ways]] = []
     spanned: list[Row] = []
     wanted = len(known.cone.lineality)
-    for row, *statement in statements_of(known, known.cone.equalities):
+    for row, state, *actions in statements_of(known, known.cone.equalities):
         if len(spanned) == wanted:
             break
-        pair = pair_of(known, *statement)
+        pair = ways_that_meet(known, state, actions)
         if pair is None:
             continue
         larger = row_reduced([*spanned, primitive(list(pair.difference))])[0]

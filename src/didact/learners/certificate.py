@@ -24,7 +24,7 @@ from didact.mdp.naming import pair_words
 from didact.numerics.exact import Floats
 from didact.planning import Plan, solve
 from didact.planning.derived import UNIT
-from didact.teaching.feedback.rows import item_words
+from didact.teaching.feedback.halfspaces import item_words
 
 
 @dataclass(frozen=True)

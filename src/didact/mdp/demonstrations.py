@@ -113,6 +113,20 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
+def only_demonstrations(given: Any) -> Any:
+    """What a lesson or selection demonstrates, else what is given; other items are refused.
+
+    Taking the demonstrations of a mix alone would silently drop what its other items say.
+    """
+    items = getattr(given, "items", None)
+    if isinstance(items, tuple) and not all(isinstance(item, Demonstration) for item in items):
+        raise InvalidModel(
+            "it has other items than demonstrations, which are not used here; give its "
+            "demonstrations alone"
+        )
+    return getattr(given, "demonstrations", given)
+
+
 def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstration, ...]:
     """Demonstrations of this model: states and actions in range, nothing shown after the end.
 

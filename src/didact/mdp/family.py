@@ -13,7 +13,7 @@ from typing import Any
 
 from didact.errors import InvalidModel
 from didact.inputs import counted, entries, is_whole, shown, shown_name
-from didact.mdp.demonstrations import Demonstration, as_demonstrations
+from didact.mdp.demonstrations import Demonstration, as_demonstrations, only_demonstrations
 from didact.mdp.model import require_text
 from didact.mdp.showing import in_notebook
 from didact.mdp.task import Task, as_task
@@ -174,7 +174,7 @@ def family_demonstrations(given: Any, family: Family) -> tuple[Demonstration, ..
     lesson of the family.
     """
     checked = []
-    listed = entries(getattr(given, "demonstrations", given), "demonstrations", "demonstrations")
+    listed = entries(only_demonstrations(given), "demonstrations", "demonstrations")
     for i, entry in enumerate(listed):
         place = f"demonstration {i + 1}"
         member, pairs = _of_member(entry, place)

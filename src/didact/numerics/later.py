@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from functools import cached_property
+from typing import Any, TypeVar
+
+Instance = TypeVar("Instance")
 
 
 class Later:
@@ -24,3 +28,22 @@ class Later:
 
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__[self.place] = value
+
+    def is_given(self, instance: Any) -> bool:
+        """Whether there is a value, or a function that finds it; the function is not called."""
+        return instance.__dict__[self.place] is not None
+
+
+def changed(instance: Instance, **fields: Any) -> Instance:
+    """A copy of a frozen instance with other values of some fields.
+
+    `dataclasses.replace` reads every field, so that all that was to be found later is found now;
+    here it stays to be found. Cached properties are forgotten: they may depend on the fields.
+    """
+    other = copy.copy(instance)
+    for name in list(vars(other)):
+        if isinstance(getattr(type(other), name, None), cached_property):
+            del vars(other)[name]
+    for name, value in fields.items():
+        object.__setattr__(other, name, value)
+    return other

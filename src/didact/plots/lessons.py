@@ -86,7 +86,8 @@ def coverage(found: Lesson | Selection, ax: Axes | None = None, **style: Any) ->
     style: of the line, as Matplotlib's step takes it.
     """
     if isinstance(found, Lesson):
-        total, what = found.n_facets + found.n_equalities, "demonstrations shown"
+        total = found.n_facets + found.n_equalities
+        what = "items shown" if found.is_mixed else "demonstrations shown"
     else:
         total, what = found.n_elements, "episodes shown"
     covered = np.concatenate(([0], np.cumsum(found.gains, dtype=np.int64)))

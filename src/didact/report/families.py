@@ -18,7 +18,7 @@ from didact.report.verdicts import (
     within_words,
 )
 from didact.teaching import Lesson, Verdict
-from didact.teaching.evidence import FEWEST
+from didact.teaching.lesson import FEWEST
 
 MOST_SHOWN, MOST_STEPS = 30, 8
 """Demonstrations, and steps of one, that are written out."""

@@ -10,8 +10,8 @@ from didact.inputs import counted, shown_name
 from didact.mdp import Family, Task
 from didact.mdp.idle import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
-from didact.teaching import Frontier, Lesson, MixedLesson, Verdict
-from didact.teaching.evidence import FEWEST
+from didact.teaching import Frontier, Lesson, Verdict
+from didact.teaching.lesson import FEWEST
 from didact.teaching.loss.remaining import Worst
 from didact.teaching.segments import WrongPair
 from didact.teaching.way_out import AIMING, WayOut
@@ -230,7 +230,7 @@ def hardest_words(hardest: Any) -> str:
     return f"the hardest question is a difference of {float(hardest):.4g} in return"
 
 
-def mixed_lesson_lines(lesson: MixedLesson, verified: str | None = None) -> Iterator[str]:
+def mixed_lesson_lines(lesson: Lesson, verified: str | None = None) -> Iterator[str]:
     """The cheapest mix of feedback: what to show and say, what it costs, what stays open."""
     items = counted(len(lesson.items), "item")
     are = "is" if len(lesson.items) == 1 else "are"
@@ -239,7 +239,7 @@ def mixed_lesson_lines(lesson: MixedLesson, verified: str | None = None) -> Iter
     yield f"{shown_name(lesson.task_name)}: {told}, decided exactly.{end}"
     for number, words in enumerate(lesson.words, start=1):
         yield f"  {number}. {words}"
-        yield f"     {lesson.reason(number - 1)}"
+        yield f"     {lesson.why(number - 1)}"
     cost, bound = number_words(lesson.cost), number_words(lesson.lower_bound or 0)
     if FEWEST in (verified or ""):
         yield f"  cost {cost}, proved fewest: no lesson of allowed items costs less"
@@ -250,8 +250,8 @@ def mixed_lesson_lines(lesson: MixedLesson, verified: str | None = None) -> Iter
         yield f"  cost {cost}"
     if lesson.hardest is not None:
         yield f"  {hardest_words(lesson.hardest)}"
-    for words in lesson.open:
-        yield f"  open: {words}"
+    for missing in lesson.uncovered:
+        yield f"  open: {missing.words}"
 
 
 def item_verdict_lines(task: Task, verdict: Verdict, n: int, verified: str | None) -> Iterator[str]:

@@ -4,7 +4,6 @@ from didact.teaching.check import Verdict, check
 from didact.teaching.clips.certify import certify
 from didact.teaching.clips.lesson import Certificate, ClipLesson
 from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.frontier import Frontier, frontier
 from didact.teaching.lesson import Lesson
 from didact.teaching.lesson_files import load_lesson
@@ -20,7 +19,6 @@ __all__ = [
     "Difficulty",
     "Frontier",
     "Lesson",
-    "MixedLesson",
     "Picks",
     "Problem",
     "Selection",

@@ -6,8 +6,7 @@ judged as demonstrations of their own: see `segments`.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,16 +22,14 @@ from didact.mdp import (
     family_demonstrations,
     given_demonstrations,
 )
-from didact.mdp.exchange.feedback import feedback_in
-from didact.mdp.items import as_items, holds_feedback
+from didact.mdp.exchange.feedback import given_feedback
+from didact.mdp.items import Item
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.closure import is_closed
 from didact.teaching.covers.elements import cover_elements
-from didact.teaching.feedback.evidence import mixed_proof
-from didact.teaching.feedback.judging import WrongItem, judge_items
-from didact.teaching.feedback.lesson import MixedLesson
+from didact.teaching.feedback.halfspaces import WrongItem, judge_items, mixed_proof
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 from didact.teaching.witness import judge, row_in_words
 
@@ -137,7 +134,7 @@ def check(
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
-    items = _items(task, demonstrations)
+    items = given_feedback(demonstrations, task)
     if items is not None:
         return _check_items(task, items, scope, known)
     shown = _shown(task, demonstrations)
@@ -165,20 +162,10 @@ def check(
     )
 
 
-def _items(task: Task | Family, given: Any) -> Iterable[Any] | None:
-    """What is given, where other feedback than demonstrations is in it; else None."""
-    if isinstance(given, MixedLesson):
-        return given.items
-    if isinstance(given, str | os.PathLike):
-        return feedback_in(given, task)
-    return given if holds_feedback(given) else None
-
-
 def _check_items(
-    task: Task | Family, given: Iterable[Any], scope: Scope, known: Known | None
+    task: Task | Family, items: Sequence[Item], scope: Scope, known: Known | None
 ) -> Verdict:
     """The verdict on a mix of demonstrations and other feedback; its proof is of the right ones."""
-    items = as_items(given, task)
     if known is None:
         known = equivalence_class(task, scope=scope, arithmetic="exact")
     numbers = [i for i, item in enumerate(items) if isinstance(item, Demonstration)]

@@ -5,20 +5,16 @@ It is found when it is asked for the first time, and kept.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-from didact.bec.families import Known, whole_of
-from didact.mdp import Demonstration, Family, Task
-from didact.mdp.family_files import family_document
-from didact.mdp.files import task_document
+from didact.bec.families import Known
+from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
-from didact.proofcheck import ProofError, check_proof
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.fewest import Allowed, Certificate, cheapest_lesson, probability_in
 from didact.teaching.covers.greedy import harmonic
@@ -83,11 +79,10 @@ class Evidence:
             return None
         return whole_if_whole(lp_bound(elements, self.problem.costs))
 
-    def is_fewest(self, lesson: Any) -> bool:
-        """Whether the certificate meets the cost, and the independent checker accepts the proof."""
-        if self.certificate is None or self.certificate.bound != lesson.cost:
-            return False
-        return checked_as_fewest(self.known, lesson.document())
+    def fields(self) -> dict[str, Any]:
+        """The fields of a lesson that are found when they are asked for, as functions."""
+        names = ("lower_bound", "candidates", "probabilities", "guarantee", "hardest", "facets")
+        return {name: partial(getattr, self, name) for name in names}
 
     @property
     def candidates(self) -> str:
@@ -118,51 +113,22 @@ class Evidence:
     @cached_property
     def facets(self) -> tuple[Mapping[str, Any], ...]:
         """Every facet and equality, with the first demonstration that covers it."""
-        return tuple(self._facet(element) for element in range(self.coverage.elements.n_elements))
+        return facet_records(self.coverage)
 
-    def _facet(self, element: int) -> Mapping[str, Any]:
-        rows, row = self.known.rows, self.coverage.elements.row_of(element)
-        exact = rows.exact
-        return {
-            "normal": rows.normals[row].tolist() if exact is None else number_texts(exact[row]),
-            "equality": row in self.known.cone.equalities,
-            "statement": list(self.known.statement_of(row)),
-            "words": self.known.words_of(row),
-            "covered_by": self.coverage.first_to_cover(element),
+
+def facet_records(coverage: Coverage) -> tuple[Mapping[str, Any], ...]:
+    """Every facet and equality: normal, statement, words, and the first item that covers it."""
+    known, elements = coverage.elements.known, coverage.elements
+    exact, records = known.rows.exact, []
+    for element in range(elements.n_elements):
+        row = elements.row_of(element)
+        normal = known.rows.normals[row].tolist() if exact is None else number_texts(exact[row])
+        record = {
+            "normal": normal,
+            "equality": row in known.cone.equalities,
+            "statement": list(known.statement_of(row)),
+            "words": known.words_of(row),
+            "covered_by": coverage.first_to_cover(element),
         }
-
-
-def checked_line(known: Known, document: Mapping[str, Any]) -> str:
-    """What the independent checker says of a lesson or an exam; empty where it refuses it."""
-    try:
-        return check_document(whole_of(known), document)
-    except ProofError:
-        return ""
-
-
-def check_document(whole: Task | Family, document: Mapping[str, Any]) -> str:
-    """The line of the independent checker on a proof, a lesson or an exam; raises ProofError."""
-    task = family_document(whole) if isinstance(whole, Family) else task_document(whole)
-    return check_proof(as_read(task), as_read(document))
-
-
-def checked_as_fewest(known: Known, document: Mapping[str, Any]) -> bool:
-    """Whether the independent checker calls a lesson or an exam the fewest."""
-    return FEWEST in checked_line(known, document)
-
-
-def checked_bound(lesson: Any) -> int | Fraction | None:
-    """The bound on every allowed lesson, where the independent checker accepts its certificate."""
-    proof = lesson.proof
-    if lesson.known is None or proof is None or "fewest" not in proof:
-        return None
-    return lesson.lower_bound if checked_line(lesson.known, lesson.document()) else None
-
-
-FEWEST = "proved fewest"
-"""How the checker begins what it says of the fewest demonstrations."""
-
-
-def as_read(document: Mapping[str, Any]) -> Any:
-    """The object as it comes out of a file, decimals as text."""
-    return json.loads(json.dumps(dict(document), default=str), parse_float=str)
+        records.append(record)
+    return tuple(records)

@@ -17,8 +17,8 @@ from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Family, Task
 from didact.mdp.showing import in_notebook, show
+from didact.numerics.later import changed
 from didact.random import stream
-from didact.teaching.evidence import Evidence
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of
@@ -241,15 +241,15 @@ def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
         if (exceeds or other.cost < lesson.cost) and _sureness(other) >= least
     ]
     best = min(fits, key=lambda other: other.cost, default=lesson)
-    if best is lesson or best.within is None or not isinstance(best._evidence, Evidence):
+    if best is lesson or best.within is None:
         return lesson
     told = best.within
     within = replace(own, statuses=told.statuses, worst=told.worst, n_cells=told.n_cells)
-    return replace(
+    return changed(
         best,
         within=within,
         settings={**best.settings, "loss": lesson.settings["loss"]},
-        _evidence=replace(best._evidence, teachers_bound=own.lower_bound),
+        lower_bound=own.lower_bound,
     )
 
 

@@ -1,34 +1,59 @@
-"""A lesson: demonstrations in the order to show them, and what is known about them."""
+"""A lesson: what to show and say, in order, and what is known about it.
+
+A lesson holds items: demonstrations, and where a mix was asked for also comparisons, preferences,
+corrections and rankings. It is complete where every half-space of the BEC follows from those that
+its items state (Corollary 1): then a learner that fits all items has exactly the optimal policies.
+
+A lesson is closed where it shows every optimal action of each state that it shows, and of every
+state that these may lead to. The half-spaces of a pair (s, a) use successor features of the optimal
+policy after s; a learner that plans for itself assumes the same only if these continuations are
+shown too. Lessons that are not closed assume that the learner follows the teacher's policy.
+
+What is expensive (the proof, bounds, words of facets) is found when it is first asked for, and
+kept: see `Later`. What is said about the fewest items is never taken from the code that found them,
+but from `didact.proofcheck`, which shares no code with it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
+from didact.bec.families import Known, whole_of
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
-from didact.mdp import MDP, Demonstration, Family, as_family
-from didact.mdp.files import write_number
+from didact.mdp import MDP, Demonstration, Family, Task, as_family
+from didact.mdp.family_files import family_document
+from didact.mdp.files import task_document, write_number
+from didact.mdp.items import Item
 from didact.mdp.showing import show
 from didact.numerics.later import Later
 from didact.planning.loss import VAGUE
+from didact.proofcheck import ProofError, check_proof
 from didact.teaching.within import Within
 
 LESSON_FORMAT = "didact.lesson/1"
-FAMILY_LESSON_FORMAT = "didact.lesson/2"
+LESSON_FORMAT_2 = "didact.lesson/2"
+"""Of a family, whose items have members, and of several kinds of items."""
+
+FEWEST = "proved fewest"
+"""How the checker begins what it says of the fewest demonstrations."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A facet or equality that no demonstration covers: who would state it, and why it is open.
+    """A facet or equality that no item covers: who would state it, and why it is open.
 
     reason: 'budget' or 'left out' (a candidate shows it that the budget or the teacher left out),
-    'not sampled' (some demonstration could show it), or 'not reachable' (none can from these starts
-    within the horizon). member: whose state it is, in a family.
+    'not sampled' (some demonstration could show it), 'not reachable' (none can from these starts
+    within the horizon), or of a mix 'not offered' (no item of the kinds asked for states it).
+    member: whose state it is, in a family.
     """
 
     state: int
@@ -43,86 +68,48 @@ class Missing:
         return {k: v for k, v in vars(self).items() if k != "member" or v is not None}
 
 
-class Evidence(Protocol):
-    """What a lesson can be asked beyond what it holds; found when asked, or read from a file."""
-
-    @property
-    def known(self) -> Any:
-        """The task's class; None where it is not at hand."""
-
-    @property
-    def lower_bound(self) -> int | Fraction | None:
-        """No complete lesson from the same candidates costs less."""
-
-    def is_fewest(self, lesson: Any) -> bool:
-        """Whether no lesson of allowed demonstrations costs less, checked."""
-
-    @property
-    def candidates(self) -> str:
-        """'all', or how many demonstrations were sampled."""
-
-    @property
-    def probabilities(self) -> tuple[Fraction, ...]:
-        """Of each demonstration's moves."""
-
-    @property
-    def guarantee(self) -> Fraction | None:
-        """Greedy costs at most so many times the cheapest."""
-
-    @property
-    def hardest(self) -> Fraction | float | None:
-        """The smallest difference in return that a step shown rests on."""
-
-    @property
-    def facets(self) -> tuple[Mapping[str, Any], ...]:
-        """Every facet and equality, and who covers it first."""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """The evidence of a lesson from a file."""
-
-    lower_bound: int | Fraction | None = None
-    guarantee: Fraction | None = None
-    facets: tuple[Mapping[str, Any], ...] = ()
-    hardest: Fraction | None = None
-    candidates: str = "all"
-    probabilities: tuple[Fraction, ...] = ()
-    known: None = None
-
-    def is_fewest(self, lesson: Any) -> bool:
-        """False: a file's claim counts only once its proof is checked with its task."""
-        return False
-
-
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Demonstrations that teach a task, or as much of it as they can.
+    """Demonstrations, and in a mix other items, that teach a task, or as much as they can.
 
-    task_name: of the task that is taught.
-    status: 'complete' when they pin the class down, 'partial' when they do not, 'undecided' where
-    that depends on close calls; `uncovered` then says what seems to be open.
-    demonstrations: in the order to show them.
+    task_name: of the task or family that is taught.
+    status: 'complete' where they determine the BEC, 'partial' where they do not, 'undecided' where
+        that depends on close calls; `uncovered` then says what seems to be open.
+    items: in the order to show them; those of a family name their member.
     gains: how many facets (and equality rows) each newly covers.
     cost: of all of them, in the cost that was asked for.
     closed: whether claims about learners that plan for themselves hold too.
     n_facets: of the task's class.
     n_equalities: of the task's class.
     uncovered: for a partial lesson what is open, and why.
-    witness: for a partial lesson weights that fit every demonstration and are wrong.
+    witness: for a partial lesson weights that fit every item and are wrong.
     loss: the worst loss of a learner that takes the witness; None where there is none.
     proof: the `didact.proof/1` object, of a family `didact.proof/2`; None in float arithmetic:
-    numerical, not proved.
+        numerical, not proved.
     settings: what `teach` was given.
+    lower_bound: no complete lesson of allowed items costs less, by the part `fewest` of the proof
+        where there is one; with a bound on the loss, no lesson that keeps to it. None where none
+        is known.
+    candidates: 'all', or how many demonstrations the teacher sampled: 'sampled, 400'.
+    probabilities: of each demonstration's moves, given its start and its actions.
+    guarantee: greedy costs at most so many times the cheapest: H(d), d the most facets that one
+        candidate covers; None where it does not apply.
+    hardest: the smallest Q-value gap that the lesson relies on: what the least bad other action
+        costs at any step shown, or the other side of an item. A fraction where the class is exact;
+        None where every other side is worth the same.
+    facets: every facet and equality: normal, statement, words, and the number of the first item
+        that covers it.
+    words: of a mix, each item as it would be said; empty for demonstrations alone.
     volumes: what the teacher 'uvm' thought was left after each pick; None for others.
     n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
-    within: what was promised of losses, where `teach` was given a loss.
+    within: what was promised of losses, where a bound on the loss was given.
     loss_error: how far `loss` can be from the true one.
+    known: the BEC, of a task or of a family, that it was made from; None for one from a file.
     """
 
     task_name: str
     status: str
-    demonstrations: tuple[Demonstration, ...]
+    items: tuple[Item, ...]
     gains: tuple[int, ...]
     cost: int | Fraction
     closed: bool
@@ -133,26 +120,47 @@ class Lesson:
     loss: float | None
     proof: Mapping[str, Any] | None
     settings: Mapping[str, Any]
+    lower_bound: int | Fraction | None
+    candidates: str
+    probabilities: tuple[Fraction, ...]
+    guarantee: Fraction | None
+    hardest: Fraction | float | None
+    facets: tuple[Mapping[str, Any], ...]
+    words: tuple[str, ...] = ()
     volumes: tuple[float, ...] | None = None
     n_close_calls: int = 0
     within: Within | None = None
     loss_error: float = 0.0
-    _evidence: Evidence = field(default=Recorded(), repr=False)
+    known: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         total = counted(self.n_facets + self.n_equalities, "constraint")
         left = f", {len(self.uncovered)} of {total} open" if self.uncovered else ""
-        n_shown = counted(len(self.demonstrations), "demonstration")
+        what = counted(len(self.items), "item")
+        if not self.is_mixed:
+            what = f"{counted(len(self.items), 'demonstration')}, {counted(self.n_pairs, 'step')}"
         proof = "with a proof" if self.has_proof else "numerical"
-        return (
-            f"Lesson({shown_name(self.task_name)!r}, {self.status}: {n_shown}, "
-            f"{counted(self.n_pairs, 'step')}{left}, {proof})"
-        )
+        return f"Lesson({shown_name(self.task_name)!r}, {self.status}: {what}{left}, {proof})"
+
+    @property
+    def demonstrations(self) -> tuple[Demonstration, ...]:
+        """The demonstrations among the items: all of them, unless it is a mix."""
+        return tuple(item for item in self.items if isinstance(item, Demonstration))
 
     @property
     def is_complete(self) -> bool:
-        """Whether the lesson pins the class down."""
+        """Whether the lesson determines the BEC."""
         return self.status == "complete"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether other items than demonstrations were asked for."""
+        return self.settings.get("feedback") is not None
+
+    @property
+    def is_of_family(self) -> bool:
+        """Whether it teaches a family, so that items have members."""
+        return self.settings.get("members") is not None
 
     @property
     def is_loss_vague(self) -> bool:
@@ -162,7 +170,7 @@ class Lesson:
     @property
     def has_proof(self) -> bool:
         """Whether there is a proof; it is written when it is first asked for."""
-        return self.__dict__[PROOF.place] is not None
+        return PROOF.is_given(self)
 
     @property
     def loss_bound(self) -> float | None:
@@ -177,92 +185,56 @@ class Lesson:
 
     @property
     def reaches_its_goal(self) -> bool:
-        """Whether it does what was asked: pins the class down, or surely keeps to the loss."""
+        """Whether it does what was asked: determines the BEC, or surely keeps to the loss."""
         return self.is_complete if self.within is None else self.loss_status == "enumerated"
 
     @property
-    def is_of_family(self) -> bool:
-        """Whether it teaches a family, so that demonstrations have members."""
-        return self.settings.get("members") is not None
-
-    @property
     def n_pairs(self) -> int:
-        """How many (state, action) pairs are shown, repeats counted."""
+        """How many (state, action) pairs are demonstrated, repeats counted."""
         return sum(len(demonstration) for demonstration in self.demonstrations)
 
-    @property
-    def lower_bound(self) -> int | Fraction | None:
-        """No complete lesson of allowed demonstrations costs less; None where none is known.
-
-        Over all allowed demonstrations, by the part `fewest` of the proof, where there is one.
-
-        With a bound on the loss: no lesson that keeps to it.
-        """
-        return self._evidence.lower_bound
-
-    @property
+    @cached_property
     def is_fewest(self) -> bool:
-        """Whether no lesson of allowed demonstrations costs less, by a certificate that the
-        independent checker accepted in this process; False for a lesson from a file."""
-        return self.is_complete and self.within is None and self._evidence.is_fewest(self)
-
-    @property
-    def candidates(self) -> str:
-        """'all', or how many demonstrations the teacher sampled: 'sampled, 400'."""
-        return self._evidence.candidates
-
-    @property
-    def probabilities(self) -> tuple[Fraction, ...]:
-        """Of each demonstration's moves, given its start and its actions."""
-        return self._evidence.probabilities
-
-    @property
-    def guarantee(self) -> Fraction | None:
-        """Greedy costs at most so many times the cheapest: H(d); None where it does not apply."""
-        return self._evidence.guarantee
-
-    @property
-    def hardest(self) -> Fraction | float | None:
-        """The hardest question: what the least bad other action costs at any step shown.
-
-        A fraction where the class is exact; None where every other action is as good.
-        """
-        return self._evidence.hardest
-
-    @property
-    def facets(self) -> tuple[Mapping[str, Any], ...]:
-        """Every facet and equality: normal, statement, words, and who covers it first."""
-        return self._evidence.facets
-
-    @property
-    def known(self) -> Any:
-        """The class, of a task or of a family, that it was made from; None for one from a file."""
-        return self._evidence.known
+        """Whether no lesson of allowed items costs less, by a certificate that the independent
+        checker accepted in this process; False for a lesson from a file."""
+        if self.known is None or not self.is_complete or self.within is not None:
+            return False
+        # The checker is slow on large lessons: it is not asked where the bound says no already.
+        if self.lower_bound != self.cost or "fewest" not in (self.proof or {}):
+            return False
+        return checked_as_fewest(self.known, self.document())
 
     def why(self, number: int) -> str:
-        """In words: what demonstration `number` rules out that those before it did not.
+        """In words: what item `number` rules out that those before it did not.
 
-        number: of the demonstration, from 0.
+        number: of the item, from 0.
         """
-        if not is_whole(number) or not 0 <= number < len(self.demonstrations):
-            there_are = f"0 to {len(self.demonstrations) - 1}" if self.demonstrations else "none"
+        if not is_whole(number) or not 0 <= number < len(self.items):
+            what = "items" if self.is_mixed else "demonstrations"
+            there_are = f"0 to {len(self.items) - 1}" if self.items else "none"
             raise InvalidParameter(
-                f"the demonstrations of this lesson are {there_are}; there is no {shown(number)}"
+                f"the {what} of this lesson are {there_are}; there is no {shown(number)}"
             )
         sentences = [f["words"] for f in self.facets if f["covered_by"] == number]
-        if not sentences and self.closed and self.settings.get("closed"):
+        if sentences:
+            verb = "says" if self.is_mixed else "shows"
+            return f"It {verb} that " + "; that ".join(sentences) + "."
+        if self.is_mixed:
+            return "It narrows what the others leave open."
+        if self.closed and self.settings.get("closed"):
             return "Nothing new: it completes the lesson for learners that plan for themselves."
-        if not sentences:
-            return "It shows none of the constraints that define the behaviour for the first time."
-        return "It shows that " + "; that ".join(sentences) + "."
+        return "It shows none of the constraints that define the behaviour for the first time."
 
     def document(self) -> dict[str, Any]:
-        """The `didact.lesson/1` object; of a family `didact.lesson/2`."""
+        """The `didact.lesson/1` object; of a family or a mix `didact.lesson/2`."""
+        is_plain = not self.is_of_family and not self.is_mixed
+        items = [item.document() for item in self.items]
         return {
-            "format": FAMILY_LESSON_FORMAT if self.is_of_family else LESSON_FORMAT,
+            "format": LESSON_FORMAT if is_plain else LESSON_FORMAT_2,
             "task": self.task_name,
             "status": self.status,
-            "demonstrations": [d.document() for d in self.demonstrations],
+            **({"items": items, "words": list(self.words)} if self.is_mixed else {}),
+            **({} if self.is_mixed else {"demonstrations": items}),
             "n_demonstrations": len(self.demonstrations),
             "n_pairs": self.n_pairs,
             "gains": list(self.gains),
@@ -292,7 +264,7 @@ class Lesson:
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each step: demonstration and step from 0, state, action, and their names.
 
-        In a family the member comes after the demonstration.
+        In a family the member comes after the demonstration. Other items of a mix have no rows.
 
         The names are left out for a lesson from a file, which does not hold its task.
         """
@@ -319,22 +291,32 @@ class Lesson:
 
         path: of the page, such as 'lesson.html'.
         task: needed only for a lesson from a file; of a family, the family.
-        command: how to make the page again, to be shown on it.
+        command: how to make the page again, to be shown on it; not on that of a mix.
         audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
         """
         known = self.known
+        if self.is_mixed:
+            show("report of a mixed lesson", self._whole(task), self, path)
+            return
         if self.is_of_family:
-            family = _family_of(task, known)
+            family = self._whole(task)
             show("report of a family", self, path, family=family, known=known, command=command)
             return
-        if task is None:
-            if known is None:
-                raise InvalidParameter("a lesson from a file does not hold its task; give its task")
-            task = known.task
-        elif known is not None and known.task is not task:
+        if known is not None and task is not None and known.task is not task:
             known = None
         given = {"command": command, "audience": audience}
-        show("report", self, path, task=task, known=known, **given)
+        show("report", self, path, task=self._whole(task), known=known, **given)
+
+    def _whole(self, given: Any) -> Task | Family:
+        """The task or family that a page shows: the one given, or that of the lesson."""
+        kind = "family" if self.is_of_family else "task"
+        if given is None and self.known is None:
+            of = "give it as task=" if self.is_of_family else "give its task"
+            raise InvalidParameter(f"a lesson from a file does not hold its {kind}; {of}")
+        if given is None:
+            return whole_of(self.known)
+        whole: Task | Family = as_family(given, "task") if self.is_of_family else given
+        return whole
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the demonstrations on their world; a lesson from a file needs `task=`.
@@ -346,38 +328,68 @@ class Lesson:
         return show(what, self, ax, **style)
 
     def _repr_html_(self) -> str:
-        """The page in a frame, for a notebook; the steps alone for a lesson from a file."""
+        """The page in a frame, for a notebook; a table of a mix and of a lesson from a file."""
         known = self.known
-        html: str = (
-            show("lesson from a file", self)
-            if known is None or self.is_of_family
-            else show("lesson", self, task=known.task, known=known)
-        )
+        if self.is_mixed:
+            html: str = show("mixed lesson", self)
+        elif known is None or self.is_of_family:
+            html = show("lesson from a file", self)
+        else:
+            html = show("lesson", self, task=known.task, known=known)
         return html
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.lesson/1` file; with the task's file it is all the checker needs.
 
-        The lesson of a family is a `didact.lesson/2` file, whose demonstrations have members.
+        The lesson of a family, whose items have members, and a mix, whose items have kinds, are
+        `didact.lesson/2` files.
 
         path: of the file.
         """
         write_json(self.document(), path)
 
 
+# Fields that may be given as functions: proofs of families are long, bounds take a search, and most
+# callers ask for neither. `dataclasses.replace` would ask for all of them: use `changed`.
 PROOF = Later("proof")
 Lesson.proof = PROOF  # type: ignore[assignment]
-Lesson.closed = Later("closed")  # type: ignore[assignment]
+for _name in (
+    *("closed", "lower_bound", "candidates", "probabilities"),
+    *("guarantee", "hardest", "facets"),
+):
+    setattr(Lesson, _name, Later(_name))
 
 
-def _family_of(given: Any, known: Any) -> Family:
-    """The family that a page shows: the one given, or the one that the lesson was made from."""
-    if given is not None:
-        return as_family(given, "task")
-    if known is None:
-        raise InvalidParameter("a lesson from a file does not hold its family; give it as task=")
-    family: Family = known.family
-    return family
+def check_document(whole: Task | Family, document: Mapping[str, Any]) -> str:
+    """The line of the independent checker on a proof, a lesson or an exam; raises ProofError."""
+    task = family_document(whole) if isinstance(whole, Family) else task_document(whole)
+    return check_proof(as_read(task), as_read(document))
+
+
+def checked_line(known: Known, document: Mapping[str, Any]) -> str:
+    """What the independent checker says of a lesson or an exam; empty where it refuses it."""
+    try:
+        return check_document(whole_of(known), document)
+    except ProofError:
+        return ""
+
+
+def checked_as_fewest(known: Known, document: Mapping[str, Any]) -> bool:
+    """Whether the independent checker calls a lesson or an exam the fewest."""
+    return FEWEST in checked_line(known, document)
+
+
+def checked_bound(lesson: Lesson) -> int | Fraction | None:
+    """The bound on every allowed lesson, where the independent checker accepts its certificate."""
+    proof = lesson.proof
+    if lesson.known is None or proof is None or "fewest" not in proof:
+        return None
+    return lesson.lower_bound if checked_line(lesson.known, lesson.document()) else None
+
+
+def as_read(document: Mapping[str, Any]) -> Any:
+    """The object as it comes out of a file, decimals as text."""
+    return json.loads(json.dumps(dict(document), default=str), parse_float=str)
 
 
 def _names(mdp: MDP, state: int, action: int) -> dict[str, str]:
@@ -385,8 +397,7 @@ def _names(mdp: MDP, state: int, action: int) -> dict[str, str]:
 
 
 def _number(value: int | float | Fraction | None) -> int | float | str | None:
-    return (
-        None
-        if value is None
-        else write_number(Fraction(repr(value) if isinstance(value, float) else value))
-    )
+    if value is None:
+        return None
+    # A float is written as the shortest decimal that reads back as it.
+    return write_number(Fraction(repr(value) if isinstance(value, float) else value))

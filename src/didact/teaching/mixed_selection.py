@@ -35,7 +35,7 @@ from didact.numerics.texts import number_texts
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.elements import Elements, cover_elements
 from didact.teaching.covers.minimum import Minimum, cheapest_cover
-from didact.teaching.feedback.rows import direction, item_differences, margin
+from didact.teaching.feedback.halfspaces import direction, item_differences, margin
 from didact.teaching.segments import right_segments
 from didact.teaching.shown_cone import ExactlyShown
 

@@ -14,6 +14,7 @@ from didact.bec.proofs import Proof
 from didact.inputs import is_whole
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
+from didact.numerics.later import changed
 from didact.random import as_generator
 from didact.teaching.closure import all_closed, close
 from didact.teaching.covers.costs import candidate_costs
@@ -50,7 +51,7 @@ def lesson_within(
     wish = replace(wish, showing=wish.showing._replace(keeps=keeps))
     picks = Picks(numbers, lower_bound=within.lower_bound)
     lesson = lesson_of_picks(wish, problem, picks, offers, settings)
-    return replace(lesson, within=once_closed(within, closed=lesson.closed))
+    return changed(lesson, within=once_closed(within, closed=lesson.closed))
 
 
 def lesson_of_picks(
@@ -91,7 +92,7 @@ def lesson_of_picks(
     return Lesson(
         task_name=known.name,
         status=_status(found.pins_down, n_close_calls),
-        demonstrations=demonstrations,
+        items=demonstrations,
         gains=coverage.gains,
         cost=_total_cost(problem, picks, extra) + sum(added, 0),
         closed=partial(all_closed, known.parts, demonstrations),  # type: ignore[arg-type]
@@ -105,7 +106,8 @@ def lesson_of_picks(
         settings=settings,
         volumes=picks.volumes,
         n_close_calls=n_close_calls,
-        _evidence=evidence,
+        known=known,
+        **evidence.fields(),
     )
 
 

@@ -25,8 +25,7 @@ from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
 from didact.teaching.bounds import Begins, fewest_demonstrations
 from didact.teaching.covers.candidates import as_horizon, as_starts
-from didact.teaching.evidence import checked_bound
-from didact.teaching.lesson import Lesson
+from didact.teaching.lesson import Lesson, checked_bound
 from didact.teaching.teach import teach
 from didact.worlds import worlds
 from didact.worlds.gym.minigrid import is_minigrid

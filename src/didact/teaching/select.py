@@ -7,7 +7,6 @@ after it are candidates of their own (see `segments`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,9 +20,8 @@ from didact.bec.rows import Scope, showable_states
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task
-from didact.mdp.exchange.feedback import feedback_in, given_items
+from didact.mdp.exchange.feedback import given_feedback
 from didact.mdp.exchange.given import given_episodes
-from didact.mdp.items import holds_feedback
 from didact.mdp.naming import episode_numbers, state_words
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_texts
@@ -32,7 +30,6 @@ from didact.teaching.check import Verdict, check
 from didact.teaching.contradictions import Contradiction, contradictions
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.problem import Problem
-from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.mix import item_costs
 from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
@@ -193,7 +190,7 @@ def select(
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
-    said = given_items(demonstrations, task) if _has_feedback(demonstrations, task) else None
+    said = given_feedback(demonstrations, task)
     if said is not None:
         if arithmetic == "float":
             raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
@@ -229,13 +226,6 @@ def select(
         wrong=wrong,
         **_fates(segments, picked, adding),
     )
-
-
-def _has_feedback(given: Any, task: Task) -> bool:
-    """Whether a list, a lesson of several kinds or a file holds other feedback."""
-    if isinstance(given, str | os.PathLike):
-        return feedback_in(given, task) is not None
-    return isinstance(given, MixedLesson) or holds_feedback(given)
 
 
 def _fates(

@@ -33,7 +33,6 @@ from didact.teaching.covers.offers import (
     starts_of,
 )
 from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.feedback.lesson import MixedLesson
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.goal import (
@@ -55,11 +54,7 @@ from didact.teaching.wish import (
 
 
 @overload
-def teach(task: Task | Family, *, feedback: None = None, **settings: Any) -> Lesson: ...
-
-
-@overload
-def teach(task: Task | Family, *, feedback: Sequence[str], **settings: Any) -> MixedLesson: ...
+def teach(task: Task | Family, **settings: Any) -> Lesson: ...
 
 
 @overload
@@ -92,7 +87,7 @@ def teach(
     loss_time: float | None = None,
     demonstrations: str | None = None,
     **options: Any,
-) -> Lesson | MixedLesson | ClipLesson:
+) -> Lesson | ClipLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
 
     task: what is to be taught: a task; a family, whose demonstrations each know their member; or
@@ -126,8 +121,8 @@ def teach(
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     feedback: kinds of items that may be mixed: 'demonstrations', 'comparisons' of two actions,
         'preferences' and 'corrections' between two trajectories, 'rankings' of best ones that tie
-        before a worse one; the cheapest mix, proved, as a MixedLesson, whose
-        items name their member in a family. `cost` may then be a table {kind: cost}.
+        before a worse one; the cheapest mix, proved. Its items name
+        their member in a family. `cost` may then be a table {kind: cost}.
     over_teach: with preferences, try also those between trajectories that are worth nearly the
         same: they say more than the behaviour, so fewer are enough, and are harder to give.
     margin: of over_teach, the least difference in return that an item may ask to be seen.

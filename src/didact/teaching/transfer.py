@@ -22,7 +22,7 @@ from didact.bec.classes import EquivalenceClass, demonstration_rows
 from didact.bec.families import Known, equivalence_class
 from didact.bec.linear import unit_floats
 from didact.bec.rows import Rows, Scope, as_row
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, entries, flag, instance, shown, shown_name
 from didact.mdp import Family, Task, as_task
 from didact.mdp.showing import in_notebook, show
@@ -163,6 +163,11 @@ def transfer(
     """
     instance(lesson, Lesson, "lesson", "the result of teach, or of load_lesson")
     flag(drawn, "drawn")
+    if len(lesson.demonstrations) != len(lesson.items):
+        raise Unsupported(
+            "what is determined elsewhere is found of demonstrations only; this lesson has items "
+            "of other kinds"
+        )
     family = _as_family(unseen)
     known = _class_of(lesson, of, arithmetic)
     rows = _shown_rows(lesson, known, family)

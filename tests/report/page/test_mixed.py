@@ -24,13 +24,13 @@ def test_items_are_drawn_and_told(name, kinds, n_pictures, tmp_path):
     task = didact.make(name)
     lesson = didact.teach(task, feedback=kinds)
     path = tmp_path / "lesson.html"
-    lesson.report(path, task)
+    lesson.report(path, task=task)
     page = path.read_text()
     assert page == mixed_lesson_page(task, lesson)
     told = html.unescape(re.sub(r"<[^>]*>", "", page))
     for number, words in enumerate(lesson.words):
         assert words in told
-        assert lesson.reason(number) in told
+        assert lesson.why(number) in told
     assert "the hardest question is a difference of" in told
     if n_pictures is not None:
         assert page.count("<figcaption>") == n_pictures
@@ -40,10 +40,10 @@ def test_items_are_drawn_and_told(name, kinds, n_pictures, tmp_path):
 def test_what_is_open_stands_on_the_page():
     task = didact.make("random-grid", size=4, n_features=4, seed=1)
     lesson = didact.teach(task, feedback=["preferences"])
-    assert lesson.open
+    assert lesson.uncovered
     told = html.unescape(re.sub(r"<[^>]*>", "", mixed_lesson_page(task, lesson)))
     assert "What stays open" in told
-    assert lesson.open[0] in told
+    assert lesson.uncovered[0].words in told
 
 
 def test_a_lesson_of_other_items_from_a_file_has_a_page_too(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 import didact
 from didact.errors import InvalidInput, Unsupported
 from didact.mdp.files import task_document
-from didact.teaching.feedback.rows import direction, item_differences
+from didact.teaching.feedback.halfspaces import direction, item_differences
 from tests.effort import chunks, number
 from tests.laws.test_exams import world
 from tests.test_proofcheck import Solved, cone_multipliers
@@ -137,7 +137,7 @@ def test_cheap_comparisons_replace_a_walk_and_dear_ones_do_not():
     )
     dear = didact.teach(task, feedback=kinds, cost={"comparisons": 2})
     assert (dear.cost, [type(item) for item in dear.items]) == (1, [didact.Demonstration])
-    assert dear.reason(0).startswith("It says that a step on white is never a gain; that")
+    assert dear.why(0).startswith("It says that a step on white is never a gain; that")
     values = didact.solve(task, arithmetic="exact").action_values
     gaps = [values[c.state, c.better] - values[c.state, c.other] for c in cheap.items]
     assert float(cheap.hardest) == pytest.approx(min(gaps))
@@ -148,7 +148,7 @@ def test_what_preferences_cannot_show_stays_open():
     task = didact.make("random-grid", size=9, seed=0, n_features=8)
     lesson = didact.teach(task, feedback=["preferences"])
     assert lesson.status == "partial"
-    assert len(lesson.open) == 3
+    assert len(lesson.uncovered) == 3
     assert lesson.loss is not None
     assert lesson.lower_bound is None
     both = didact.teach(task, feedback=["preferences", "comparisons"])

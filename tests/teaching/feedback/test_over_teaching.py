@@ -8,8 +8,8 @@ import pytest
 import didact
 from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import Preference
+from didact.teaching.feedback.halfspaces import item_differences, margin
 from didact.teaching.feedback.over_teaching import _corners, fewest_halfspaces
-from didact.teaching.feedback.rows import item_differences, margin
 
 
 def smallest_facet_margin(known) -> Fraction:
@@ -46,10 +46,10 @@ def test_as_many_near_ties_as_the_rank_are_enough(seed):
         task, feedback=["comparisons", "preferences"], over_teach=True, known=known
     )
     require_few_and_true(task, known, lesson)
-    assert len(lesson) == known.cone.rank == lesson.lower_bound < len(usual)
+    assert len(lesson.items) == known.cone.rank == lesson.lower_bound < len(usual.items)
     assert not lesson.is_fewest  # no certificate allows rows outside of the class
     assert lesson.hardest < usual.hardest
-    assert "narrows" in " ".join(map(lesson.reason, range(len(lesson))))
+    assert "narrows" in " ".join(map(lesson.why, range(len(lesson.items))))
     assert sum(lesson.gains) == known.cone.n_facets
 
 
@@ -113,4 +113,4 @@ def test_seven_near_ties_teach_grids_of_eight_features(seed):
     known = didact.equivalence_class(task)
     lesson = didact.teach(task, feedback=["preferences"], over_teach=True, known=known)
     require_few_and_true(task, known, lesson)
-    assert len(lesson) == 7 == known.cone.rank
+    assert len(lesson.items) == 7 == known.cone.rank

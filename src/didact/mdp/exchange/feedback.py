@@ -29,16 +29,19 @@ def given_items(given: Any, where: MDP | Task) -> tuple[Item, ...]:
     given: a list of items, a lesson of several kinds, the path of a file, or demonstrations in any
         form that `given_demonstrations` takes.
     """
-    listed = getattr(given, "items", None)
-    if isinstance(listed, tuple):
-        return as_items(listed, where)
-    if holds_feedback(given):
-        return as_items(given, where)
+    found = given_feedback(given, where)
+    return given_demonstrations(given, where) if found is None else found
+
+
+def given_feedback(given: Any, where: MDP | Task | Family) -> tuple[Item, ...] | None:
+    """The items that are given, where other feedback than demonstrations is among them; else None.
+
+    given: anything, as for `given_items`.
+    """
     if isinstance(given, str | os.PathLike):
-        found = feedback_in(given, where)
-        if found is not None:
-            return found
-    return given_demonstrations(given, where)
+        return feedback_in(given, where)
+    listed = getattr(given, "items", given)
+    return as_items(listed, where) if holds_feedback(listed) else None
 
 
 def task_in(path: str | os.PathLike[str]) -> Task | None:

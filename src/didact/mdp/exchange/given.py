@@ -10,7 +10,7 @@ from typing import Any
 from didact.errors import InvalidFile, InvalidInput, InvalidModel
 from didact.files.reading import shown_path
 from didact.inputs import counted
-from didact.mdp.demonstrations import Demonstration, as_demonstrations
+from didact.mdp.demonstrations import Demonstration, as_demonstrations, only_demonstrations
 from didact.mdp.exchange.formats import format_of_file, load_recording
 from didact.mdp.exchange.recordings import Recording
 from didact.mdp.model import MDP
@@ -33,7 +33,7 @@ def given_demonstrations(given: Any, where: MDP | Task) -> tuple[Demonstration, 
         return as_demonstrations(given.read_by(where), where)
     if getattr(given, "known", given) is None:  # a lesson from a file, which has its proof at hand
         require_same_states({"proof": getattr(given, "proof", None)}, where)
-    return as_demonstrations(getattr(given, "demonstrations", given), where)
+    return as_demonstrations(only_demonstrations(given), where)
 
 
 def given_episodes(given: Any, where: MDP | Task) -> tuple[tuple[Demonstration, ...], list[int]]:

@@ -7,7 +7,7 @@ from didact.inputs import shown_name
 from didact.report.exams import VERDICTS, audit_lines, exam_line
 from didact.report.page.notebook import result_fragment
 from didact.report.verdicts import mixed_lesson_lines
-from didact.teaching import MixedLesson
+from didact.teaching import Lesson
 
 
 def exam_fragment(exam: Exam) -> str:
@@ -23,12 +23,11 @@ def audit_fragment(audit: Audit) -> str:
     return result_fragment(f"{VERDICTS[audit.verdict]}: {audit.reason}", lines)
 
 
-def mixed_lesson_fragment(lesson: MixedLesson) -> str:
+def mixed_lesson_fragment(lesson: Lesson) -> str:
     """The items of a lesson and what each is for."""
     title, *_ = mixed_lesson_lines(lesson)
     rows = [
-        {"item": i + 1, "said": words, "why": lesson.reason(i)}
-        for i, words in enumerate(lesson.words)
+        {"item": i + 1, "said": words, "why": lesson.why(i)} for i, words in enumerate(lesson.words)
     ]
-    told = [f"open: {words}" for words in lesson.open]
+    told = [f"open: {missing.words}" for missing in lesson.uncovered]
     return result_fragment(shown_name(title, 120), told, rows, ("item", "said", "why"))

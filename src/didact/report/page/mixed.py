@@ -13,7 +13,7 @@ from didact.report.page.grounds import Grounds
 from didact.report.page.player import Drawing, frames
 from didact.report.page.templates import render
 from didact.report.verdicts import hardest_words, mixed_lesson_lines
-from didact.teaching import MixedLesson
+from didact.teaching import Lesson
 
 MOST_ITEMS = 200
 
@@ -32,11 +32,11 @@ class Said:
     world: str
 
 
-def mixed_lesson_page(task: Task | Family, lesson: MixedLesson) -> str:
+def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
     """The page of a lesson of several kinds; in a family each item in its own world."""
     items, grounds = lesson.items[:MOST_ITEMS], Grounds(task)
     said = [
-        Said(i + 1, lesson.words[i], lesson.reason(i), _drawings(grounds, item, i + 1), world)
+        Said(i + 1, lesson.words[i], lesson.why(i), _drawings(grounds, item, i + 1), world)
         for i, item in enumerate(items)
         for world in (grounds.name(item.member),)
     ]

@@ -13,7 +13,7 @@ from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
 from didact.report.verdicts import cost_words, n_starts, probability_words
 from didact.teaching import Lesson
-from didact.teaching.evidence import FEWEST, checked_as_fewest
+from didact.teaching.lesson import FEWEST, checked_as_fewest
 
 USUAL = {
     "teacher": "scot",

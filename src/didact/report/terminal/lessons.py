@@ -23,7 +23,7 @@ from didact.report.verdicts import (
     witness_line,
 )
 from didact.teaching import Lesson
-from didact.teaching.evidence import FEWEST
+from didact.teaching.lesson import FEWEST
 
 MOST_DRAWN, MOST_STEPS, MOST_WORDS = 6, 30, 40
 

@@ -12,7 +12,7 @@ them where they cost less.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -27,17 +27,32 @@ from didact.mdp import Comparison, Demonstration, Family, Preference, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import read_number, whole_if_whole
+from didact.numerics.later import changed
 from didact.numerics.texts import number_text
+from didact.teaching.closure import all_closed
 from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.coverage import Coverage
-from didact.teaching.covers.fewest import Allowed, Certificate, OfferedItem, mix_certificate
-from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.feedback.evidence import mixed_proof
-from didact.teaching.feedback.judging import judge_items
-from didact.teaching.feedback.lesson import MixedLesson
-from didact.teaching.feedback.offers import KINDS, Offered, offered_items
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.fewest import (
+    Allowed,
+    Certificate,
+    OfferedItem,
+    mix_certificate,
+    probability_in,
+)
+from didact.teaching.covers.problem import Problem
+from didact.teaching.evidence import facet_records
+from didact.teaching.feedback.candidates import KINDS, Offered, offered_items
+from didact.teaching.feedback.halfspaces import (
+    direction,
+    item_differences,
+    item_words,
+    judge_items,
+    mixed_proof,
+)
 from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
-from didact.teaching.feedback.rows import direction, item_differences, item_words
+from didact.teaching.gaps import missing_elements
+from didact.teaching.lesson import Lesson
 from didact.teaching.methods.exact import exact_minimum
 
 
@@ -103,7 +118,7 @@ def mixed_lesson(
     settings: Mapping[str, Any],
     allowed: Allowed,
     least: Fraction | None = None,
-) -> MixedLesson:
+) -> Lesson:
     """The cheapest lesson of these kinds; problem: that of the demonstrations alone.
 
     allowed: which demonstrations count for the bound.
@@ -118,19 +133,24 @@ def mixed_lesson(
     mixed = _problem_of(problem, offered)
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
     chosen = [offered[number] for number in picks.numbers]
-    if least is None:
-        certificate = _certificate(problem, kinds, costs, offered, allowed)
-        bound = None if certificate is None else certificate.bound
-        told = _told(known, mixed, replace(picks, lower_bound=bound), chosen, settings)
-        if certificate is None or not told.is_complete:
-            return told
-        proof = partial(_proof_with_bound, known, told.items, certificate)
-        return replace(told, proof=cast(Any, proof))
-    # Preferences that say more than the class are not among what a certificate allows.
-    any_halfspaces = fewest_halfspaces(known) * min(costs.values())
-    bound = None if "demonstrations" in kinds else whole_if_whole(Fraction(any_halfspaces))
-    usual = _told(known, mixed, replace(picks, lower_bound=bound), chosen, settings)
-    return _over_taught(problem, usual, costs["preferences"], least)
+    coverage = Coverage.of(mixed.elements, [offer.mask for offer in chosen])
+    cost = mixed.cost_of(picks.numbers)
+    items = tuple(offer.item for offer in chosen)
+    lesson = _lesson_of_items(coverage, items, cost, settings, _reasons(mixed))
+    if least is not None:
+        # Preferences that say more than the class are not among what a certificate allows.
+        any_halfspaces = fewest_halfspaces(known) * min(costs.values())
+        bound = None if "demonstrations" in kinds else whole_if_whole(Fraction(any_halfspaces))
+        usual = changed(lesson, lower_bound=bound)
+        return _over_taught(problem, usual, costs["preferences"], least)
+    certificate = _certificate(problem, kinds, costs, offered, allowed)
+    if certificate is None:
+        is_sampled = "demonstrations" in kinds and problem.candidates.sampled
+        return changed(lesson, candidates=f"sampled, {len(offered)}") if is_sampled else lesson
+    if not lesson.is_complete:
+        return changed(lesson, lower_bound=certificate.bound)
+    proof = partial(_proof_with_bound, known, lesson.items, certificate)
+    return changed(lesson, lower_bound=certificate.bound, proof=proof)
 
 
 def _certificate(
@@ -184,9 +204,7 @@ def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
     )
 
 
-def _over_taught(
-    problem: Problem, usual: MixedLesson, price: int | Fraction, least: Fraction
-) -> MixedLesson:
+def _over_taught(problem: Problem, usual: Lesson, price: int | Fraction, least: Fraction) -> Lesson:
     """Near-tie preferences, where they teach for less than the usual lesson, or at all."""
     known = problem.known
     items = near_ties(known, least, np.random.default_rng(0))
@@ -197,31 +215,18 @@ def _over_taught(
     cost = whole_if_whole(Fraction(len(items) * price + visits))
     if usual.is_complete and cost >= usual.cost and (usual.hardest or least) >= least:
         return usual
-    shown: list[Demonstration | Preference] = []
-    why: list[tuple[str, ...]] = []
-    left = set(judge_items(known, [], []).open_rows)
-    for item in items:
-        shown.append(item)
-        still = set(judge_items(known, shown, []).open_rows)
-        why.append(tuple(known.words_of(row) for row in sorted(left - still)))
-        left = still
-    return replace(
-        usual,
-        status="complete",
-        items=items,
-        words=tuple(item_words(whole_of(known), item) for item in items),
-        gains=tuple(map(len, why)),
-        why=tuple(why),
-        cost=cost,
-        hardest=judge_items(known, items, []).hardest,
-        open=(),
-        witness=None,
-        loss=None,
-        proof=cast(Any, partial(mixed_proof, known, items, None)),
-    )
+    # No single item states a facet: one is covered by the first item after which it follows.
+    elements = cover_elements(known)
+    element_of = {elements.row_of(e): e for e in range(elements.n_elements)}
+    after = []
+    for n in range(len(items) + 1):
+        left = judge_items(known, items[:n], []).open_rows
+        after.append(elements.everything & ~sum(1 << element_of[row] for row in left))
+    lesson = _lesson_of_items(Coverage(elements, tuple(after)), items, cost, usual.settings)
+    return changed(lesson, lower_bound=usual.lower_bound)
 
 
-def _with_margin(usual: MixedLesson, least: Fraction) -> MixedLesson:
+def _with_margin(usual: Lesson, least: Fraction) -> Lesson:
     """The usual lesson, where the differences that it rests on are large enough to be seen."""
     if usual.hardest is not None and usual.hardest < least:
         raise Unsupported(
@@ -232,41 +237,51 @@ def _with_margin(usual: MixedLesson, least: Fraction) -> MixedLesson:
     return usual
 
 
-def _told(
-    known: Known,
-    mixed: Problem,
-    picks: Picks,
-    chosen: Sequence[Offered],
+def _reasons(mixed: Problem) -> Callable[[int], str]:
+    """Why an element is open: the budget, or no item of these kinds states it."""
+    offered = mixed.covered_by(mixed.masks)
+    return lambda element: "budget" if offered >> element & 1 else "not offered"
+
+
+def _lesson_of_items(
+    coverage: Coverage,
+    items: tuple[Item, ...],
+    cost: int | Fraction,
     settings: Mapping[str, Any],
-) -> MixedLesson:
-    """What is known of the chosen items: judged again by all their rows."""
-    items = tuple(offer.item for offer in chosen)
-    coverage = Coverage.of(mixed.elements, [offer.mask for offer in chosen])
-    found = judge_items(known, items, [item for item in items if isinstance(item, Demonstration)])
+    reason_of: Callable[[int], str] = lambda element: "not offered",
+) -> Lesson:
+    """What is known of the chosen items, judged again by all their half-spaces; no bound yet."""
+    elements = coverage.elements
+    known = elements.known
+    shown = [item for item in items if isinstance(item, Demonstration)]
+    found = judge_items(known, items, shown)
     if found.wrong:
         raise AssertionError("candidates must be true of their task")
-    new = [now & ~before for before, now in zip(coverage.after, coverage.after[1:], strict=False)]
-    return MixedLesson(
+    left = {*found.open_rows}
+    still = sum(1 << e for e in range(elements.n_elements) if elements.row_of(e) in left)
+    is_closed = partial(all_closed, known.parts, shown) if len(shown) == len(items) else False
+    return Lesson(
         task_name=known.name,
-        status="partial" if found.open_rows else "complete",
+        status="partial" if left else "complete",
         items=items,
-        words=tuple(_words(whole_of(known), item) for item in items),
         gains=coverage.gains,
-        why=tuple(
-            tuple(known.words_of(mixed.elements.row_of(e)) for e in mixed.elements.within(bits))
-            for bits in new
-        ),
-        cost=mixed.cost_of(picks.numbers),
-        lower_bound=picks.lower_bound,
-        hardest=found.hardest,
+        cost=cost,
+        closed=cast(Any, is_closed),  # other items assume the teacher's policy afterwards
         n_facets=known.cone.n_facets,
         n_equalities=len(known.cone.equalities),
-        open=tuple(known.words_of(row) for row in found.open_rows),
+        uncovered=missing_elements(elements, elements.everything & ~still, reason_of),
         witness=found.witness,
         loss=found.loss,
-        settings=settings,
         proof=cast(Any, partial(mixed_proof, known, items, found.witness)),
-        _known=known,
+        settings=settings,
+        lower_bound=None,
+        candidates="all",
+        probabilities=tuple(probability_in(known, way) for way in shown),
+        guarantee=None,
+        hardest=found.hardest,
+        facets=facet_records(coverage),
+        words=tuple(_words(whole_of(known), item) for item in items),
+        known=known,
     )
 
 

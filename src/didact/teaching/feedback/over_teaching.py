@@ -28,9 +28,8 @@ from didact.bec.parts import Part, part_with
 from didact.bec.rows import scope_states
 from didact.mdp import MDP, Demonstration, Preference
 from didact.numerics.exact import Floats
-from didact.teaching.feedback.judging import judge_items
-from didact.teaching.feedback.rows import direction, item_differences, margin
-from didact.teaching.feedback.trajectories import pair_of, statements_of
+from didact.teaching.feedback.candidates import statements_of, ways_that_meet
+from didact.teaching.feedback.halfspaces import direction, item_differences, judge_items, margin
 
 MOST_WAYS, MOST_PAIRS, MOST_STEPS = 1_100, 100_000, 60
 """Trajectories from a start, pairs of neighbours in all, and steps of a trajectory."""
@@ -114,8 +113,8 @@ def _ties(known: Known) -> tuple[Preference, ...] | None:
     """Preferences that state every tie; None where one cannot be shown by trajectories."""
     found: dict[Row, Preference] = {}
     told: set[int] = set()
-    for row, *statement in statements_of(known, known.cone.equalities):
-        pair = pair_of(known, *statement)
+    for row, state, *actions in statements_of(known, known.cone.equalities):
+        pair = ways_that_meet(known, state, actions)
         if pair is not None:
             told.add(row)
             item = Preference(pair.better, pair.other, member=pair.part.member)

@@ -1,0 +1,284 @@
+"""What a mixed lesson may show: items whose half-spaces all hold in the class, with their coverage.
+
+Comparisons cover one element. Preferences are two trajectories, corrections the same said after the
+worse one was seen. Rankings put the best actions of a state, which tie, before one that is worse: a
+half-space for every two neighbours. Two actions that are both worse are never ranked, and nobody is
+stopped: such half-spaces are not implied by the class and say more than the behaviour.
+
+Trajectories that state a row begin in the same state, one with each action, go on with optimal
+actions, and stop where they meet at the same time or have all ended. What they count differs by the
+row of the comparison, up to the equalities, because optimal actions that tie differ by equalities
+only. With unequal lengths an answer would also fix the zero of the reward, which says nothing of
+behaviour. A comparison whose trajectories never meet, or depend on chance, cannot be shown so.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.bec.families import Known
+from didact.bec.linear import Row
+from didact.bec.parts import Part, part_with
+from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking
+from didact.mdp.items import Item
+from didact.teaching.covers.elements import Elements
+from didact.teaching.covers.problem import Problem
+from didact.teaching.feedback.halfspaces import direction, trajectory_counts
+
+KINDS = ("demonstrations", "comparisons", "preferences", "corrections", "rankings")
+MAX_STATES = 20
+"""States that rankings are tried in, for one facet: more seldom give a new mask."""
+
+MAX_PLACES = 20_000
+"""Joint places of the walks that are visited for one comparison; it bounds time and memory."""
+
+Ties = dict[Row, int]
+"""Equality rows, and what covers each as a bit."""
+
+
+class Offered(NamedTuple):
+    """An item that may be shown: the elements that it covers, as bits, and what it costs."""
+
+    item: Item
+    mask: int
+    cost: int | Fraction
+
+
+def offered_items(
+    known: Known,
+    problem: Problem,
+    kinds: Sequence[str],
+    costs: Mapping[str, int | Fraction],
+) -> Iterator[Offered]:
+    """All candidates of these kinds; problem: that of the demonstrations alone."""
+    if "demonstrations" in kinds:
+        for number, mask in sorted(problem.masks.items()):
+            yield Offered(problem.candidates[number], mask, costs["demonstrations"])
+    by_member = problem.charges is not None
+    if "comparisons" in kinds:
+        for item, mask in _comparisons(known, problem.elements, by_member=by_member):
+            yield Offered(item, mask, costs["comparisons"])
+    if not {"preferences", "corrections", "rankings"} & {*kinds}:
+        return
+    ties = _bits_of_ties(known, problem.elements)
+    for ways, mask in _two_ways(known, ties, by_member=by_member):
+        member = ways.part.member
+        for kind in ("preferences", "corrections"):
+            if kind in kinds:
+                pair = Preference(ways.better, ways.other, kind == "corrections", member)
+                yield Offered(pair, mask, costs[kind])
+        if "rankings" in kinds:
+            yield Offered(Ranking(ways.ways, member), mask, costs["rankings"])
+    if "rankings" in kinds:
+        for ways, mask in _ties_first(known, ties):
+            yield Offered(Ranking(ways.ways, ways.part.member), mask, costs["rankings"])
+
+
+def _comparisons(
+    known: Known, elements: Elements, *, by_member: bool
+) -> Iterator[tuple[Comparison, int]]:
+    """For each element the comparison in which it matters most: all of them cover the same.
+
+    by_member: one of each member that has some, since visiting it costs.
+    """
+    for element in range(elements.n_elements):
+        rows = np.flatnonzero(elements.element_of_row == element).tolist()
+        most: dict[int | None, tuple[float, Comparison]] = {}
+        for _, state, action, other in statements_of(known, rows):
+            part = part_with(known.parts, state)
+            values = part.plan.action_values[state - part.first]
+            matters = float(values[action] - values[other])
+            group = part.member if by_member else None
+            if group not in most or matters > most[group][0]:
+                item = Comparison(state - part.first, action, other, part.member)
+                most[group] = matters, item
+        yield from ((item, 1 << element) for _, item in most.values())
+
+
+def _two_ways(known: Known, ties: Ties, *, by_member: bool) -> Iterator[tuple[Ways, int]]:
+    """For each facet the shortest two trajectories; for ties those that state an equality row."""
+    groups = [part.member for part in known.parts] if by_member else [None]
+    for facet, members in enumerate(known.cone.facets):
+        for group in groups:
+            pair = shortest_pair(known, members, group)
+            if pair is not None:
+                yield pair, 1 << facet
+    told: set[tuple[int, int | None]] = set()
+    for _, state, *actions in statements_of(known, known.cone.equalities):
+        pair = ways_that_meet(known, state, actions)
+        mask = 0 if pair is None else _stated(ties, pair)
+        if pair is None or not mask:
+            continue
+        key = mask, pair.part.member if by_member else None
+        if key not in told:
+            told.add(key)
+            yield pair, mask
+
+
+def _ties_first(known: Known, ties: Ties) -> Iterator[tuple[Ways, int]]:
+    """Best actions that tie, in their order and the other way round, before a worse one or none."""
+    for facet, members in enumerate(known.cone.facets):
+        stated = {(state, other): None for _, state, _, other in statements_of(known, members)}
+        for state, other in list(stated)[:MAX_STATES]:
+            for ways in _ranked(known, state, [other]):
+                yield ways, _stated(ties, ways) | 1 << facet
+    tied = {state: None for _, state, _, _ in statements_of(known, known.cone.equalities)}
+    for state in list(tied)[: MAX_STATES * len(known.cone.equalities)]:
+        for ways in _ranked(known, state, []):
+            if mask := _stated(ties, ways):
+                yield ways, mask
+
+
+def _ranked(known: Known, state: int, last: list[int]) -> Iterator[Ways]:
+    """Trajectories of all best actions of a state, where there are several, and of the last."""
+    part = part_with(known.parts, state)
+    best = np.flatnonzero(part.plan.optimal[state - part.first]).tolist()
+    if len(best) > 1:
+        for order in (best, best[::-1]):
+            ways = ways_that_meet(known, state, [*order, *last])
+            if ways is not None:
+                yield ways
+
+
+def _bits_of_ties(known: Known, elements: Elements) -> Ties:
+    """The bit of each equality row's element."""
+    rows = known.rows.exact or ()
+    return {rows[row]: 1 << int(elements.element_of_row[row]) for row in known.cone.equalities}
+
+
+def _stated(ties: Ties, ways: Ways) -> int:
+    """The equality rows that neighbours among trajectories state, as bits of their elements."""
+    bits = {ties.get(direction(list(difference)), 0) for difference in ways.differences}
+    return sum(bits)
+
+
+class Ways(NamedTuple):
+    """Trajectories of a part from one state, the best first, and what each counts more."""
+
+    part: Part
+    ways: tuple[Demonstration, ...]
+    differences: tuple[tuple[Any, ...], ...]
+
+    @property
+    def better(self) -> Demonstration:
+        """The first."""
+        return self.ways[0]
+
+    @property
+    def other(self) -> Demonstration:
+        """The second."""
+        return self.ways[1]
+
+    @property
+    def difference(self) -> tuple[Any, ...]:
+        """By what the first two differ."""
+        return self.differences[0]
+
+
+def statements_of(known: Known, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """(row, state, action, other) of all who state one of the rows."""
+    wanted = np.zeros(known.rows.n_rows + 1, dtype=np.bool_)
+    wanted[list(rows)] = True
+    hit = np.flatnonzero(wanted[known.rows.number])
+    return [(int(known.rows.number[i]), *known.rows.statements[i].tolist()) for i in hit.tolist()]
+
+
+def shortest_pair(known: Known, rows: Sequence[int], member: int | None = None) -> Ways | None:
+    """The shortest two trajectories that state one of the rows, of a member where one is named."""
+    stated = [statement for _, *statement in statements_of(known, rows)]
+    if member is not None:
+        stated = [s for s in stated if part_with(known.parts, s[0]).member == member]
+    walked = [_walked(known, state, pair) for state, *pair in stated]
+    found = [walks for walks in walked if walks is not None]
+    shortest = min(found, key=lambda walks: sum(map(len, walks.ways)), default=None)
+    return None if shortest is None else _counted(shortest)
+
+
+def ways_that_meet(known: Known, state: int, actions: Sequence[int]) -> Ways | None:
+    """A trajectory for each action of a state; None where chance decides or they never meet."""
+    walks = _walked(known, state, actions)
+    return None if walks is None else _counted(walks)
+
+
+class _Walks(NamedTuple):
+    """The pairs of trajectories of a member; what they count is found for few of them."""
+
+    part: Part
+    ways: tuple[list[tuple[int, int]], ...]
+
+
+def _walked(known: Known, state: int, actions: Sequence[int]) -> _Walks | None:
+    """Walks that soonest meet or have all ended; None where chance decides or they never do.
+
+    Where best actions tie, any of them may go on: which one is numbered first decides nothing.
+    """
+    part = part_with(known.parts, state)
+    mdp, first = part.task.mdp, state - part.first
+    begun = [_successor(mdp, first, action) for action in actions]
+    if None in begun:
+        return None
+    at = tuple(place for place in begun if place is not None)
+    before: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]] | None] = {at: None}
+    queue = deque([at])
+    while queue:
+        at = queue.popleft()
+        ended = [bool(mdp.terminal[place]) for place in at]
+        if all(ended) or (len(set(at)) == 1 and not any(ended)):
+            return _Walks(part, _back(before, at, first, actions))
+        for taken in product(*(_sure_best(part, place) for place in at)):
+            pairs = zip(at, taken, strict=True)
+            after = tuple(p if a < 0 else _successor(mdp, p, a) or 0 for p, a in pairs)
+            if after not in before and len(before) < MAX_PLACES:
+                before[after] = (at, taken)
+                queue.append(after)
+    return None
+
+
+def _sure_best(part: Part, state: int) -> list[int]:
+    """Best actions of a state that surely lead somewhere; -1 where it is terminal."""
+    if part.task.mdp.terminal[state]:
+        return [-1]
+    best = np.flatnonzero(part.plan.optimal[state]).tolist()
+    return [a for a in best if _successor(part.task.mdp, state, a) is not None]
+
+
+def _back(
+    before: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]] | None],
+    at: tuple[int, ...],
+    first: int,
+    actions: Sequence[int],
+) -> tuple[list[tuple[int, int]], ...]:
+    """The steps of each walk that led there; none after it has ended."""
+    ways: list[list[tuple[int, int]]] = [[] for _ in actions]
+    while (step := before[at]) is not None:
+        at, taken = step
+        for way, place, action in zip(ways, at, taken, strict=True):
+            if action >= 0:
+                way.append((place, action))
+    return tuple(
+        [(first, action), *reversed(way)] for way, action in zip(ways, actions, strict=True)
+    )
+
+
+def _successor(mdp: MDP, state: int, action: int) -> int | None:
+    """Where an action surely leads; None where chance decides."""
+    row, moves = state * mdp.n_actions + action, mdp.transitions
+    low = moves.offsets[row]
+    return int(moves.successors[low]) if moves.offsets[row + 1] == low + 1 else None
+
+
+def _counted(walks: _Walks) -> Ways:
+    """The trajectories with what they differ by."""
+    ways = tuple(map(Demonstration, walks.ways))
+    counts = [trajectory_counts(walks.part.task, way) for way in ways]
+    differences = tuple(
+        tuple(a - b for a, b in zip(better, other, strict=True))
+        for better, other in pairwise(counts)
+    )
+    return Ways(walks.part, ways, differences)

@@ -1,0 +1,264 @@
+"""The half-spaces that items state, whether they teach a class together, and a proof of that.
+
+An item states differences of discounted feature counts, each as a half-space normal (BEYOND 2):
+
+| item | normals | what it assumes |
+| --- | --- | --- |
+| demonstration | mu(s, a) - mu(s, b) of each step, for every b | optimal policy afterwards |
+| comparison | mu(s, a) - mu(s, b) | optimal policy afterwards |
+| preference, correction | counts of the better trajectory less those of the other | nothing |
+| ranking | the same for every two neighbours | nothing |
+| stop | minus the counts of what would have followed | being off is worth 0 |
+
+A trajectory counts phi(s_t) with discount^t from t = 0 on, and the terminal state once where it
+surely ends.
+
+The class is taught where each of its rows is a sum of nonnegative multiples of normals that items
+state (Farkas). An item may say more than the class (a preference between trajectories that are
+nearly worth the same): it holds at the true weights, and leaves fewer rewards. All is decided in
+exact arithmetic, and `mixed_proof` writes down why, for `didact.proofcheck`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from didact.bec.families import Known, whole_of
+from didact.bec.linear import Multipliers, Row, primitive
+from didact.bec.parts import shown_pairs
+from didact.bec.proofs import implied, policy_documents
+from didact.errors import Unsupported
+from didact.inputs import shown_name
+from didact.mdp import MDP, Demonstration, Family, Task
+from didact.mdp.items import Comparison, Feedback, Item, Stop, has_ended, ways_of
+from didact.mdp.naming import action_words, state_words
+from didact.numerics.texts import number_text, number_texts
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.margins import hardest_step
+from didact.teaching.shown_cone import ExactlyShown
+from didact.teaching.witness import worst_loss
+
+if TYPE_CHECKING:
+    from didact.planning.rationals import ExactModel
+
+Difference = list[Any]
+"""A row (k,) of rationals as it is, not scaled."""
+
+
+def item_differences(known: Known, item: Feedback) -> list[Difference]:
+    """What the better side counts more than the other, once for each comparison in an item."""
+    part = known.parts[item.member or 0]
+    if part.counts is None:
+        raise Unsupported(
+            "other feedback than demonstrations needs exact arithmetic, and this class was "
+            "computed in floats; use arithmetic='exact'"
+        )
+    if isinstance(item, Comparison):
+        pairs = part.counts.pairs[item.state]
+        return [list(pairs[item.better] - pairs[item.other])]
+    counts = [trajectory_counts(part.task, way) for way in ways_of(item)]
+    if isinstance(item, Stop):
+        return [[-x for x in trajectory_counts(part.task, item.way, item.after)]]
+    return [[x - y for x, y in zip(*pair, strict=True)] for pair in pairwise(counts)]
+
+
+def trajectory_counts(task: Task, way: Demonstration, first: int = 0) -> Difference:
+    """Discounted feature counts (k,) of a trajectory, from a step on."""
+    from didact.planning.rationals import exact_model
+
+    model = exact_model(task.mdp)
+    total = [0 * x for x in model.payment(*way[0])]
+    for step in range(first, len(way)):
+        total = _added(total, model, model.discount**step, *way[step])
+    if has_ended(way, task):
+        last = len(way) - 1
+        state, action = way[last]
+        for target, share in model.rows[state * model.n_actions + action]:  # discounted once
+            total = _added(total, model, model.discount**last * share, target, 0)
+    return total
+
+
+def _added(
+    total: Difference, model: ExactModel, weight: Any, state: int, action: int
+) -> Difference:
+    paid = model.payment(state, action)
+    return [t + weight * x if x else t for t, x in zip(total, paid, strict=True)]
+
+
+def margin(known: Known, difference: Difference) -> Fraction:
+    """What the better side is worth more under the true weights; negative where it is not."""
+    from didact.planning.rationals import as_rationals, dot
+
+    found = dot(difference, as_rationals(known.parts[0].task.true_weights))
+    return Fraction(int(found.p), int(found.q))
+
+
+def direction(difference: Difference) -> Row:
+    """The same half-space as a primitive row of integers; zeros where it says nothing."""
+    return primitive(difference)
+
+
+def item_words(task: MDP | Task | Family, item: Feedback) -> str:
+    """An item as it would be said; in a family its member first."""
+    if isinstance(task, Family):
+        member = item.member or 0
+        return f"{shown_name(task.names[member])}: {item_words(task[member], item)}"
+    if isinstance(item, Comparison):
+        better, other = (action_words(task, a) for a in (item.better, item.other))
+        return f"in {state_words(task, item.state)}: {better} rather than {other}"
+    ways = ways_of(item)
+    where = state_words(task, ways[0][0][0])
+    told = [", ".join(action_words(task, a) for _, a in way) for way in ways]
+    if isinstance(item, Stop):
+        return f"from {where}: stop {told[0]} after {item.after} steps, off being worth 0"
+    return f"from {where}: {' rather than '.join(told)}"
+
+
+@dataclass(frozen=True)
+class WrongItem:
+    """Feedback that is not true of the task: the side it calls better is worth less.
+
+    item: its number, from 0. gap: by how much; exact_gap: the same as a fraction.
+    """
+
+    item: int
+    words: str
+    gap: float
+    exact_gap: Fraction
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines; the fraction as a text."""
+        return {**vars(self), "exact_gap": number_text(self.exact_gap)}
+
+
+class Mixed(NamedTuple):
+    """What is known of a mix: rows that stay open, weights that fit and are wrong, their loss.
+
+    wrong: items that are not true, left out of all else. hardest: the smallest difference in return
+    that an item asks to be seen; None where all say that two sides are worth the same.
+    """
+
+    open_rows: tuple[int, ...]
+    witness: tuple[Fraction, ...] | None
+    loss: float | None
+    wrong: tuple[WrongItem, ...]
+    hardest: Fraction | None
+
+
+def judge_items(known: Known, items: Sequence[Item], right: Sequence[Demonstration]) -> Mixed:
+    """What items say together; right: the right steps of the demonstrations among them."""
+    rows, wrong, margins = _true_rows(known, items)
+    exact = known.rows.exact
+    assert exact is not None
+    stated = known.rows.stated_by(shown_pairs(known.parts, right))
+    rows += [exact[row] for row in stated.tolist()]
+    shown = ExactlyShown(list(dict.fromkeys(row for row in rows if any(row))))
+    elements = cover_elements(known)
+    open_rows, witness = [], None
+    for element in range(elements.n_elements):
+        row = elements.row_of(element)
+        found = shown.witness_against(known.rows, row)
+        if found is not None:
+            open_rows.append(row)
+            witness = witness or found
+    loss = None if witness is None else worst_loss(known, witness)
+    strict = [m for m in (*margins, hardest_step(known.parts, right)) if m]
+    hardest = None if not strict else Fraction(min(strict))
+    return Mixed(tuple(open_rows), witness, loss, wrong, hardest)
+
+
+def _true_rows(
+    known: Known, items: Sequence[Item]
+) -> tuple[list[Row], tuple[WrongItem, ...], list[Fraction]]:
+    """Rows of true feedback, what is not true, and the margins of what is."""
+    rows: list[Row] = []
+    wrong: list[WrongItem] = []
+    margins: list[Fraction] = []
+    for number, item in enumerate(items):
+        if isinstance(item, Demonstration):
+            continue
+        differences = item_differences(known, item)
+        worths = [margin(known, difference) for difference in differences]
+        if min(worths) < 0:
+            gap = -min(worths)
+            words = item_words(whole_of(known), item)
+            wrong.append(WrongItem(number, words, float(gap), gap))
+            continue
+        rows += [direction(difference) for difference in differences]
+        margins += worths
+    return rows, tuple(wrong), margins
+
+
+def mixed_proof(
+    known: Known, items: Sequence[Item], witness: Sequence[Fraction] | None
+) -> dict[str, Any]:
+    """The proof that items teach a class; with weights that fit them, that they leave it open."""
+    assert known.rows.exact is not None
+    told = policy_documents(known)
+    document = {
+        "format": told.pop("format"),
+        "claim": "teaches" if witness is None else "open",
+        **told,
+        "items": [item.document() for item in items],
+    }
+    if witness is None:
+        return document | _followed(known, items)
+    broken = next(
+        number
+        for number, row in enumerate(known.rows.exact)
+        if sum(x * w for x, w in zip(row, witness, strict=True)) < 0
+    )
+    return document | {
+        "weights": number_texts(witness),
+        "row": list(known.statement_of(broken)),
+    }
+
+
+def _followed(known: Known, items: Sequence[Item]) -> dict[str, Any]:
+    """Every row of the class as a sum of nonnegative multiples of rows that items state."""
+    exact = known.rows.exact or ()
+    places: dict[Row, tuple[int, int, Fraction]] = {}
+    for number, item in enumerate(items):
+        for place, difference in enumerate(_all_rows(known, item)):
+            if any(difference):
+                row = direction(difference)
+                places.setdefault(row, (number, place, _scale(difference, row)))
+    rows = tuple(places)
+    found = list(implied(rows, exact, known.cone.multipliers))
+    used = sorted({i for proof in found for i in _multipliers(proof).indices})
+    number_of = {row: i for i, row in enumerate(used)}
+    return {
+        "generators": [list(places[rows[i]][:2]) for i in used],
+        "multipliers": [
+            [
+                [number_of[i], number_text(share / places[rows[i]][2])]
+                for i, share in zip(proof.indices, proof.fractions, strict=True)
+            ]
+            for proof in map(_multipliers, found)
+        ],
+    }
+
+
+def _multipliers(found: Multipliers | Row) -> Multipliers:
+    if not isinstance(found, Multipliers):
+        raise AssertionError("all rows must follow from the items")
+    return found
+
+
+def _all_rows(known: Known, item: Item) -> list[Difference]:
+    """The rows of an item in the order that the checker numbers them, not scaled."""
+    if not isinstance(item, Demonstration):
+        return item_differences(known, item)
+    counts = known.parts[item.member or 0].counts
+    assert counts is not None
+    return [list(counts.pairs[s, a] - other) for s, a in item for other in counts.pairs[s]]
+
+
+def _scale(difference: Difference, row: Row) -> Fraction:
+    """How long a difference is in primitive vectors of its direction."""
+    at = next(i for i, entry in enumerate(row) if entry)
+    return Fraction(int(difference[at].p), int(difference[at].q)) / row[at]
