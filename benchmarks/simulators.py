@@ -9,7 +9,7 @@ import numpy as np
 
 import didact
 from benchmarks.timing import best_time, print_table, readable
-from didact.bec.openness import distances_to_cone
+from didact.bec.observed.openness import distances_to_cone
 from didact.worlds.simulators.classics import Pendulum
 from didact.worlds.simulators.opening import open_simulator
 from didact.worlds.simulators.point_robot import PointRobot

@@ -56,7 +56,8 @@ def pendulum():
         return -np.stack([states[:, 0] ** 2, states[:, 1] ** 2, action[:, 0] ** 2], axis=1)
 
     return didact.observe("Pendulum-v1", policy, features=features, weights=[1.0, 0.1, 0.001],
-                          discount=0.9, actions=1.0, n_rollouts=4, length=5)  # fmt: skip
+                          discount=0.9, n_rollouts=4, length=5,
+                          sampling={"actions": 1.0})  # fmt: skip
 
 
 def mountain_car():
@@ -67,7 +68,7 @@ def mountain_car():
 def main():
     for watch in (cart_pole, pendulum, mountain_car):
         seen = watch()
-        lesson = didact.certify(seen, didact.teach(seen), n_situations=60, target=0.2)
+        lesson = didact.certify(seen, didact.teach(seen), n_states=60, target=0.2)
         print(seen)
         print(f"  show {len(lesson.clips)} of {lesson.n_candidates} clips, {lesson.n_steps} steps")
         print(f"  {lesson.statement()}")

@@ -30,7 +30,7 @@ def cart_pole():
         return np.stack([np.ones(len(after)), -np.abs(after[:, 0]) / 2.4], axis=1)
 
     return didact.observe("CartPole-v1", model, features=features, weights=[1.0, 0.0],
-                          feature_names=["up", "-away"], discount=0.95, held=(1, 16),
+                          feature_names=["up", "-away"], discount=0.95, sampling={"held": (1, 16)},
                           n_rollouts=20, length=40, tolerance=0.5)  # fmt: skip
 
 
@@ -59,7 +59,8 @@ def lander():
     names = ["nearer", "slower", "upright", "legs", "-fuel", "landed", "-crashed"]
     return didact.observe("LunarLander-v3", policy, features=features, feature_names=names,
                           weights=[100, 100, 100, 100, 1, 100, 100], discount=0.9, n_rollouts=4,
-                          length=10, horizon=80, repeats=40, tolerance=5)  # fmt: skip
+                          length=10, tolerance=5,
+                          sampling={"horizon": 80, "repeats": 40})  # fmt: skip
 
 
 def reacher():
@@ -100,8 +101,8 @@ def reacher():
         return -np.stack([near, (np.asarray(action) ** 2).sum(axis=1)], axis=1)
 
     return didact.observe("Reacher-v5", policy_of(*best), features=features,
-                          feature_names=["-distance", "-torque^2"], discount=0.9, actions=0.5,
-                          n_rollouts=4, length=10)  # fmt: skip
+                          feature_names=["-distance", "-torque^2"], discount=0.9,
+                          n_rollouts=4, length=10, sampling={"actions": 0.5})  # fmt: skip
 
 
 NEEDS = {cart_pole: ("stable_baselines3", "sb3"), lander: ("Box2D", "box2d"),
@@ -121,7 +122,7 @@ def main(names):
         except didact.DidactError as refusal:
             print(f"{name}: {refusal}")
             continue
-        lesson = didact.certify(seen, didact.teach(seen), n_situations=60, target=0.2)
+        lesson = didact.certify(seen, didact.teach(seen), n_states=60, target=0.2)
         print(seen)
         print(f"  show {len(lesson.clips)} of {lesson.n_candidates} clips, {lesson.n_steps} steps")
         print("  they teach", dict(zip(seen.setting.feature_names, lesson.weights.round(2).tolist(),

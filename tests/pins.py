@@ -176,7 +176,12 @@ def pins() -> dict[str, Callable[[], Any]]:
         robot = partial(PointRobot, 3, seed=seed)
         found[f"observed robot {seed}"] = partial(of_observed, robot, right, n_rollouts=4, length=6)
     found["observed robot held"] = partial(
-        of_observed, partial(PointRobot, 3, seed=0), right, n_rollouts=4, length=6, held=(1, 4)
+        of_observed,
+        partial(PointRobot, 3, seed=0),
+        right,
+        n_rollouts=4,
+        length=6,
+        sampling={"held": (1, 4)},
     )
     found["observed lqr"] = partial(of_observed_lqr, n_rollouts=4, length=6)
     found["frontier"] = of_frontier

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import didact
-from didact.auditing.beliefs import acts_rightly, share_interval
+from didact.auditing.beliefs import acts_rightly
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
+from didact.numerics.intervals import binomial_interval
 from tests.beyond.test_exams import near_tie, tied_world
 from tests.effort import chunks
 from tests.laws.test_exams import agents, world
@@ -173,7 +174,7 @@ def test_the_interval_is_clopper_and_pearsons(successes, trials):
     from scipy.stats import binomtest
 
     wanted = binomtest(successes, trials).proportion_ci(0.95, method="exact")
-    assert share_interval(successes, trials) == pytest.approx((wanted.low, wanted.high))
+    assert binomial_interval(successes, trials, 0.95) == pytest.approx((wanted.low, wanted.high))
 
 
 def test_a_file_of_answers_is_graded(tmp_path):

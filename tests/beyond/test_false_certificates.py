@@ -13,6 +13,7 @@ import didact
 from didact.errors import DidactError
 from didact.teaching.clips.lesson import ClipLesson
 from tests.effort import number
+from tests.observing import observe
 
 
 class Table:
@@ -96,12 +97,12 @@ def jackpot(rare=500, prize=5000.0):
     return Chance(moves, features, [1.0, prize], [0, 0])
 
 
-def certified(env, discount, seed=0, n_situations=200, **settings):
+def certified(env, discount, seed=0, n_states=200, **settings):
     """The certified share of mistakes and the certificate; 1 and None where that is refused."""
     given = {"n_rollouts": 4, "length": 4, "seed": seed, **settings}
     try:
-        seen = didact.observe(env, discount=discount, **given)
-        told = didact.certify(seen, didact.teach(seen), n_situations=n_situations, extend=False,
+        seen = observe(env, discount=discount, **given)
+        told = didact.certify(seen, didact.teach(seen), n_states=n_states, extend=False,
                               seed=seed + 1).certificate  # fmt: skip
     except DidactError as refusal:
         return 1.0, str(refusal)
@@ -139,12 +140,12 @@ def test_a_jackpot_of_1_in_500_is_never_certified_away():
     env = jackpot()
     assert env.mistaken_share(0.5, 0.5) == 1.0
     for seed in range(number(5, 20)):
-        assert certified(env, 0.5, seed, tolerance=0.5, repeats=100, n_situations=100)[0] == 1.0
+        assert certified(env, 0.5, seed, tolerance=0.5, repeats=100, n_states=100)[0] == 1.0
 
 
 def test_a_jackpot_that_nobody_saw_is_an_assumption_unless_the_rewards_range_is_given():
     env = jackpot(rare=10**9, prize=1e10)
-    given = {"tolerance": 0.5, "repeats": 200, "n_situations": 60}
+    given = {"tolerance": 0.5, "repeats": 200, "n_states": 60}
     share, told = certified(env, 0.5, **given)
     assert share < 0.2
     assert "differ by no more than was seen in all repeats" in told
@@ -180,10 +181,10 @@ def test_certified_mistakes_of_tables_miss_at_most_delta(kind):
     for world in range(n_worlds):
         env = drawn(world, kind)
         truth = env.mistaken_share(given["discount"], given["tolerance"])
-        seen = didact.observe(env, **given, n_rollouts=6, length=4, reward_range=(0, 1))
+        seen = observe(env, **given, n_rollouts=6, length=4, reward_range=(0, 1))
         lesson = ClipLesson(seen, (), ())  # mistakes of a policy do not depend on the lesson
         for run in range(n_runs):
-            told = didact.certify(seen, lesson, n_situations=30, confidence=1 - delta, extend=False,
+            told = didact.certify(seen, lesson, n_states=30, level=1 - delta, extend=False,
                                   seed=1 + run + n_runs * world).certificate  # fmt: skip
             n_missed += told.mistaken_share < truth
             n_tight += told.mistaken_share < truth + 0.3

@@ -6,10 +6,10 @@ from gymnasium import spaces
 from scipy.stats import binom
 
 import didact
-from didact.bec.openness import distances_to_cone
-from didact.teaching.clips.certify import upper_bound
-from didact.teaching.clips.cutting import clips_of
-from tests.bec.test_branching import Tabular
+from didact.bec.observed.openness import distances_to_cone
+from didact.numerics.intervals import binomial_upper_bound
+from didact.teaching.clips.clips import clips_of
+from tests.bec.observed.test_branches import Tabular
 from tests.effort import number
 
 DELTA, SHARE = 0.1, 0.2
@@ -50,7 +50,7 @@ def test_repeated_certificates_miss_at_most_delta(first_room):
     n_missed, n = 0, number(60, 1000)
     for seed in range(n):
         told = didact.certify(
-            seen, lesson, n_situations=30, confidence=1 - DELTA, extend=False, seed=seed
+            seen, lesson, n_states=30, level=1 - DELTA, extend=False, seed=seed
         ).certificate
         n_missed += told.open_share < SHARE
         assert told.n_mistaken == 0
@@ -63,11 +63,11 @@ def test_states_of_rollouts_counted_as_independent_miss_far_more(first_room):
     policy = Rooms().best_policy(0.5)
     for seed in range(n):
         rolled = didact.observe(Rooms(), policy, discount=0.5, n_rollouts=3, length=10,
-                                tolerance=0.1, horizon=12, seed=seed)  # fmt: skip
+                                tolerance=0.1, sampling={"horizon": 12}, seed=seed)  # fmt: skip
         n_open = int((lesson.openness(rolled.scaled_rows / rolled.setting.unit
                                       * rolled.setting.scale / seen.setting.scale
                                       * seen.setting.unit) > 0.1).sum())  # fmt: skip
-        n_missed += upper_bound(n_open, 30, DELTA / 2) < SHARE
+        n_missed += binomial_upper_bound(n_open, 30, DELTA / 2) < SHARE
     assert n_missed > 3 * DELTA * n
 
 

@@ -21,7 +21,7 @@ from didact.app.audit import read_agent
 from didact.app.exporting import exported
 from didact.app.study import export_study, init_study
 from didact.app.subjects import read_subject
-from didact.bec.blocks import PARTIAL_FORMAT, _Checkpoint
+from didact.bec.observed.branches import PARTIAL_FORMAT, _Checkpoint
 from didact.errors import DidactError, Unsupported
 from didact.files.archives import read_archive, write_archive
 from didact.mdp.exchange.formats import formats, load_recording

@@ -14,6 +14,7 @@ import didact
 from didact.app import convert as converting
 from didact.app import explain as explaining
 from didact.app import reproduce as reproducing
+from didact.bec import Sampling, Workers
 from didact.cli import COMMANDS, cli
 from didact.cli.spellings import OLD, respelled
 from didact.learners.chains.birl import birl
@@ -40,6 +41,8 @@ EDGE_ONLY = {
     ("audit", "--person"): "answers from the keyboard, for the agent",
     ("ask", "--person"): "answers from the keyboard, for answer",
     ("observe", "--html"): "writes the lesson as a page",
+    ("observe", "--n-situations"): "n_states of certify",
+    ("observe", "--confidence"): "level of certify",
     ("select", "--simulator"): "env of observe, for continuous observations",
     ("observe", "--minari"): "writes the clips, as lesson.save_minari",
     ("explain", "--for"): "--audience in fewer letters",
@@ -53,6 +56,7 @@ PYTHON_ONLY = {
     "env": "ENV", "known": "a class at hand", "progress": "shown", "command": "", "watch": "",
     "answer": "--person", "settings": "of teach and ask",
     ("select", "episodes"): "the file's own numbers",
+    ("observe", "sampling"): "its fields", ("observe", "workers"): "its fields",
     ("teach", "loss_time"): "seconds for the bound of --loss",
 }  # fmt: skip
 BEHIND = {
@@ -65,7 +69,7 @@ BEHIND = {
     "audit": [didact.audit, didact.exam],
     "explain": [explaining.explain_source, didact.teach],
     "reproduce": [reproducing.reproduce],
-    "observe": [didact.observe, didact.certify, didact.teach],
+    "observe": [didact.observe, Sampling, Workers, didact.certify, didact.teach],
 }
 SERVED = ("studio", "study")
 """Commands that serve pages, or are groups of others: Python has no function behind them."""

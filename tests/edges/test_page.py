@@ -44,7 +44,7 @@ def watched(name: str):
     else:
         seen = observe("CartPole-v1", lambda o: int(o[2] > 0), features=lambda o, a, n, e: [1.0],
                        tolerance=1.0, **given)  # fmt: skip
-    return simulator_page(certify(seen, teach(seen), n_situations=8, extend=False))
+    return simulator_page(certify(seen, teach(seen), n_states=8, extend=False))
 
 
 def written(folder, name: str, **options):

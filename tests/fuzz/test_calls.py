@@ -198,16 +198,20 @@ CALLS = {
     "load_belief": lambda: dict(path="none.npz", mdp=mdp()),
     "observe": lambda: dict(
         env="point-robot", policy=None, features=None, weights=None, discount=0.5,
-        feature_names=None, actions=None, starts=None, recorded=None, n_rollouts=1, length=2,
-        tolerance=0.1, horizon=5, restore="auto", repeats=None, jobs=1, cluster=None,
-        checkpoint=None, progress=None, seed=0,
+        feature_names=None, n_rollouts=1, length=2, tolerance=0.1, sampling={"horizon": 5},
+        workers=None, seed=0,
     ),
+    "Sampling": lambda: dict(
+        starts=None, recorded=None, actions=None, held=1, horizon=5, repeats=None, restore="auto",
+        reward_range=None,
+    ),
+    "Workers": lambda: dict(jobs=1, cluster=None, checkpoint=None, progress=None),
     "certify": lambda: dict(
-        seen=seen(), lesson=didact.teach(seen()), n_situations=3, confidence=0.9, target=0.5,
+        seen=seen(), lesson=didact.teach(seen()), n_states=3, level=0.9, target=0.5,
         extend=False, seed=1,
     ),
     "evaluate clips": lambda: dict(
-        task=seen(), policy=[1, 0, 0, 0], plan=None, planner=None, n_situations=3, seed=0
+        task=seen(), policy=[1, 0, 0, 0], plan=None, planner=None, n_states=3, seed=0
     ),
     "learn clips": lambda: dict(
         mdp=seen(), demonstrations=didact.teach(seen()), learner="max-margin", seed=0

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 import didact
 from didact.errors import InvalidParameter
 from didact.learners.clips import decisions_of
-from tests.bec.test_observe import watch
+from tests.bec.observed.test_observe import watch
 from tests.effort import number
 from tests.teaching.clips.robots import planned
 
@@ -69,9 +69,9 @@ def test_planning_for_what_was_learnt_loses_little_by_rows_and_by_returns(robot)
     def planner(weights):
         return planned(3, seed=1, weights=tuple(weights))[1]
 
-    good = didact.evaluate(seen, told, planner=planner, n_situations=200)
+    good = didact.evaluate(seen, told, planner=planner, n_states=200)
     assert abs(good.loss.mean) < 0.01 * abs(good.own_return.mean)
-    bad = didact.evaluate(seen, -told.weights, planner=planner, n_situations=200)
+    bad = didact.evaluate(seen, -told.weights, planner=planner, n_states=200)
     assert bad.loss.mean > 0.1 * abs(bad.own_return.mean)
     error = np.hypot(bad.loss.error, bad.return_loss.error)
     assert abs(bad.loss.mean - bad.return_loss.mean) < 4 * error + seen.setting.tolerance

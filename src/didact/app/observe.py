@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from didact.bec import Observed, observe
-from didact.bec.observed_files import OBSERVED_FORMAT
+from didact.bec import Observed, Sampling, Workers, observe
+from didact.bec.observed.result import OBSERVED_FORMAT
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
 from didact.files.json import require_writable, write_text
@@ -48,7 +48,7 @@ def observe_source(
 
     source: a built-in simulator, the id of an environment, or module:name. policy: a file of
     Stable-Baselines3 or module:name. features: module:name. certificate: settings of `certify`;
-    certify_it: whether fresh situations are drawn. trust_pickle: whether a file of
+    certify_it: whether it is certified. trust_pickle: whether a file of
     Stable-Baselines3 may be unpickled, which can run any code.
     """
     for place, kind in ((out, archive_kind(OBSERVED_FORMAT)), (html, PAGE)):
@@ -58,7 +58,13 @@ def observe_source(
     env = _environment(source, dict(parameters or {}))
     agent = None if policy is None else _agent(policy, env, trust_pickle)
     phi = None if features is None else named_object(features, "--features")
-    seen = observe(env, agent, features=phi, seed=given, **settings)
+    sampling, workers = (
+        {field.name: settings.pop(field.name) for field in fields(kind) if field.name in settings}
+        for kind in (Sampling, Workers)
+    )
+    seen = observe(
+        *(env, agent), features=phi, sampling=sampling, workers=workers, seed=given, **settings
+    )
     if out is not None:
         seen.save(out)
     lesson = teach(seen, demonstrations=demonstrations)

@@ -70,7 +70,7 @@ def _watch_a_robot() -> None:
     from didact.teaching import certify, teach
 
     seen = observe("point-robot", discount=0.5, n_rollouts=2, length=2)
-    certify(seen, teach(seen), n_situations=10)
+    certify(seen, teach(seen), n_states=10)
 
 
 def _load_every_template() -> None:

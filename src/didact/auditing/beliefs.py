@@ -48,7 +48,7 @@ def audit_belief(known: EquivalenceClass, belief: Belief, allowed: Allowed | Non
     right = right.reshape(draws.shape[:2])
     worth = _effective(right, draws)
     share = float(right.mean())
-    low, high = share_interval(share * worth, worth)
+    low, high = binomial_interval(share * worth, worth, LEVEL)
     does = "act rightly" if allowed is None else "lose no more"
     told = (
         f"{int(right.sum())} of {right.size} draws {does}: {100 * share:.3g}%, 95% interval "
@@ -88,8 +88,3 @@ def _effective(right: NDArray[np.bool_], draws: Floats) -> float:
         worths.append(float(indicator_ess(right)))
     known = [worth for worth in worths if np.isfinite(worth)]
     return max(1.0, min(known)) if len(known) == len(worths) else 1.0
-
-
-def share_interval(successes: float, trials: float) -> tuple[float, float]:
-    """The ends of Clopper and Pearson's interval of a share; counts need not be whole."""
-    return binomial_interval(successes, trials, LEVEL)

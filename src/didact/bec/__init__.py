@@ -3,11 +3,11 @@
 from didact.bec.classes import EquivalenceClass, demonstration_class
 from didact.bec.cone import Cone
 from didact.bec.describe import describe
-from didact.bec.evaluating import evaluate
 from didact.bec.families import FamilyClass, equivalence_class
-from didact.bec.observe import observe
-from didact.bec.observed import Observed
-from didact.bec.observed_files import load_observed
+from didact.bec.observed.evaluate import evaluate
+from didact.bec.observed.observe import Sampling, observe
+from didact.bec.observed.result import Observed, load_observed
+from didact.bec.observed.setting import Workers
 from didact.bec.proofs import Proof, prove
 from didact.bec.similarity import angular_similarity
 
@@ -17,6 +17,8 @@ __all__ = [
     "FamilyClass",
     "Observed",
     "Proof",
+    "Sampling",
+    "Workers",
     "angular_similarity",
     "demonstration_class",
     "describe",

@@ -49,10 +49,10 @@ from didact.cli.settings import read_numbers, read_settings, with_seed
     "--n-situations",
     default=600,
     within=options.Whole(1),
-    help="Fresh ones in each round of the certificate.",
+    help="States sampled in each round of the certificate.",
 )
 @options.text("--confidence", "95%", "Of the certificate.")
-@options.text("--target", "2%", "Share of open situations that is small enough.")
+@options.text("--target", "2%", "Share of open states that is small enough.")
 @click.option("--extend/--no-extend", default=True, help="Show counterexamples as further clips.")
 @options.file("--out", help="Write what was seen to this file (.npz).")
 @options.file("--html", help="Write the lesson as a page.")
@@ -80,8 +80,8 @@ def command(
     from didact.report.simulators import lesson_document, lesson_lines
 
     asked = {
-        "n_situations": n_situations,
-        "confidence": as_share(confidence, "--confidence"),
+        "n_states": n_situations,
+        "level": as_share(confidence, "--confidence"),
         "target": as_share(target, "--target"),
         "extend": extend,
     }
@@ -96,7 +96,7 @@ def command(
     with waiting(f"observing {env}") as tell:
 
         def progress(done: int, total: int, rate: float) -> None:
-            tell(f"observing {env}: {done} of {total} situations, {rate:,.0f} steps a second")
+            tell(f"observing {env}: {done} of {total} states, {rate:,.0f} steps a second")
 
         watched = observe_source(
             env, parameters, certificate=asked, seed=seed, progress=progress, **given

@@ -1,8 +1,8 @@
 """What clips of a policy in a simulator teach: the widest margin, and draws from the posterior.
 
-A situation that is shown is one decision: its action against each alternative, what follows being
+A state that is shown is one decision: its action against each alternative, what follows being
 known from branching. So log P(w) is a sum of softmaxes of rows . w, and a model in which every
-situation is a state whose actions pay minus their row, once, has exactly this likelihood: the
+such state has actions pay minus their row, once, has exactly this likelihood: the
 chains of BIRL sample it as they sample any other.
 """
 
@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from didact.bec.observed import Observed
+from didact.bec.observed.result import Observed
 from didact.errors import InvalidParameter, NotMixed
 from didact.inputs import choice, counted, instance
 from didact.learners.belief import Belief
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
 from didact.random import Seed, as_generator
-from didact.teaching.clips.cover import as_said
+from didact.teaching.clips.clips import as_said
 from didact.teaching.clips.lesson import ClipLesson
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ class ClipBelief:
     Rewards that differ only along a direction that no row sees ask for the same behaviour: that
     part of the draws is left out. lesson: what was shown. centre: the weights in the middle of
     those that fit, which have the widest margin from every row shown. belief: the chains of BIRL in
-    scaled features, whose states are the situations shown; None for the learner 'max-margin'.
+    scaled features, whose states are those shown; None for the learner 'max-margin'.
     """
 
     lesson: ClipLesson
@@ -116,7 +116,7 @@ def learn_from_clips(
 
 
 def decisions_of(lesson: ClipLesson) -> MDP:
-    """A model of the situations shown, in scaled features: action 0 is the policy's and pays
+    """A model of the states shown, in scaled features: action 0 is the policy's and pays
     nothing, the others pay minus their rows, and all end the episode."""
     setting, k = lesson.seen.setting, len(lesson.seen.setting.weights)
     n_others = lesson.seen.rows.shape[1]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
-from didact.bec.observed import Observed
+from didact.bec.observed.result import Observed
 from didact.errors import InvalidInput, InvalidParameter, NotMixed, Unsupported
 from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief

@@ -47,5 +47,12 @@ def binomial_interval(successes: float, trials: float, level: float) -> tuple[fl
 
     tail, failures = (1.0 - level) / 2.0, trials - successes
     low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
-    high = float(betaincinv(successes + 1, failures, 1.0 - tail)) if failures > 0 else 1.0
-    return low, high
+    return low, binomial_upper_bound(successes, trials, tail)
+
+
+def binomial_upper_bound(successes: float, trials: float, delta: float) -> float:
+    """Clopper and Pearson's upper bound of a probability, which is missed with at most delta."""
+    from scipy.special import betaincinv
+
+    failures = trials - successes
+    return float(betaincinv(successes + 1, failures, 1.0 - delta)) if failures > 0 else 1.0

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.nearest import MANY, nearest_reward
-from didact.bec.observed import Observed
+from didact.bec.observed.openness import MANY, nearest_to_observed
+from didact.bec.observed.result import Observed
 from didact.inputs import counted, in_one_line, shown_name
-from didact.teaching.clips.cutting import Clip
+from didact.teaching.clips.clips import Clip
 from didact.teaching.clips.lesson import ClipLesson, LeftOpen
 
 MOST_LISTED = 20
@@ -52,7 +52,7 @@ def weights_words(seen: Observed, weights: Any) -> str:
 
 
 def open_words(seen: Observed, left: LeftOpen) -> str:
-    """An open situation: what else may be better there, by how much, and for which reward."""
+    """An open state: what else may be better there, by how much, and for which reward."""
     course = f", held for {left.held} steps," if left.held > 1 else ""
     return (
         f"in {numbers_words(left.observation)} action {numbers_words(left.other)}{course} may be "
@@ -81,14 +81,14 @@ def measured_lines(seen: Observed) -> Iterator[str]:
     setting = seen.setting
     n_wrong = int(seen.mistaken.sum())
     yield (
-        f"seen: {counted(len(seen.rows), 'situation')} of {counted(seen.n_rollouts, 'rollout')}, "
+        f"seen: {counted(len(seen.rows), 'state')} of {counted(seen.n_rollouts, 'rollout')}, "
         f"{n_wrong} in which another action is better by more than {setting.tolerance:.3g}"
     )
     if n_wrong > MANY * len(seen.rows):
-        near = nearest_reward(seen)
+        near = nearest_to_observed(seen)
         yield (
             f"the policy rather wants: {weights_words(seen, near.weights)}; for that it errs in "
-            f"{near.mistaken:.0%} of situations, and no reward explains {near.unexplained:.0%}"
+            f"{near.mistaken:.0%} of states, and no reward explains {near.unexplained:.0%}"
         )
     yield (
         f"measured: {seen.n_steps:,} simulator steps, branches of at most {setting.horizon}; "
@@ -114,7 +114,7 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
         "discount": seen.setting.discount,
         "tolerance": seen.setting.tolerance,
         "horizon": seen.setting.horizon,
-        "n_situations": len(seen.rows),
+        "n_states": len(seen.rows),
         "n_mistaken": int(seen.mistaken.sum()),
         "n_steps": seen.n_steps,
         "residual": seen.residual,

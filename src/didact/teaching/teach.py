@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, overload
 
 from didact.bec.families import Known, equivalence_class, require_class
-from didact.bec.observed import Observed
+from didact.bec.observed.result import Observed
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.inputs import flag, plain, seconds, whole_number

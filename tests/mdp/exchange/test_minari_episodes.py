@@ -7,6 +7,7 @@ import pytest
 import didact
 from didact.errors import InvalidFile, InvalidParameter
 from didact.mdp.exchange.minari_episodes import Episode, read_episodes, write_episodes
+from tests.observing import observe
 
 minari = pytest.importorskip("minari")
 
@@ -55,12 +56,12 @@ def test_episodes_come_back(dataset):
 
 
 def test_recorded_episodes_are_replayed_and_taught_by(dataset):
-    seen = didact.observe("CartPole-v1", balance, recorded=dataset, **GIVEN)
+    seen = observe("CartPole-v1", balance, recorded=dataset, **GIVEN)
     assert seen.n_rollouts == 4
     assert len(seen.rows) == 48
     given, _ = recorded()
     np.testing.assert_allclose(seen.observations[:12], given[0].observations[:-1], rtol=1e-6)
-    own = didact.observe("CartPole-v1", balance, restore="copy", n_rollouts=1, length=2, **GIVEN)
+    own = observe("CartPole-v1", balance, restore="copy", n_rollouts=1, length=2, **GIVEN)
     assert seen.rows.shape[1:] == own.rows.shape[1:]
     lesson = didact.teach(seen, demonstrations="rollouts")
     assert all(clip.first == 0 and clip.last == 11 for clip in lesson.clips)
@@ -68,7 +69,7 @@ def test_recorded_episodes_are_replayed_and_taught_by(dataset):
 
 def test_another_environment_is_refused(dataset):
     with pytest.raises(InvalidParameter, match="episode 0 shows something else at step"):
-        didact.observe("MountainCar-v0", lambda o: 0, recorded=dataset,
+        observe("MountainCar-v0", lambda o: 0, recorded=dataset,
                        features=lambda o, a, n, e: [1.0])  # fmt: skip
 
 

@@ -6,8 +6,9 @@ from scipy.stats import binom
 
 import didact
 from didact.errors import InvalidParameter
-from didact.teaching.clips.certify import Fresh, upper_bound
-from tests.bec.test_observe import Coin, watch
+from didact.numerics.intervals import binomial_upper_bound
+from didact.teaching.clips.certify import Fresh
+from tests.bec.observed.test_observe import Coin, watch
 from tests.effort import number
 from tests.teaching.clips.robots import planned
 
@@ -17,8 +18,8 @@ DELTA = 0.05
 @pytest.mark.parametrize("n", [1, 10, 100, 600])
 def test_the_bound_misses_at_most_its_share_whatever_the_truth(n):
     found = np.arange(n + 1)
-    bounds = np.array([upper_bound(int(v), n, DELTA) for v in found])
-    assert upper_bound(0, n, DELTA) == pytest.approx(1 - DELTA ** (1 / n))
+    bounds = np.array([binomial_upper_bound(int(v), n, DELTA) for v in found])
+    assert binomial_upper_bound(0, n, DELTA) == pytest.approx(1 - DELTA ** (1 / n))
     for share in np.linspace(0.001, 0.999, 60):
         missed = binom.pmf(found, n, share)[bounds < share].sum()
         assert missed <= DELTA + 1e-12
@@ -28,7 +29,7 @@ def test_states_of_a_few_rollouts_are_not_independent():
     """Five rollouts of forty states that are open together or not at all, counted as 200."""
     share = 0.2
     missed = sum(
-        binom.pmf(v, 5, share) for v in range(6) if upper_bound(40 * v, 200, DELTA) < share
+        binom.pmf(v, 5, share) for v in range(6) if binomial_upper_bound(40 * v, 200, DELTA) < share
     )
     assert missed > 5 * DELTA
 
@@ -67,7 +68,7 @@ def test_the_certified_share_is_that_of_planted_mistakes():
     lesson = didact.teach(seen)
     n_missed, n = 0, number(30, 60)
     for seed in range(n):
-        told = didact.certify(seen, lesson, n_situations=200, seed=seed).certificate
+        told = didact.certify(seen, lesson, n_states=200, seed=seed).certificate
         assert told.n_open == 0
         n_missed += told.mistaken_share < 0.1
         assert told.mistaken_share < 0.25
@@ -87,19 +88,19 @@ def test_a_lesson_of_a_robot_is_small_and_certified(robot):
     seen, lesson = robot
     assert 1 <= len(lesson.clips) <= 10
     assert lesson.open_seen == 0
-    certified = didact.certify(seen, lesson, n_situations=number(150, 300), target=0.05)
+    certified = didact.certify(seen, lesson, n_states=number(150, 300), target=0.05)
     assert certified.certificate.holds
     assert certified.certificate.open_share <= 0.05
     assert len(certified.clips) >= len(lesson.clips)
     assert "not a proof" in certified.statement()
-    nothing = didact.certify(seen, type(lesson)(seen, (), ()), n_situations=100, extend=False)
+    nothing = didact.certify(seen, type(lesson)(seen, (), ()), n_states=100, extend=False)
     assert nothing.certificate.open_share > 0.3
 
 
 def test_counterexamples_become_clips(robot):
     seen, lesson = robot
     empty = type(lesson)(seen, (), ())
-    told = didact.certify(seen, empty, n_situations=200, target=0.05)
+    told = didact.certify(seen, empty, n_states=200, target=0.05)
     assert told.certificate.rounds > 1
     assert told.clips
     assert {clip.episode for clip in told.clips} == {"a fresh episode"}
@@ -109,7 +110,7 @@ def test_counterexamples_become_clips(robot):
     assert told.certificate.holds
 
 
-@pytest.mark.parametrize("change", [{"confidence": 1.0}, {"target": 0}, {"n_situations": 0}])
+@pytest.mark.parametrize("change", [{"level": 1.0}, {"target": 0}, {"n_states": 0}])
 def test_bad_input_is_told(change):
     seen = watch()
     with pytest.raises(InvalidParameter, match=next(iter(change))):

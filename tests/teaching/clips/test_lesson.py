@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.openness import distances_to_cone
+from didact.bec.observed.openness import distances_to_cone
 from didact.errors import InvalidParameter
-from didact.teaching.clips.cutting import clips_of
+from didact.teaching.clips.clips import clips_of
 from didact.teaching.clips.lesson import ClipLesson
 from didact.worlds.simulators.classics import MountainCar
 from didact.worlds.simulators.lqr import LQR
-from tests.bec.test_observe import Coin, watch
+from tests.bec.observed.test_observe import Coin, watch
 from tests.effort import number
+from tests.observing import observe
 from tests.teaching.clips.robots import mean_return, planned
 
 
@@ -85,7 +86,7 @@ def test_clips_that_contradict_each_other_within_the_tolerance_still_teach_the_t
 def test_the_class_of_a_linear_system_is_as_wide_as_the_steps_around_its_actions(step):
     """Brute force over many directions across the truth, each as far as every row allows."""
     cart = LQR(weights=[1.0, 0.3, 0.2])
-    seen = didact.observe(cart, discount=0.9, actions=step, n_rollouts=6, length=8)
+    seen = observe(cart, discount=0.9, actions=step, n_rollouts=6, length=8)
     lesson = didact.teach(seen)
     truth = seen.setting.truth
     across = np.linalg.svd(truth[None])[2][1:]
@@ -102,5 +103,5 @@ def test_the_class_of_a_linear_system_is_as_wide_as_the_steps_around_its_actions
 def test_steps_twice_as_large_make_the_class_wider():
     cart = LQR(weights=[1.0, 0.3, 0.2])
     given = dict(discount=0.9, n_rollouts=6, length=8)
-    widths = [didact.teach(didact.observe(cart, actions=a, **given)).width for a in (0.25, 1.0)]
+    widths = [didact.teach(observe(cart, actions=a, **given)).width for a in (0.25, 1.0)]
     assert widths[0] < widths[1]

@@ -12,6 +12,7 @@ import didact
 from didact.errors import DidactError, Unsupported
 from didact.worlds.simulators.generators import own_sources, shared_sources
 from didact.worlds.simulators.opening import open_simulator
+from tests.observing import observe
 
 MODULES_OWN = np.random.default_rng(3)
 
@@ -132,7 +133,7 @@ def test_chance_is_found_and_never_certified_away(kind):
     assert open_simulator(kind).is_random
     given = {**GIVEN, "length": 16 if kind is Late else 2}
     with pytest.raises(DidactError, match="chance leaves undecided"):
-        didact.observe(kind, first, **given, repeats=20)
+        observe(kind, first, **given, repeats=20)
     after = random.getstate(), np.random.get_state(legacy=False)["state"]  # noqa: NPY002
     assert before[0] == after[0], "the user's own generators are left alone"
     np.testing.assert_array_equal(before[1]["key"], after[1]["key"])
@@ -143,7 +144,7 @@ def test_chance_is_found_and_never_certified_away(kind):
 def test_repeats_are_drawn_by_seeds_whatever_the_generator(kind):
     def outcomes(seed):
         simulator = open_simulator(often)
-        (saved,) = simulator.begin([3]).situations()
+        (saved,) = simulator.begin([3]).saved_states()
         batch = simulator.resume([saved] * 40, np.arange(40) + seed)
         return batch.step(np.ones(40, dtype=int)).rewards.tolist()
 
@@ -168,7 +169,7 @@ class Afar(Machine):
 
 
 def test_chance_that_only_branches_come_to_is_found_there(monkeypatch):
-    monkeypatch.setattr(sys.modules["didact.bec.observe"], "REPEATS", 10)
+    monkeypatch.setattr(sys.modules["didact.bec.observed.observe"], "REPEATS", 10)
     assert not open_simulator(Afar).is_random, "random actions end too soon"
     with pytest.raises(DidactError, match="chance leaves undecided"):
         didact.observe(Afar, first, **{**GIVEN, "length": 35})

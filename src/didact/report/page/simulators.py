@@ -20,7 +20,7 @@ from didact.report.simulators import (
     open_words,
     weights_words,
 )
-from didact.teaching.clips.cutting import Clip
+from didact.teaching.clips.clips import Clip
 from didact.teaching.clips.lesson import ClipLesson
 from didact.worlds.simulators.pictures import pictures_of
 
@@ -79,7 +79,7 @@ def simulator_page(lesson: ClipLesson) -> str:
 
 def _shown(lesson: ClipLesson, number: int, clip: Clip) -> ShownClip:
     steps = np.unique(np.linspace(0, len(clip) - 1, min(MOST_FRAMES, len(clip))).astype(int))
-    images = pictures_of(lesson.seen.setting.simulator, [clip.situations[i] for i in steps])
+    images = pictures_of(lesson.seen.setting.simulator, [clip.states[i] for i in steps])
     frames = tuple(
         (data_url(small(image)), f"step {clip.first + int(i) + 1}")
         for i, image in zip(steps, images, strict=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec import Observed, observe
-from didact.bec.returns import returns_of
+from didact.bec import Observed, Sampling, observe
+from didact.bec.observed.evaluate import returns_of
 from didact.numerics.exact import Floats
 from didact.random import stream
 from didact.studies.estimates import differences, estimate
@@ -26,7 +26,7 @@ from didact.studies.settings import setting
 from didact.studies.study import Record, Study
 from didact.studies.summary import Cell, Claim, Column, Finding, Summary, Table
 from didact.teaching.clips.certify import certify
-from didact.teaching.clips.cutting import Clip, clips_of
+from didact.teaching.clips.clips import Clip, clips_of
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.worlds.simulators.classics import MountainCar, Pendulum
 from didact.worlds.simulators.point_robot import PointRobot
@@ -81,13 +81,13 @@ def trial(settings: SimulatorSettings, number: int) -> Record:
         discount=discount,
         n_rollouts=settings.n_rollouts,
         length=length,
-        held=settings.held,
+        sampling=Sampling(held=settings.held),
         seed=int(rng.integers(2**31)),
     )
     lesson = certify(
         seen,
         teach_observed(seen),
-        n_situations=settings.situations,
+        n_states=settings.situations,
         target=settings.target,
         seed=int(rng.integers(2**31)),
     )

@@ -1,20 +1,20 @@
-"""How much a lesson of clips leaves open, certified on fresh situations.
+"""Certify how much a lesson of clips leaves open, on states sampled after the lesson was fixed.
 
-Situations are independent: one state of each episode, at a time drawn from the discount's geometric
-distribution, drawn again if the episode had ended by then. Counting all states of a few rollouts as
-independent would promise too much. With v open ones among N, the share is at most
-BetaInv(1 - delta; v + 1, N - v) (Clopper and Pearson). Where counterexamples become clips, the next
-round draws afresh and spends 6 delta / (pi i)^2 in round i, so all rounds together spend delta.
+The states are independent: one of each episode, at a time drawn from the discount's geometric
+distribution (`didact.bec.observed.episodes`). Counting all states of a few rollouts as independent
+would promise too much (45% of bounds missed at a nominal 5%). With v open ones among N, the share
+is at most BetaInv(1 - delta; v + 1, N - v) (Clopper and Pearson). Where counterexamples become
+clips, the next round samples again and spends 6 delta / (pi i)^2 in round i, so all rounds together
+spend delta.
 
-Where steps depend on chance, a situation is closed when a test of each row says that the weights in
-the middle of those that fit do not prefer another action by more than the tolerance. A test is
-wrong in at most WRONG of cases, so an open situation is counted with at least 1 - WRONG; a certain
+Where steps depend on chance, a state is closed when a test of each row says that the weights in the
+middle of those that fit do not prefer another action by more than the tolerance. A test is wrong
+with probability at most WRONG, so an open state is counted with at least 1 - WRONG; a certain
 mistake is left out with as much certainty. The bounds are divided by these.
 
-A situation counts as a mistake of the policy unless its margins are above -tolerance by what the
-horizon cuts off and the features miss (`Setting.error`), with the rewards of the fresh situations'
-own steps and branches among those that bound it.
-"""
+A state counts as a mistake of the policy unless its margins are above -tolerance by what the
+horizon cuts off and the features miss (`Setting.error`), with the rewards of the sampled states'
+own steps and branches among those that bound it."""
 
 from __future__ import annotations
 
@@ -24,74 +24,73 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.chance import WRONG
-from didact.bec.observed import Observed, Setting
-from didact.bec.openness import distances_to_cone
-from didact.bec.situations import fresh_situations
+from didact.bec.observed.branches import measure
+from didact.bec.observed.episodes import sample_states
+from didact.bec.observed.openness import distances_to_cone
+from didact.bec.observed.result import Observed
+from didact.bec.observed.setting import WRONG, Floats, Setting
 from didact.errors import InvalidParameter
 from didact.inputs import flag, instance, is_number, shown, whole_number
+from didact.numerics.intervals import binomial_upper_bound
 from didact.random import Seed, as_generator
-from didact.teaching.clips.cutting import clip_from
+from didact.teaching.clips.clips import clip_from
 from didact.teaching.clips.lesson import Certificate, ClipLesson, LeftOpen, assumptions_of
 
-Floats = NDArray[np.float64]
-
-MOST_ROUNDS = 20
-"""Of fresh situations; after them the last bounds are given."""
-
-
-MOST_WITNESSES = 10
-"""Open situations that a lesson keeps with their witness rewards."""
+MAX_ROUNDS = 20
+"""Of sampled states; after them the last bounds are given."""
+MAX_WITNESSES = 10
+"""Open states that a lesson keeps with their witness rewards."""
 
 
 def certify(
     seen: Observed,
     lesson: ClipLesson,
     *,
-    n_situations: int = 600,
-    confidence: float = 0.95,
+    n_states: int = 600,
+    level: float = 0.95,
     target: float = 0.02,
     extend: bool = True,
     seed: Seed = 1,
 ) -> ClipLesson:
-    """The lesson with a certificate from fresh, independent situations.
+    """The lesson with a certificate from independently sampled states.
 
     seen: what was observed of the policy.
     lesson: its lesson, from `teach`.
-    n_situations: fresh ones in each round.
-    confidence: of both bounds together, over all rounds.
-    target: the share of open situations that is small enough.
-    extend: show counterexamples as further clips, and draw afresh, until the target is met.
+    n_states: sampled in each round.
+    level: of both bounds together, over all rounds.
+    target: the share of open states that is small enough.
+    extend: show counterexamples as further clips, and sample again, until the target is met.
     seed: None, a whole number, or a generator; another one than that of `observe`.
     """
     instance(seen, Observed, "seen", "the result of observe")
     instance(lesson, ClipLesson, "lesson", "the result of teach(seen)")
-    whole_number(n_situations, "n_situations", 1)
-    for value, name in ((confidence, "confidence"), (target, "target")):
+    whole_number(n_states, "n_states", 1)
+    for value, name in ((level, "level"), (target, "target")):
         if not is_number(value) or not 0 < value < 1:
             raise InvalidParameter(f"{name} must be between 0 and 1; it is {shown(value)}")
     flag(extend, "extend")
     rng = as_generator(seed, "certify")
-    for number in range(1, MOST_ROUNDS + 1):
-        spent = (1 - confidence) * 6 / (math.pi * number) ** 2 if extend else 1 - confidence
-        fresh = Fresh(seen.setting, n_situations, rng)
-        lesson, found = _judged(lesson, fresh, spent, confidence, target, number)
+    for number in range(1, MAX_ROUNDS + 1):
+        # 6 / (pi i)^2 sums to 1 over all rounds
+        spent = (1 - level) * 6 / (math.pi * number) ** 2 if extend else 1 - level
+        fresh = Fresh(seen.setting, n_states, rng)
+        lesson, found = _judged(lesson, fresh, spent, level, target, number)
         if not extend or lesson.certificate is None or lesson.certificate.holds or not len(found):
             break
-        if number < MOST_ROUNDS:
+        if number < MAX_ROUNDS:
             lesson = _extended(lesson, fresh, found, rng)
     return lesson
 
 
 class Fresh:
-    """Independent situations, with their rows."""
+    """Independently sampled states, with their rows."""
 
     def __init__(self, setting: Setting, n: int, rng: np.random.Generator):
-        found, setting = fresh_situations(setting, n, rng)
-        self.situations = found.situations
+        found, setting = sample_states(setting, n, rng)
+        self.states = found.states
         self.observations, self.times = np.stack(found.observations), np.array(found.times)
         self.own = setting.policy(self.observations)
-        self.measured = setting.rows_of(found.situations, self.observations, rng)
+        self.measured = measure(setting, found.states, self.observations, rng)
         self.others, self.setting = self.measured.others, self.measured.setting
         rows, covariances = self.measured.rows, self.measured.covariances
         tolerance = setting.tolerance
@@ -104,7 +103,7 @@ class Fresh:
         self.certain = np.where((least > 0)[:, :, None], self.rows, 0.0) if random else self.rows
 
     def away(self, lesson: ClipLesson) -> Floats:
-        """How much return a situation leaves open, (n,)."""
+        """How much return a state leaves open, (n,)."""
         if self.measured.covariances is None:
             return lesson.openness(self.rows)
         least = self.setting.shortfall(
@@ -121,9 +120,9 @@ def as_large(lesson: ClipLesson) -> Floats:
 
 
 def _judged(
-    lesson: ClipLesson, fresh: Fresh, delta: float, confidence: float, target: float, number: int
+    lesson: ClipLesson, fresh: Fresh, delta: float, level: float, target: float, number: int
 ) -> tuple[ClipLesson, NDArray[np.int64]]:
-    """The lesson with its certificate, and which of the fresh situations are open."""
+    """The lesson with its certificate, and which of the sampled states are open."""
     away = fresh.away(lesson)
     is_open = (away > lesson.seen.setting.tolerance) & ~fresh.surely_mistaken
     wrong = 0.0 if fresh.measured.covariances is None else WRONG
@@ -132,21 +131,21 @@ def _judged(
         n,
         n_open,
         n_mistaken,
-        open_share=min(1.0, upper_bound(n_open, n, delta / 2) / (1 - 2 * wrong)),
-        mistaken_share=min(1.0, upper_bound(n_mistaken, n, delta / 2) / (1 - wrong)),
-        confidence=confidence,
+        open_share=min(1.0, binomial_upper_bound(n_open, n, delta / 2) / (1 - 2 * wrong)),
+        mistaken_share=min(1.0, binomial_upper_bound(n_mistaken, n, delta / 2) / (1 - wrong)),
+        level=level,
         target=target,
         rounds=number,
         assumptions=assumptions_of(fresh.setting),
     )
     found = np.flatnonzero(is_open)
-    furthest = found[np.argsort(-away[found], kind="stable")][:MOST_WITNESSES]
+    furthest = found[np.argsort(-away[found], kind="stable")][:MAX_WITNESSES]
     left = tuple(_witnessed(lesson, fresh, int(i)) for i in furthest)
     return replace(lesson, certificate=told, left_open=left), found
 
 
 def _witnessed(lesson: ClipLesson, fresh: Fresh, number: int) -> LeftOpen:
-    """An open situation with the reward that fits the clips and prefers another action most."""
+    """An open state with the reward that fits the clips and prefers another action most."""
     setting = lesson.seen.setting
     if fresh.measured.covariances is None:
         lengths, residuals = distances_to_cone(lesson.cone, fresh.rows[number])
@@ -166,17 +165,10 @@ def _witnessed(lesson: ClipLesson, fresh: Fresh, number: int) -> LeftOpen:
     )
 
 
-def upper_bound(found: int, n: int, delta: float) -> float:
-    """Clopper and Pearson: the largest share that shows so few of n with probability delta."""
-    from scipy.stats import beta
-
-    return 1.0 if found >= n else float(beta.ppf(1 - delta, found + 1, n - found))
-
-
 def _extended(
     lesson: ClipLesson, fresh: Fresh, found: NDArray[np.int64], rng: np.random.Generator
 ) -> ClipLesson:
-    """The fewest clips, of those so far and of runs from open situations, the furthest first."""
+    """The fewest clips, of those so far and of runs from open states, the furthest first."""
     left, before = found, lesson.n_candidates
     while len(left):
         away = _contradicted(lesson, fresh, left)
@@ -184,14 +176,14 @@ def _extended(
         if not len(left):
             break
         worst = int(left[np.argmax(away)])
-        clip = clip_from(lesson.seen, fresh.situations[worst], int(fresh.times[worst]), rng)
+        clip = clip_from(lesson.seen, fresh.states[worst], int(fresh.times[worst]), rng)
         lesson = lesson.with_clips([] if clip is None else [clip])
         left = left[left != worst]
     return lesson if lesson.n_candidates == before else lesson.chosen_anew()
 
 
 def _contradicted(lesson: ClipLesson, fresh: Fresh, numbers: NDArray[np.int64]) -> Floats:
-    """How much showing each of these situations would teach; 0 where nothing."""
+    """How much showing each of these states would teach; 0 where nothing."""
     setting = lesson.seen.setting
     if fresh.measured.covariances is None:
         away = lesson.openness(fresh.rows[numbers])

@@ -82,20 +82,20 @@ class ArraySimulator:
         return ArrayBatch(self, states, seeds, watch_shared=True)
 
     def resume(
-        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+        self, saved_states: Sequence[Any], seeds: Any = None, *, watched: bool = False
     ) -> ArrayBatch:
-        """Copies that stand where these situations were; seeds of the chance that follows."""
-        states = np.array(situations, dtype=np.float64)
+        """Copies in these states; seeds of the chance that follows."""
+        states = np.array(saved_states, dtype=np.float64)
         return ArrayBatch(self, states, seeds, watch_shared=watched)
 
     def nudged(
-        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+        self, saved_states: Sequence[Any], size: float, rng: np.random.Generator
     ) -> list[Any] | None:
-        """The same situations, the numbers of their states off by so small a share."""
-        return [state * (1 + size * rng.standard_normal(state.shape)) for state in situations]
+        """The same states, with the numbers moved by so small a share."""
+        return [state * (1 + size * rng.standard_normal(state.shape)) for state in saved_states]
 
     def drawn(self) -> Any:
-        """What draws situations, where the environment has it; see `pictures`."""
+        """What draws states, where the environment has it; see `pictures`."""
         make = getattr(self.env, "drawn", None)
         return None if make is None else make()
 
@@ -181,7 +181,7 @@ class ArrayBatch:
             "steps depend on chance, give step(states, actions, rng) and draw from rng"
         )
 
-    def situations(self) -> list[Any]:
+    def saved_states(self) -> list[Any]:
         """The state of each copy."""
         return [row.copy() for row in self.states]
 

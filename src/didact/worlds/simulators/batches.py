@@ -1,6 +1,6 @@
 """What branching asks of a simulator: batches of copies that step together and can be resumed.
 
-A situation is whatever a simulator needs to stand in a state again: a row of numbers, a saved
+A saved state is whatever a simulator needs to stand in a state again: a row of numbers, a saved
 environment, or a seed and the actions that lead there. Nobody but the simulator looks into it.
 """
 
@@ -45,7 +45,7 @@ class Batch(Protocol):
     def keep(self, which: Mask) -> None:
         """Drop the other copies."""
 
-    def situations(self) -> list[Any]:
+    def saved_states(self) -> list[Any]:
         """Where each copy stands, to be resumed from as often as one likes."""
 
     def same_state(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Mask:
@@ -76,14 +76,14 @@ class Simulator(Protocol):
         """A fresh episode for each seed."""
 
     def resume(
-        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+        self, saved_states: Sequence[Any], seeds: Any = None, *, watched: bool = False
     ) -> Batch:
-        """Copies that stand where these situations were; seeds of the chance that follows.
+        """Copies in these states; seeds of the chance that follows.
 
         watched: look at shared generators too, as is done for episodes that begin."""
 
     def nudged(
-        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+        self, saved_states: Sequence[Any], size: float, rng: np.random.Generator
     ) -> list[Any] | None:
-        """The same situations, the numbers of their states off by so small a share; None where
+        """The same states, with the numbers moved by so small a share; None where
         states cannot be written."""

@@ -105,24 +105,24 @@ class ObjectSimulator:
         return ObjectBatch(self, envs, histories, shown, chance, watch_shared=True)
 
     def resume(
-        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+        self, saved_states: Sequence[Any], seeds: Any = None, *, watched: bool = False
     ) -> ObjectBatch:
-        """Copies that stand where these situations were; seeds of the chance that follows."""
-        envs = self._taken(len(situations))
+        """Copies in these states; seeds of the chance that follows."""
+        envs = self._taken(len(saved_states))
         with own_code(f"restoring {self.name}"):
             envs = [
                 self._way.restore(env, saved)
-                for env, (saved, _, _) in zip(envs, situations, strict=True)
+                for env, (saved, _, _) in zip(envs, saved_states, strict=True)
             ]
         for env, seed in zip(envs, () if seeds is None else seeds, strict=False):
             seed_all(own_sources(env), int(seed))
             env.unwrapped.np_random = np.random.default_rng(int(seed))
         self.n_steps += sum(
-            len(saved.actions) for saved, _, _ in situations if isinstance(saved, History)
+            len(saved.actions) for saved, _, _ in saved_states if isinstance(saved, History)
         )
-        histories = [history for _, history, _ in situations]
+        histories = [history for _, history, _ in saved_states]
         chance = self._shared_chance(envs, seeds)
-        shown = [shown for _, _, shown in situations]
+        shown = [shown for _, _, shown in saved_states]
         return ObjectBatch(self, envs, histories, shown, chance, watch_shared=watched)
 
     def _shared_chance(self, envs: Sequence[Any], seeds: Any) -> SharedChance:
@@ -134,12 +134,12 @@ class ObjectSimulator:
         return SharedChance(shared_sources(envs[0]), int(seed))
 
     def nudged(
-        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+        self, saved_states: Sequence[Any], size: float, rng: np.random.Generator
     ) -> list[Any] | None:
-        """The same situations, the numbers of their states off by so small a share; None where the
+        """The same states, with the numbers moved by so small a share; None where the
         way they are restored cannot write them, or where writing them changes nothing."""
         with own_code(f"restoring {self.name}"):
-            env, (first, _, _) = self._make(), situations[0]
+            env, (first, _, _) = self._make(), saved_states[0]
             env.reset(seed=0)
             env.action_space.seed(0)
             action = env.action_space.sample()
@@ -152,10 +152,12 @@ class ObjectSimulator:
             )
             if same(here, there):
                 return None
-            return [(self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in situations]
+            return [
+                (self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in saved_states
+            ]
 
     def drawn(self) -> Any:
-        """What draws situations, where the environment can; see `pictures`."""
+        """What draws states, where the environment can; see `pictures`."""
         return None if self._make_drawn is None else DrawnEpisodes(self._make_drawn())
 
     def _taken(self, n: int) -> list[Any]:
@@ -265,7 +267,7 @@ class ObjectBatch:
             entries = getattr(self, name)
             setattr(self, name, [e for e, kept in zip(entries, which, strict=True) if kept])
 
-    def situations(self) -> list[Any]:
+    def saved_states(self) -> list[Any]:
         """For each copy its saved state, its history, and what it shows."""
         return [
             (self._simulator.save(env, history), history, shown)

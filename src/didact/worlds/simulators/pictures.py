@@ -1,4 +1,4 @@
-"""Pictures of situations, where an environment draws itself as `rgb_array`.
+"""Pictures of states, where an environment draws itself as `rgb_array`.
 
 A second environment is made for them, put into the state or led there by the episode's seed and
 actions. What cannot be drawn has no picture; that is never an error.
@@ -19,18 +19,18 @@ Image = NDArray[np.uint8]
 """(height, width, 3)."""
 
 
-def pictures_of(simulator: Any, situations: Sequence[Any]) -> list[Image | None]:
-    """A picture of each situation, or None."""
+def pictures_of(simulator: Any, saved_states: Sequence[Any]) -> list[Image | None]:
+    """A picture of each state, or None."""
     try:
         drawn = simulator.drawn()
     except FAILURES:
         drawn = None
     if drawn is None:
-        return [None] * len(situations)
+        return [None] * len(saved_states)
     try:
-        return [_as_image(drawn.picture(situation)) for situation in situations]
+        return [_as_image(drawn.picture(saved)) for saved in saved_states]
     except FAILURES:
-        return [None] * len(situations)
+        return [None] * len(saved_states)
     finally:
         drawn.close()
 
@@ -42,9 +42,9 @@ class DrawnStates:
         self._env = env
         env.reset(seed=0)
 
-    def picture(self, situation: Any) -> Any:
+    def picture(self, saved: Any) -> Any:
         """What this state looks like."""
-        self._env.unwrapped.state = np.array(situation)
+        self._env.unwrapped.state = np.array(saved)
         return self._env.render()
 
     def close(self) -> None:
@@ -53,14 +53,14 @@ class DrawnStates:
 
 
 class DrawnEpisodes:
-    """An environment that is led to situations by their histories."""
+    """An environment that is led to states by their histories."""
 
     def __init__(self, env: Any):
         self._env = env
 
-    def picture(self, situation: Any) -> Any:
-        """What is seen after the situation's actions."""
-        history: History = situation[1]
+    def picture(self, saved: Any) -> Any:
+        """What is seen after the actions that led to the state."""
+        history: History = saved[1]
         self._env.reset(seed=history.seed)
         for action in history.actions:
             self._env.step(action)

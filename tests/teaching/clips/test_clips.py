@@ -7,21 +7,12 @@ import pytest
 from scipy.optimize import nnls
 
 import didact
-from didact.bec.observed import Alternatives, Setting
-from didact.bec.rewards import StepRewards
-from didact.teaching.clips.cover import as_said, chosen_clips
-from didact.teaching.clips.cutting import Clip
+from didact.teaching.clips.clips import Clip, as_said, chosen_clips
 from didact.worlds.simulators.point_robot import PointRobot
-from tests.bec.test_observe import watch
+from tests.bec.observed.test_observe import watch
 from tests.effort import number
+from tests.observing import plain_setting
 from tests.teaching.clips.robots import planned
-
-
-def plain_setting(truth, tolerance):
-    """Scaled features as they are, and a true reward of length 1."""
-    k = len(truth)
-    return Setting(*(None, None, None, truth, ("",) * k, 0.9, 10, tolerance), scale=np.ones(k),
-                   alternatives=Alternatives(2), rewards=StepRewards(truth))  # fmt: skip
 
 
 def clip_of(rows):

@@ -1,4 +1,4 @@
-"""Rows by branching: against the exact counts of tables and the closed form of linear systems."""
+"""Rows by branching: exact counts of tables, closed forms, and blocks whoever measures them."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,16 @@ from gymnasium import spaces
 from scipy.linalg import solve_discrete_are
 
 import didact
-from didact.bec.branching import branched_rows
+from didact.bec.observed import branches
+from didact.bec.observed.branches import branched_rows
+from didact.errors import InvalidFile, InvalidParameter
 from didact.planning.derived import single_successors
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.lqr import LQR
 from didact.worlds.simulators.point_robot import PointRobot
+from tests.bec.observed.test_observe import watch
 from tests.effort import chunks, number
+from tests.observing import observe, plain_setting
 
 
 class Tabular:
@@ -55,12 +59,13 @@ def test_rows_of_a_table_are_its_exact_counts(seed, terminal):
     counts = _counts(task, chosen)
     places = np.flatnonzero(~task.mdp.terminal)
     actions = np.array([[c, *(b for b in range(task.mdp.n_actions) if b != c)] for c in chosen])
-    rows = branched_rows(
-        *(ArraySimulator(seen, "grid"), seen.policy, seen.features, places[:, None].astype(float)),
-        actions[places],
+    setting = plain_setting(
+        np.zeros(task.mdp.n_features),
+        seen=(ArraySimulator(seen, "grid"), seen.policy, seen.features),
         discount=float(task.mdp.discount),
         horizon=number(600, 3000),
     )
+    rows = branched_rows(setting, places[:, None].astype(float), actions[places])
     exact = counts[places[:, None], actions[places]]
     np.testing.assert_allclose(rows, exact[:, :1] - exact[:, 1:], atol=1e-9)
 
@@ -86,11 +91,13 @@ def test_margins_of_a_linear_system_are_the_closed_form():
     own = -places @ gain.T
     pushes = np.array([0.4, -0.7, 0.05])
     firsts = np.concatenate([own[:, None], own[:, None] + pushes[:, None]], axis=1)
-    rows = branched_rows(
-        *(ArraySimulator(system, "LQR"), lambda o: -o @ gain.T, system.features, places, firsts),
+    setting = plain_setting(
+        system.weights,
+        seen=(ArraySimulator(system, "LQR"), lambda o: -o @ gain.T, system.features),
         discount=discount,
         horizon=400,
     )
+    rows = branched_rows(setting, places, firsts)
     root = np.sqrt(discount)
     worth = solve_discrete_are(root * system.moves, root * system.pushes,
                                np.diag([1.0, 0.3]), np.diag([0.2]))  # fmt: skip
@@ -112,12 +119,10 @@ class Line:
 
 
 def test_an_episode_that_ended_counts_nothing_more():
-    rows = branched_rows(
-        *(ArraySimulator(Line(), "line"), lambda o: np.ones(len(o), dtype=int)),
-        *(lambda o, a, n, e: np.ones((len(o), 1)), [np.array([7.0])], np.array([[1, 0]])),
-        discount=0.5,
-        horizon=100,
-    )
+    seen = (ArraySimulator(Line(), "line"), lambda o: np.ones(len(o), dtype=int),
+            lambda o, a, n, e: np.ones((len(o), 1)))  # fmt: skip
+    setting = plain_setting(np.ones(1), seen=seen, discount=0.5, horizon=100)
+    rows = branched_rows(setting, [np.array([7.0])], np.array([[1, 0]]))
     # 1 + 1/2 steps on the way, and one more after a rest
     assert rows[0, 0, 0] == pytest.approx(1.5 - 1.75)
 
@@ -130,13 +135,10 @@ def test_copies_that_meet_are_not_followed_further():
             return (states + 1) % 5, np.zeros(len(states)), np.zeros(len(states), dtype=bool)
 
     simulator = ArraySimulator(Ring(), "ring")
-    rows = branched_rows(
-        *(simulator, lambda o: np.zeros(len(o), dtype=int)),
-        *(lambda o, a, n, e: np.stack([a, 1 - a], axis=1).astype(float), [np.zeros(1)] * 3),
-        np.array([[0, 1]] * 3),
-        discount=0.9,
-        horizon=1000,
-    )
+    seen = (simulator, lambda o: np.zeros(len(o), dtype=int),
+            lambda o, a, n, e: np.stack([a, 1 - a], axis=1).astype(float))  # fmt: skip
+    setting = plain_setting(np.ones(2), seen=seen, discount=0.9, horizon=1000)
+    rows = branched_rows(setting, [np.zeros(1)] * 3, np.array([[0, 1]] * 3))
     np.testing.assert_array_equal(rows, [[[-1.0, 1.0]]] * 3)
     assert simulator.n_steps == 6
 
@@ -160,13 +162,86 @@ def test_actions_that_are_held_are_taken_for_so_many_steps():
 
     places, held = rng.random((5, 2)), (1, 1, 3, 20)
     firsts = np.concatenate([policy(places)[:, None], rng.integers(9, size=(5, 3))], axis=1)
-    rows = branched_rows(
-        *(ArraySimulator(robot, "robot"), policy, robot.features, list(places), firsts),
+    setting = plain_setting(
+        robot.weights,
+        seen=(ArraySimulator(robot, "robot"), policy, robot.features),
         discount=0.9,
         horizon=12,
-        held=held,
     )
+    rows = branched_rows(setting, list(places), firsts, held)
     for place, first, row in zip(places, firsts, rows, strict=True):
         own = counts(place, first[0], 1)
         expected = [own - counts(place, b, n) for b, n in zip(first[1:], held[1:], strict=True)]
         np.testing.assert_allclose(row, expected, atol=1e-12)
+
+
+GIVEN = dict(n_rollouts=20, length=16)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """What one process sees that nobody interrupts."""
+    return watch(**GIVEN)
+
+
+def test_processes_give_the_same_bits(whole):
+    one, two = whole, watch(**GIVEN, jobs=2)
+    assert one.rows.tobytes() == two.rows.tobytes()
+    assert one.n_steps == two.n_steps
+
+
+def test_objects_are_branched_in_processes_too():
+    def balance(seen):
+        return (np.atleast_2d(seen)[:, 2] > 0).astype(int)
+
+    given = dict(features=lambda o, a, n, e: [1.0], weights=[1.0], discount=0.8, n_rollouts=30,
+                 length=5, tolerance=0.5, horizon=20, restore="replay")  # fmt: skip
+    one = observe("CartPole-v1", balance, **given)
+    two = observe("CartPole-v1", balance, **given, jobs=2)
+    assert one.rows.tobytes() == two.rows.tobytes()
+    assert one.n_steps == two.n_steps
+
+
+def test_progress_tells_situations_and_steps_a_second():
+    told = []
+    seen = watch(**GIVEN, progress=lambda *line: told.append(line))
+    assert [done for done, _, _ in told] == [128, 256, 320]
+    assert {total for _, total, _ in told} == {len(seen.rows)}
+    assert all(rate > 0 for _, _, rate in told)
+
+
+def test_what_was_interrupted_goes_on(tmp_path, monkeypatch, whole):
+    monkeypatch.setattr(branches, "CHECKPOINT_SECONDS", 0.0)
+    place, told = tmp_path / "observing.npz", []
+
+    def stop(done, total, rate):
+        if done == 256:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(**GIVEN, checkpoint=str(place), progress=stop)
+    assert place.exists()
+    with pytest.raises(InvalidFile, match="belongs to another observation"):
+        watch(**GIVEN, checkpoint=str(place), seed=9)
+    seen = watch(**GIVEN, checkpoint=str(place), progress=lambda *line: told.append(line[0]))
+    assert told == [320]  # two blocks were done
+    assert seen.rows.tobytes() == whole.rows.tobytes()
+    assert not place.exists()
+
+
+def test_bad_workers_are_told(tmp_path):
+    with pytest.raises(InvalidParameter, match="jobs"):
+        watch(jobs=0)
+    with pytest.raises(InvalidParameter, match="progress must be a function"):
+        watch(progress=5)
+    (tmp_path / "broken.npz").write_bytes(b"no")
+    with pytest.raises(InvalidFile, match="observing"):
+        watch(checkpoint=str(tmp_path / "broken.npz"))
+
+
+def test_a_cluster_gives_the_same_bits(whole):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
+                                  dashboard_address=None) as cluster:  # fmt: skip
+        seen = watch(**GIVEN, cluster=cluster.scheduler_address)
+    assert seen.rows.tobytes() == whole.rows.tobytes()

@@ -9,12 +9,13 @@ import pytest
 
 import didact
 from didact.errors import InvalidFile, InvalidParameter, Unsupported
-from tests.bec.test_observe import right, watch
+from tests.bec.observed.test_observe import right, watch
+from tests.observing import observe
 
 
 @pytest.fixture(scope="module")
 def seen():
-    return didact.observe("point-robot", discount=0.9, n_rollouts=6, length=8)
+    return observe("point-robot", discount=0.9, n_rollouts=6, length=8)
 
 
 @pytest.fixture
@@ -36,13 +37,13 @@ def test_what_was_seen_comes_back(seen, path):
 
 
 def test_courses_come_back(tmp_path):
-    seen = didact.observe("point-robot", discount=0.9, n_rollouts=2, length=3, held=(1, 4))
+    seen = observe("point-robot", discount=0.9, n_rollouts=2, length=3, held=(1, 4))
     seen.save(tmp_path / "seen.npz")
     assert didact.load_observed(tmp_path / "seen.npz").setting.alternatives.held == (1, 4)
 
 
 def test_continuous_actions_come_back(tmp_path):
-    seen = didact.observe("lqr", discount=0.9, n_rollouts=4, length=5)
+    seen = observe("lqr", discount=0.9, n_rollouts=4, length=5)
     seen.save(tmp_path / "seen.npz")
     read = didact.load_observed(tmp_path / "seen.npz", env="lqr")
     np.testing.assert_array_equal(read.own, seen.own)
@@ -54,10 +55,10 @@ def test_continuous_actions_come_back(tmp_path):
 def test_without_its_simulator_nothing_is_certified_and_with_it_the_same(seen, path):
     read = didact.load_observed(path)
     with pytest.raises(Unsupported, match="load_observed"):
-        didact.certify(read, didact.teach(read), n_situations=20)
+        didact.certify(read, didact.teach(read), n_states=20)
     back = didact.load_observed(path, env="point-robot")
-    told = didact.certify(back, didact.teach(back), n_situations=50, extend=False)
-    own = didact.certify(seen, didact.teach(seen), n_situations=50, extend=False)
+    told = didact.certify(back, didact.teach(back), n_states=50, extend=False)
+    own = didact.certify(seen, didact.teach(seen), n_states=50, extend=False)
     assert told.certificate == own.certificate
 
 
@@ -69,15 +70,15 @@ def test_another_policy_is_refused(path):
 
 
 def test_chance_must_be_where_it_was(path, tmp_path):
-    from tests.bec.test_chance import Dice
+    from tests.bec.observed.test_setting import Dice
 
     with pytest.raises(InvalidParameter, match="depend on chance, and those that were"):
         didact.load_observed(path, env=Dice(), policy=right, features=Dice().features)
     seen = watch(Dice(noise=0.1), None, tolerance=0.5, repeats=150, n_rollouts=2, length=2)
     seen.save(tmp_path / "dice.npz")
     back = didact.load_observed(tmp_path / "dice.npz", env=Dice(noise=0.1))
-    told = didact.certify(back, didact.teach(back), n_situations=5, extend=False).certificate
-    own = didact.certify(seen, didact.teach(seen), n_situations=5, extend=False).certificate
+    told = didact.certify(back, didact.teach(back), n_states=5, extend=False).certificate
+    own = didact.certify(seen, didact.teach(seen), n_states=5, extend=False).certificate
     assert told == own
     with pytest.raises(InvalidParameter, match="depend on chance no more"):
         didact.load_observed(tmp_path / "dice.npz", env="point-robot")
@@ -85,12 +86,12 @@ def test_chance_must_be_where_it_was(path, tmp_path):
 
 def test_environments_that_are_objects_are_saved_without_states(tmp_path):
     given = dict(restore="copy", discount=0.8, n_rollouts=2, length=3, tolerance=0.5)
-    seen = didact.observe("CartPole-v1", lambda o: (np.atleast_2d(o)[:, 2] > 0).astype(int),
+    seen = observe("CartPole-v1", lambda o: (np.atleast_2d(o)[:, 2] > 0).astype(int),
                           features=lambda o, a, n, e: np.ones((len(o), 1)), **given)  # fmt: skip
     seen.save(tmp_path / "seen.npz")
     read = didact.load_observed(tmp_path / "seen.npz")
     np.testing.assert_array_equal(read.rows, seen.rows)
-    assert read.situations == (None,) * len(seen.rows)
+    assert read.states == (None,) * len(seen.rows)
 
 
 def _edited(path, change):

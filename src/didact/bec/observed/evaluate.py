@@ -1,30 +1,37 @@
-"""What another policy, or other weights, would lose in a simulator: by rows and by returns.
+"""The return that another policy, or other weights, lose against an observed policy.
 
-Of the observed policy pi and another one, V(pi) - V(other) = E sum discount^t w.r(s_t, other(s_t))
-along episodes of the other one, where r is the row of its action: exactly, with the true weights
-w. Situations of it at geometric times make that one mean. Returns of both from the same starts say
-the same a second time, without branching.
-"""
+Of the observed policy pi and another one (performance difference),
+
+    V(pi) - V(other) = E sum discount^t w.r(s_t, other(s_t))
+
+along episodes of the other one, where r is the row of its action: exactly, with the true weights w.
+States of it at geometric times (`episodes`) make that one mean. Returns of both from the same
+starts estimate the same a second time, without branching."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.observed import Observed, Setting
-from didact.bec.situations import Choose, Situations, walk_to_times
+from didact.bec.observed.branches import measure, measure_actions
+from didact.bec.observed.episodes import Choose, SampledStates, own_actions, walk_to_times
+from didact.bec.observed.result import Observed
+from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidParameter
 from didact.inputs import own_code, shown, whole_number
+from didact.mdp import Task
+from didact.planning import Evaluation, Plan
+from didact.planning import evaluate as evaluate_on_task
 from didact.random import Seed, as_generator
 from didact.worlds.simulators.agents import Policy, batch_policy
 from didact.worlds.simulators.batches import Batch
 from didact.worlds.simulators.weights import as_weights
 
-Floats = NDArray[np.float64]
+DEFAULT_STATES, DEFAULT_SEED = 300, 2
 
 
 class Estimate(NamedTuple):
@@ -48,7 +55,7 @@ class ObservedEvaluation:
     """How another policy fares beside the observed one, under the true weights; estimates.
 
     loss: return that it loses against the observed policy, by rows; below 0 where it is better.
-    other_actions: the discounted share of situations where it acts differently.
+    other_actions: the discounted share of states where it acts differently.
     own_return: of the observed policy.
     other_return: of the other one; None where weights act by branching.
     return_loss: the difference of both from the same starts, the loss once more.
@@ -68,21 +75,64 @@ class ObservedEvaluation:
         )
 
 
-def evaluate_observed(
-    seen: Observed,
+@overload
+def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation: ...
+
+
+@overload
+def evaluate(
+    task: Observed,
     policy: Any,
     *,
-    planner: Callable[[Floats], Any] | None = None,
-    n_situations: int = 300,
-    seed: Seed = 2,
-) -> ObservedEvaluation:
-    """How weights, or another policy, fare in the simulator of an observed policy.
+    planner: Callable[..., Any] | None = None,
+    n_states: int | None = None,
+    seed: Seed = None,
+) -> ObservedEvaluation: ...
 
-    policy: weights (k,), what has `weights`, or a policy. planner: the policy of weights, planned
-    or trained; without it weights act by branching, each action being worth what follows under
-    the observed policy. n_situations: how many, and episodes for returns.
+
+def evaluate(
+    task: Task | Observed,
+    policy: Any,
+    *,
+    plan: Plan | None = None,
+    planner: Callable[..., Any] | None = None,
+    n_states: int | None = None,
+    seed: Seed = None,
+) -> Evaluation | ObservedEvaluation:
+    """How a policy fares on a task, or beside the policy that was seen in a simulator.
+
+    task: whose true weights judge it: a task, or what `observe` saw.
+    policy: weights (k,), a Plan, actions (S,) as ints, probabilities (S, A), a function of a
+        state, or an object with `predict`. In a simulator weights, what a lesson or `learn` gives,
+        a function of observations, or an object with `predict`.
+    plan: the task's own solution, when it is at hand already.
+    planner: in a simulator, the policy of weights: a function that plans or trains for them.
+        Without it weights act by branching: each action is worth what follows under the observed
+        policy.
+    n_states: in a simulator, how many are sampled along the policy, and episodes for returns;
+        300 by default.
+    seed: in a simulator, of those draws; 2 by default.
     """
-    n, setting = whole_number(n_situations, "n_situations", 2), seen.setting
+    if not isinstance(task, Observed):
+        for value, name in ((planner, "planner"), (n_states, "n_states"), (seed, "seed")):
+            if value is not None:
+                raise InvalidParameter(f"{name} is for policies in simulators; leave it out")
+        return evaluate_on_task(task, policy, plan=plan)
+    if plan is not None:
+        raise InvalidParameter("plan is for tasks; in a simulator give a planner, or leave it out")
+    return _evaluate_observed(
+        task,
+        policy,
+        planner,
+        DEFAULT_STATES if n_states is None else n_states,
+        DEFAULT_SEED if seed is None else seed,
+    )
+
+
+def _evaluate_observed(
+    seen: Observed, policy: Any, planner: Any, n_states: int, seed: Seed
+) -> ObservedEvaluation:
+    n, setting = whole_number(n_states, "n_states", 2), seen.setting
     rng = as_generator(seed, "evaluate")
     asked = getattr(policy, "weights", policy)
     if callable(asked) or hasattr(asked, "predict"):
@@ -112,7 +162,7 @@ def _by_branching(setting: Setting, weights: Floats, rng: np.random.Generator) -
 
     def choose(batch: Batch) -> Any:
         own = setting.policy(batch.observations)
-        rows, others, _, _ = setting.rows_of(batch.situations(), batch.observations, rng)
+        rows, others, _, _ = measure(setting, batch.saved_states(), batch.observations, rng)
         gains = -(rows @ weights)
         best = gains.argmax(axis=1)
         better = gains[np.arange(len(own)), best] > 0
@@ -127,14 +177,14 @@ def _compared(
     setting: Setting, choose: Choose, n: int, rng: np.random.Generator, *, rolled: bool
 ) -> ObservedEvaluation:
     """By rows at geometric times along the other policy, and by returns where it is rolled out."""
-    found = Situations([], [], [])
+    found = SampledStates([], [], [])
     walk_to_times(setting, choose, n, rng, found)
     gaps, differs = np.zeros(n), np.zeros(n)
     if len(found):
         changed, rows = _rows_of_changes(setting, choose, found, rng)
         gaps[changed], differs[changed] = rows @ setting.weights, 1.0
     seeds = rng.integers(2**31, size=n).tolist()
-    own = returns_of(setting, setting.chosen_in, seeds)
+    own = returns_of(setting, own_actions(setting), seeds)
     its = returns_of(setting, choose, seeds) if rolled else None
     return ObservedEvaluation(
         Estimate.of(gaps / (1 - setting.discount)),
@@ -146,18 +196,18 @@ def _compared(
 
 
 def _rows_of_changes(
-    setting: Setting, choose: Choose, found: Situations, rng: np.random.Generator
+    setting: Setting, choose: Choose, found: SampledStates, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Floats]:
-    """The situations where it acts differently, and the row of its action in each, (m, k)."""
-    batch = setting.simulator.resume(found.situations)
+    """The states where it acts differently, and the row of its action in each, (m, k)."""
+    batch = setting.simulator.resume(found.states)
     own, its = setting.policy(batch.observations), choose(batch)
     batch.keep(np.zeros(len(found), dtype=np.bool_))
     changed = np.flatnonzero((own != its).reshape(len(own), -1).any(axis=1))
     if not len(changed):
         return changed, np.empty((0, len(setting.weights)))
-    situations = [found.situations[i] for i in changed]
+    states = [found.states[i] for i in changed]
     firsts = np.stack([own[changed], its[changed]], axis=1)
-    measured, _ = setting.rows_against(situations, firsts, rng)
+    measured, _ = measure_actions(setting, states, firsts, rng)
     return changed, measured.rows[:, 0]
 
 

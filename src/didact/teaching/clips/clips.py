@@ -1,32 +1,118 @@
-"""The fewest clips that leave no seen row further than the tolerance from what they say.
+"""Clips, and the fewest of them that leave no observed row open.
 
-What several clips say together is the cone of all their rows, so which of them cover is known only
-by asking: an implicit hitting set. Clips that leave a row open have a witness, a reward that fits
-them all and prefers the other action; every lesson must have one of the clips that contradict it.
-The cut that says so is made as small as it can be: clips join those that are silent about the row
-for as long as it stays open. What all clips together leave open is asked of none.
-"""
+A clip is a run of a rollout without a mistake: what a policy that errs can honestly show. Competent
+policies are rarely optimal, so whole rollouts without a mistake are rare.
+
+**Fewest clips.** What several clips say together is the cone of all their rows, so whether they
+cover is known only by asking: an implicit hitting set. Clips that leave a row further than the
+tolerance from their cone have a witness, a reward that fits them all and prefers the other action;
+every lesson must have one of the clips that contradict it. That cut is made as small as it can be:
+clips join those that leave the row open for as long as it stays open. What all clips together leave
+open is asked of none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.observed import Setting
-from didact.bec.openness import distances_to_cone
-from didact.teaching.clips.cutting import Clip
+from didact.bec.observed.branches import measure
+from didact.bec.observed.episodes import followed
+from didact.bec.observed.openness import distances_to_cone
+from didact.bec.observed.result import Observed
+from didact.bec.observed.setting import Floats, Setting
 from didact.teaching.covers.minimum import cheapest_cover
 
-Floats = NDArray[np.float64]
-
-MOST_KERNEL = 300
+MAX_KERNEL = 300
 """Rows of a kernel; what more would be needed is found when the clips are judged."""
 FINE = 0.02
-"""Share of the tolerance up to which rows that are shown may be left out of a cone."""
+"""Share of the tolerance up to which rows that are shown may be left out of a cone: a few dozen
+rows stand for thousands, and the error stays far below the tolerance."""
 SECONDS = 10.0
 """For the covering problem; after that the best cover is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """Steps of one episode, one after the other, and what they say.
+
+    episode: its name, for people. first, last: its steps, from 0, `last` included. observations,
+    actions: what is seen and done. rows: scaled half-space normals, in return, (steps, B, k).
+    states: as the simulator saves them, to stand in each step again.
+    """
+
+    episode: str
+    first: int
+    last: int
+    observations: Any
+    actions: Any
+    rows: Floats
+    states: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        steps = f"step {self.first + 1}"
+        if self.last > self.first:
+            steps = f"steps {self.first + 1} to {self.last + 1}"
+        return f"Clip({self.episode}, {steps})"
+
+
+def clips_of(seen: Observed, *, whole: bool = False) -> list[Clip]:
+    """The longest runs of states without a mistake; with `whole`, only whole rollouts."""
+    clips = []
+    for rollout in np.unique(seen.rollout).tolist():
+        places = np.flatnonzero(seen.rollout == rollout)
+        right = ~seen.mistaken[places]
+        if whole:
+            runs = [places] if right.all() else []
+        else:
+            borders = np.flatnonzero(np.diff(right)) + 1
+            runs = [run for run in np.split(places, borders) if not seen.mistaken[run[0]]]
+        clips += [_cut(seen, f"rollout {rollout + 1}", run) for run in runs]
+    return clips
+
+
+def clip_from(seen: Observed, state: Any, time: int, rng: np.random.Generator) -> Clip | None:
+    """What the policy does from a sampled state, up to its first mistake; None if at once.
+
+    time: of the state in its episode. The clip goes on for as long as rollouts are.
+    """
+    setting, length = seen.setting, int(seen.step.max()) + 1
+    batch = setting.simulator.resume([state], rng.integers(2**31, size=1))
+    walked = followed(batch, setting.policy, setting.features, length)
+    walked.paid(setting.rewards).checked()
+    measured = measure(setting, walked.states, walked.observations, rng)
+    shown = replace(
+        seen,
+        setting=measured.setting,
+        states=tuple(walked.states),
+        observations=walked.observations,
+        own=walked.actions,
+        others=measured.others,
+        rows=measured.rows,
+        rollout=walked.rollout,
+        step=walked.step + time,
+        covariances=measured.covariances,
+    )
+    n_right = int(np.append(shown.mistaken, True).argmax())
+    return _cut(shown, "a fresh episode", np.arange(n_right)) if n_right else None
+
+
+def _cut(seen: Observed, episode: str, run: NDArray[np.int64]) -> Clip:
+    return Clip(
+        episode,
+        int(seen.step[run[0]]),
+        int(seen.step[run[-1]]),
+        seen.observations[run],
+        seen.own[run],
+        seen.certain_rows[run],
+        tuple(seen.states[i] for i in run),
+    )
 
 
 def as_said(rows: Floats, setting: Setting) -> Floats:
@@ -56,7 +142,7 @@ def _rows_of(clips: Sequence[Clip], k: int) -> Floats:
 def kernel_rows(rows: Floats, tolerance: float) -> Floats:
     """A few of the rows, whose cone has all others within the tolerance."""
     kept, left = rows[:0], rows
-    while len(left) and len(kept) < MOST_KERNEL:
+    while len(left) and len(kept) < MAX_KERNEL:
         lengths = distances_to_cone(kept, left).lengths
         if lengths.max() <= tolerance:
             break

@@ -10,6 +10,7 @@ from didact.errors import InvalidModel, InvalidParameter
 from didact.report.simulators import measured_lines
 from didact.worlds.simulators.lqr import LQR
 from didact.worlds.simulators.point_robot import PointRobot
+from tests.observing import observe
 
 
 def right(observations):
@@ -20,7 +21,7 @@ def right(observations):
 def watch(env=None, policy=right, **changes):
     env = env or PointRobot(3, seed=0)
     given = dict(features=env.features, weights=env.weights, discount=0.9, n_rollouts=4, length=6)
-    return didact.observe(env, policy, **{**given, **changes})
+    return observe(env, policy, **{**given, **changes})
 
 
 def test_the_same_seed_sees_the_same():
@@ -127,8 +128,8 @@ def test_objects_and_arrays_of_one_environment_give_the_same_rows():
 
     given = dict(features=lambda o, a, n, e: [1.0, -abs(float(n[2]))], weights=[1, 0], discount=0.9,
                  n_rollouts=2, length=3, tolerance=0.5, horizon=40)  # fmt: skip
-    seen = didact.observe("CartPole-v1", balance, restore="copy", **given)
-    replayed = didact.observe("CartPole-v1", balance, restore="replay", **given)
+    seen = observe("CartPole-v1", balance, restore="copy", **given)
+    replayed = observe("CartPole-v1", balance, restore="replay", **given)
     np.testing.assert_array_equal(seen.rows, replayed.rows)
     assert "replaying" in repr(replayed)
     assert seen.jitter == 0.0, "what is counted here is steps"
@@ -140,8 +141,8 @@ def test_episodes_begin_where_they_are_told_to():
     seen = watch(starts=places, n_rollouts=20)
     first = seen.observations[seen.step == 0].tolist()
     assert sorted(set(map(tuple, first))) == [(0.1, 0.1), (0.9, 0.9)]
-    fresh = didact.certify(seen, didact.teach(seen), n_situations=30, extend=False)
-    assert fresh.certificate.n_situations == 30
+    fresh = didact.certify(seen, didact.teach(seen), n_states=30, extend=False)
+    assert fresh.certificate.n_states == 30
     for wrong in ([[0.1]], [], 5, [[np.nan, 0.1]]):
         with pytest.raises(InvalidParameter, match="starts must be"):
             watch(starts=wrong)
@@ -190,15 +191,15 @@ def test_a_tolerance_below_the_noise_of_objects_is_refused(env):
     given = dict(
         features=lambda o, a, n, e: n, weights=[1.0], discount=0.95, n_rollouts=2, length=2
     )
-    noisy = didact.observe(env, lambda o: 0, tolerance=6.0, **given)
+    noisy = observe(env, lambda o: 0, tolerance=6.0, **given)
     assert noisy.jitter > 0.01
     assert ("own get_state" in repr(noisy)) == (env is Told)
     with pytest.raises(InvalidParameter, match="nudging states in their last digits"):
-        didact.observe(env, lambda o: 0, tolerance=noisy.jitter / 2, horizon=400, **given)
+        observe(env, lambda o: 0, tolerance=noisy.jitter / 2, horizon=400, **given)
 
 
 def test_noise_is_not_measured_where_writing_the_state_changes_nothing():
-    seen = didact.observe(Hidden, lambda o: 0, features=lambda o, a, n, e: n, weights=[1.0],
+    seen = observe(Hidden, lambda o: 0, features=lambda o, a, n, e: n, weights=[1.0],
                           discount=0.8, n_rollouts=2, length=2, tolerance=0.5)  # fmt: skip
     assert seen.jitter is None
     assert any("noise of states not measured" in line for line in measured_lines(seen))
@@ -207,8 +208,8 @@ def test_noise_is_not_measured_where_writing_the_state_changes_nothing():
 def test_objects_begin_with_the_seeds_they_are_told():
     given = dict(features=lambda o, a, n, e: [1.0], discount=0.8, n_rollouts=6, length=2,
                  tolerance=0.5, restore="copy")  # fmt: skip
-    seen = didact.observe("CartPole-v1", lambda o: 0, starts=[3], **given)
+    seen = observe("CartPole-v1", lambda o: 0, starts=[3], **given)
     first = seen.observations[seen.step == 0]
     assert (first == first[0]).all()
     with pytest.raises(InvalidParameter, match="starts must be"):
-        didact.observe("CartPole-v1", lambda o: 0, starts=[], **given)
+        observe("CartPole-v1", lambda o: 0, starts=[], **given)

@@ -1,24 +1,35 @@
-"""Files of what was seen in a simulator, `didact.observed/1`: an .npz of arrays and one header.
+"""What was observed of a policy in a simulator, and its files (`didact.observed/1`).
 
-A file holds rows and what they can be trusted for, which is all that lessons and learners need. It
-holds no environment and no policy, so certificates need both once more.
+A row is a half-space normal: the discounted features of the policy's action minus those of another
+one, the policy going on after both. Rows of a simulator are measured, so nothing that follows from
+them is a proof.
+
+A file is an .npz of arrays and one header. It holds rows and how far they can be trusted, which is
+all that lessons and learners need. It holds no environment and no policy, so certificates need both
+once more.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.observed import Alternatives, Observed, Setting, blind_directions
-from didact.bec.rewards import StepRewards
+from didact.bec.observed.setting import (
+    Alternatives,
+    Floats,
+    Setting,
+    StepRewards,
+    blind_directions,
+)
 from didact.errors import InvalidFile, InvalidParameter, Unsupported
 from didact.files.archives import Archive, read_archive, write_archive
-from didact.inputs import is_number, is_whole, shown
+from didact.inputs import counted, is_number, is_whole, shown
 from didact.worlds.simulators.agents import batch_features, batch_policy
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import Batch, Simulator
@@ -52,6 +63,96 @@ COUNTS = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A policy observed in a simulator: half-space normals in the states along its rollouts.
+
+    setting: who is observed, where, and by which measure.
+    states: as the simulator saves them, to stand in each of them again.
+    observations: what each shows.
+    own: the policy's actions there.
+    others: the actions they are compared with, (n, B).
+    rows: half-space normals mu(s, own) - mu(s, other), (n, B, k).
+    rollout: the rollout that each state comes from.
+    step: its step in that rollout.
+    jitter: how much rows move when states move in their last digits, in return; None where states
+        cannot be moved.
+    n_steps: simulator steps spent.
+    covariances: of the rows, (n, B, k, k), where steps depend on chance.
+    notes: what is worth knowing of how weights were fitted, in words.
+    """
+
+    setting: Setting
+    states: tuple[Any, ...]
+    observations: Any
+    own: Any
+    others: Any
+    rows: Floats
+    rollout: NDArray[np.int64]
+    step: NDArray[np.int64]
+    jitter: float | None
+    n_steps: int
+    covariances: Floats | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def residual(self) -> float:
+        """The largest difference between the environment's reward and weights . features, on
+        every step of rollouts, of branches, and of episodes to their end."""
+        return self.setting.rewards.missed
+
+    @property
+    def tail(self) -> float:
+        """What may follow after the horizon, in return."""
+        return self.setting.tail
+
+    @property
+    def n_rollouts(self) -> int:
+        """How many rollouts the states come from."""
+        return len(np.unique(self.rollout))
+
+    @cached_property
+    def margins(self) -> Floats:
+        """What the policy's action is worth more than each alternative, in return, (n, B)."""
+        return np.asarray(self.rows @ self.setting.weights)
+
+    @cached_property
+    def mistaken(self) -> NDArray[np.bool_]:
+        """The states where an alternative is better by more than the tolerance, or where that is
+        undecided."""
+        return np.asarray((self._least < -self.setting.tolerance).any(axis=1))
+
+    @cached_property
+    def _least(self) -> Floats:
+        return self.setting.shortfall(self.rows, self.covariances, self.setting.weights)
+
+    @cached_property
+    def scaled_rows(self) -> Floats:
+        """Rows in units in which their columns are alike and distances are in return."""
+        return self.setting.scaled(self.rows)
+
+    @cached_property
+    def certain_rows(self) -> Floats:
+        """Scaled rows that may be shown: with chance, 0 where a row's sign is not certain."""
+        if self.covariances is None:
+            return self.scaled_rows
+        return np.where(self._least[:, :, None] > 0, self.scaled_rows, 0.0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.observed/1` file, which `load_observed` reads; it holds no environment.
+
+        path: of the file, an .npz.
+        """
+        save_observed(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"Observed({self.setting.simulator.name}: {counted(len(self.rows), 'state')}, "
+            f"{int(self.mistaken.sum())} with a mistake, {self.n_steps} steps, states restored "
+            f"{self.setting.simulator.restoring})"
+        )
+
+
 class Absent:
     """The simulator, policy and features of what was read from a file: there are none."""
 
@@ -72,13 +173,13 @@ class Absent:
         raise self._refusal()
 
     def resume(
-        self, situations: Sequence[Any], seeds: Any = None, *, watched: bool = False
+        self, saved_states: Sequence[Any], seeds: Any = None, *, watched: bool = False
     ) -> Batch:
         """Refused."""
         raise self._refusal()
 
     def nudged(
-        self, situations: Sequence[Any], size: float, rng: np.random.Generator
+        self, saved_states: Sequence[Any], size: float, rng: np.random.Generator
     ) -> list[Any] | None:
         """Refused."""
         raise self._refusal()
@@ -121,7 +222,7 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
     }
     given = [] if others.n_actions else [others.low, others.high, others.width]
     shape = np.shape(others.low) if given else ()
-    states = np.stack(seen.situations) if _are_arrays(seen.situations) else np.empty(0)
+    states = np.stack(seen.states) if _are_arrays(seen.states) else np.empty(0)
     arrays = {
         **{name: np.asarray(getattr(seen, name)) for name in ("observations", "own", "others")},
         "rows": seen.rows,
@@ -141,8 +242,8 @@ def _listed(bounds: tuple[float, float] | None) -> list[float] | None:
     return None if bounds is None else list(bounds)
 
 
-def _are_arrays(situations: Sequence[Any]) -> bool:
-    return bool(situations) and isinstance(situations[0], np.ndarray)
+def _are_arrays(states: Sequence[Any]) -> bool:
+    return bool(states) and isinstance(states[0], np.ndarray)
 
 
 def load_observed(
@@ -151,7 +252,7 @@ def load_observed(
     """What was seen of a policy, from a `didact.observed/1` file.
 
     path: of the file.
-    env: the environment, where situations are to be branched again, as `certify` does; as for
+    env: the environment, where states are to be branched again, as `certify` does; as for
         `observe`.
     policy: the policy that was seen.
     features: the features that were seen.
@@ -289,7 +390,7 @@ def _require_bounds(given: Any, name: str) -> None:
 def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     rows = arrays["rows"]
     if rows.ndim != 3 or not rows.size:
-        raise InvalidFile(f"rows must be (situations, actions, features); they are {rows.shape}")
+        raise InvalidFile(f"rows must be (states, actions, features); they are {rows.shape}")
     n, n_others, k = rows.shape
     discrete = header["n_actions"] > 0
     shape = () if discrete else arrays["own"].shape[1:]
@@ -314,7 +415,7 @@ def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     states = arrays["states"]
     for name, there in (("observations", arrays["observations"]), ("states", states)):
         if len(there) != n and (name == "observations" or there.size):
-            raise InvalidFile(f"{name} must be {n}, one for each situation; they are {len(there)}")
+            raise InvalidFile(f"{name} must be {n}, one for each state; they are {len(there)}")
     for name in (*NUMBERS, *PLACES):
         if not np.isfinite(arrays[name]).all():
             raise InvalidFile(f"{name} must be finite; some number in it is not")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.returns import Estimate
+from didact.bec.observed.evaluate import Estimate
 from didact.errors import InvalidParameter
 from didact.worlds.simulators.lqr import LQR
-from tests.bec.test_observe import Coin, watch
+from tests.bec.observed.test_observe import Coin, watch
 from tests.effort import number
 
 
@@ -29,7 +29,7 @@ def test_loss_by_rows_is_that_of_the_closed_form():
             total = stage + discount * step.T @ total @ step
         return np.trace(total)
 
-    told = didact.evaluate(seen, _policy(worse), n_situations=number(1500, 4000))
+    told = didact.evaluate(seen, _policy(worse), n_states=number(1500, 4000))
     expected = cost(worse) - cost(best)
     slack = seen.setting.tolerance + seen.tail
     assert expected > 10 * told.loss.error
@@ -60,7 +60,7 @@ def test_an_estimate_has_the_error_of_a_mean():
     ("change", "message"),
     [
         ({"plan": 3}, "plan is for tasks"),
-        ({"n_situations": 1}, "n_situations"),
+        ({"n_states": 1}, "n_states"),
         ({"planner": 3}, "planner must be a function"),
         ({"planner": lambda weights: 1 / 0}, "the planner failed"),
     ],

@@ -1,0 +1,249 @@
+"""Episodes in a simulator: rollouts, recorded episodes, and independently sampled states.
+
+**Sampled states.** One state of each episode, at a time Geometric(1 - discount), drawn again if the
+episode had ended by then. So states are independent, and distributed as discounted counts count
+them: the mean of g over them, where those after an episode's end count 0, is (1 - discount) E sum
+discount^t g(s_t). States of one rollout are not independent, and bounds that count them as such
+miss too often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.observed.branches import held_actions
+from didact.bec.observed.setting import BranchRewards, Floats, Setting, StepRewards, in_step
+from didact.errors import InvalidParameter, NotConverged
+from didact.mdp.exchange.minari_episodes import Episode
+from didact.random import stream
+from didact.worlds.simulators.agents import Features, Policy
+from didact.worlds.simulators.batches import Batch, Simulator
+
+Choose = Callable[[Batch], Any]
+"""The actions of a policy in every copy of a batch."""
+
+ALIKE = 1e-5
+"""Recorded observations may differ from replayed ones by this share: datasets keep few digits."""
+MAX_REDRAWS = 200
+"""Times that states are drawn again because episodes had ended."""
+PROBES = 10
+"""States whose branches are followed far, at most: one in PROBED."""
+PROBED = 40
+"""So that following them costs little beside the branches of all states."""
+PROBE_REPEATS = 10
+"""Repeats of these where steps depend on chance."""
+
+
+class Walked:
+    """States along episodes, what was done there, and the steps' features and rewards.
+
+    later: features and rewards of the episodes' steps after these, and their numbers.
+    """
+
+    def __init__(self) -> None:
+        self.states: list[Any] = []
+        self.later: list[tuple[Floats, Floats, int]] = []
+        self._parts: list[tuple[Any, ...]] = []
+
+    def add(self, states: list[Any], *columns: Any) -> None:
+        """Steps of some copies at one time."""
+        self.states += states
+        self._parts.append(columns)
+
+    def close(self) -> Walked:
+        """Sort all by episode and step."""
+        columns = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
+        order = np.lexsort((columns[-1], columns[-2]))
+        self.states = [self.states[i] for i in order]
+        (
+            self.observations,
+            self.actions,
+            self.features,
+            self.rewards,
+            self.ended,
+            self.rollout,
+            self.step,
+        ) = (column[order] for column in columns)
+        return self
+
+    def paid(self, record: StepRewards) -> StepRewards:
+        """The record with all steps of these episodes."""
+
+        def place(at: int) -> str:
+            return f"in step {self.step[at] + 1} of rollout {self.rollout[at] + 1}"
+
+        record = record.with_steps(self.features, self.rewards, place)
+        for features, rewards, number in self.later:
+            record = record.with_steps(features, rewards, in_step(number, "a rollout"))
+        return record
+
+
+def followed(batch: Batch, policy: Policy, features: Features, length: int) -> Walked:
+    """What the policy does from where the copies of a batch stand, which is used up."""
+    walked, alive = Walked(), np.arange(len(batch.observations))
+    for t in range(length):
+        before, states = batch.observations, batch.saved_states()
+        chosen = policy(before)
+        stepped = batch.step(chosen)
+        phi = features(before, chosen, stepped.observations, stepped.ended)
+        steps = np.full(len(alive), t)
+        walked.add(states, before, chosen, phi, stepped.rewards, stepped.ended, alive, steps)
+        batch.keep(~stepped.ended)
+        alive = alive[~stepped.ended]
+        if not len(alive):
+            break
+    batch.keep(np.zeros(len(alive), dtype=np.bool_))
+    return walked.close()
+
+
+def replayed(
+    simulator: Simulator, features: Features, episodes: Sequence[Episode], length: int
+) -> Walked:
+    """Recorded episodes, led through the simulator once more by their seeds and actions."""
+    walked = Walked()
+    for number, episode in enumerate(episodes):
+        batch = simulator.begin([episode.seed])
+        _require_same(batch.observations, episode, number, 0)
+        for t, action in enumerate(episode.actions):
+            before = batch.observations
+            states = batch.saved_states() if t < length else []
+            chosen = np.asarray(action)[None]
+            stepped = batch.step(chosen)
+            _require_same(stepped.observations, episode, number, t + 1)
+            phi = features(before, chosen, stepped.observations, stepped.ended)
+            where = (np.array([number]), np.array([t]))
+            if t < length:
+                walked.add(states, before, chosen, phi, stepped.rewards, stepped.ended, *where)
+            else:
+                walked.later.append((phi.copy(), stepped.rewards.copy(), t))
+            if stepped.ended[0]:
+                break
+        batch.keep(np.zeros(1, dtype=np.bool_))
+    return walked.close()
+
+
+def _require_same(shown: Any, episode: Episode, number: int, step: int) -> None:
+    if step >= len(episode.observations):
+        return
+    given = np.asarray(episode.observations[step], dtype=np.float64)
+    here = np.asarray(shown[0], dtype=np.float64)
+    if given.shape != here.shape or not np.allclose(here, given, rtol=ALIKE, atol=ALIKE):
+        raise InvalidParameter(
+            f"recorded episodes must follow from their seeds and actions; episode {number} shows "
+            f"something else at step {step}. Name the very environment that was recorded"
+        )
+
+
+def probed_rewards(
+    setting: Setting, walked: Walked, record: StepRewards, horizon: int
+) -> StepRewards:
+    """The record with what steps pay after rollouts were cut off, and on branches of a few states.
+
+    All copies step together: a batch costs little more than one copy. horizon: how far.
+    """
+    numbers, firsts, until = _probe_copies(setting, walked)
+    seeds = stream(0, "probe").integers(2**31, size=len(numbers)) if setting.repeats > 1 else None
+    states = [walked.states[i] for i in numbers]
+    batch = setting.simulator.resume(states, seeds, watched=True)
+    paid, alive, actions = BranchRewards(record), np.arange(len(numbers)), firsts
+    for done in range(1, horizon + 1):
+        before = batch.observations
+        stepped = batch.step(actions)
+        phi = setting.features(before, actions, stepped.observations, stepped.ended)
+        paid.add(phi, stepped.rewards, done)
+        batch.keep(~stepped.ended)
+        alive = alive[~stepped.ended]
+        if not len(alive):
+            break
+        actions = held_actions(setting.policy(batch.observations), firsts, alive, until, done)
+    batch.keep(np.zeros(len(alive), dtype=np.bool_))
+    return paid.record()
+
+
+def _probe_copies(
+    setting: Setting, walked: Walked
+) -> tuple[NDArray[np.int64], Any, NDArray[np.int64]]:
+    """The numbers of the states that copies begin in, their first actions, and for how many steps
+    these are held."""
+    n = len(walked.states)
+    last = np.flatnonzero(np.append(walked.rollout[1:] != walked.rollout[:-1], True))
+    last = last[~walked.ended[last]]
+    some = np.unique(np.linspace(0, n - 1, min(PROBES, 2 + n // PROBED)).astype(int))
+    others = setting.alternatives.beside(walked.actions[some], walked.observations[some])
+    n_others = others.shape[1]
+    held = np.array(setting.alternatives.steps_held(n_others)[1:])
+    times = 1 if setting.repeats == 1 else PROBE_REPEATS
+    numbers = np.concatenate([last, np.tile(some.repeat(n_others), times)])
+    flat = others.reshape(-1, *others.shape[2:])
+    firsts = np.concatenate([walked.actions[last], *[flat] * times])
+    until = np.concatenate([np.ones(len(last), int), np.tile(held, len(some) * times)])
+    return numbers, firsts, until
+
+
+def own_actions(setting: Setting) -> Choose:
+    """The observed policy's action in every copy."""
+    return lambda batch: setting.policy(batch.observations)
+
+
+class SampledStates(NamedTuple):
+    """Where episodes stood at their times: states as the simulator saves them, what they show, and
+    the times."""
+
+    states: list[Any]
+    observations: list[Any]
+    times: list[int]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
+def sample_states(
+    setting: Setting, n: int, rng: np.random.Generator
+) -> tuple[SampledStates, Setting]:
+    """n independent states of the policy, and the setting that knows what these episodes paid."""
+    found = SampledStates([], [], [])
+    for _ in range(MAX_REDRAWS):
+        if len(found) == n:
+            return found, setting
+        paid = walk_to_times(setting, own_actions(setting), n - len(found), rng, found)
+        setting = replace(setting, rewards=setting.rewards.joined(paid).checked())
+    raise NotConverged(
+        f"episodes of {setting.simulator.name} end before the discount of {setting.discount:g} "
+        f"lets states be drawn: {len(found)} of {n}; give a smaller discount"
+    )
+
+
+def walk_to_times(
+    setting: Setting, choose: Choose, n: int, rng: np.random.Generator, found: SampledStates
+) -> StepRewards:
+    """Follow n episodes to their times and add where they stand; what has ended is left out.
+
+    Returns what their steps paid.
+    """
+    record = StepRewards(setting.weights)
+    left = rng.geometric(1 - setting.discount, size=n) - 1
+    batch, t = setting.simulator.begin(rng.integers(2**31, size=n).tolist()), 0
+    while len(left):
+        there = left == t
+        if there.any():
+            saved, shown_now = batch.saved_states(), batch.observations
+            for i in np.flatnonzero(there):
+                found.states.append(saved[i])
+                found.observations.append(shown_now[i])
+                found.times.append(t)
+            batch.keep(~there)
+            left = left[~there]
+            if not len(left):
+                break
+        before, actions = batch.observations, choose(batch)
+        shown_after, rewards, ended = batch.step(actions)
+        phi = setting.features(before, actions, shown_after, ended)
+        record = record.with_steps(phi, rewards, in_step(t, "an episode"))
+        batch.keep(~ended)
+        left = left[~ended]
+        t += 1
+    return record

@@ -1,0 +1,480 @@
+"""Observe a policy in a simulator: roll it out, branch the visited states, measure the rows.
+
+Scale, tolerance and horizon are fixed by a first measurement of a few states, before any state is
+judged. A tolerance is refused if it is smaller than what cannot be measured: rows end at the
+horizon, move with the last digits of states (the noise floor of chaotic simulators), miss what the
+features miss of the reward, and are means where steps depend on chance. Errors add up: for r = sum
+lambda_i r_i + e the true openness is at most |e| + error of r + sum lambda_i error of r_i.
+
+Chance is found where a simulator draws from a generator that is not part of its saved state
+(`DrawsChance`); then everything is observed again with repeats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from didact.bec.observed.branches import measure
+from didact.bec.observed.episodes import Walked, followed, probed_rewards, replayed
+from didact.bec.observed.result import Observed
+from didact.bec.observed.setting import (
+    Alternatives,
+    Floats,
+    Setting,
+    StepRewards,
+    Workers,
+    blind_directions,
+    enough_repeats,
+    fit_notes,
+    fitted_weights,
+)
+from didact.errors import InvalidModel, InvalidParameter
+from didact.inputs import (
+    FAILURES,
+    as_float,
+    as_text,
+    entries,
+    is_number,
+    nearest_spelling,
+    shown,
+    whole_number,
+)
+from didact.mdp.exchange.minari_episodes import Episode, read_episodes
+from didact.random import Seed, as_generator
+from didact.worlds.gym.environments import make_environment
+from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
+from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.batches import DrawsChance, Simulator
+from didact.worlds.simulators.opening import named_environment, open_simulator
+from didact.worlds.simulators.weights import as_weights
+
+LOOK = 3
+"""Steps of a branch of the first measurement, in units of 1 / (1 - discount)."""
+FAR = 10
+"""Steps for which episodes, and branches of a few states, are followed to see what they pay, in the
+same units: what comes later counts less than a 20,000th (e^-10)."""
+RANDOM_ACTIONS = 4
+"""Of a continuous space, tried beside the steps around the policy's own."""
+REPEATS = 100
+"""Default number of branches of each action where steps depend on chance."""
+WIDTH = 0.1
+"""Default step around a continuous action, as a share of its range."""
+PILOTS = 40
+"""States of the first measurement, by which scale, tolerance and horizon are fixed."""
+SMALL = 0.05
+"""Default tolerance, as a share of the typical difference that an action makes."""
+JITTER = 1e-9
+"""Relative size of the nudges that measure the noise floor: far above rounding, far below what
+anybody would call another state."""
+
+Options = TypeVar("Options")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Where episodes begin and how states are branched. Checked when it is made.
+
+    starts: where episodes begin, each as likely: states (n, d) of a simulator that steps arrays,
+        or seeds of resets; by default where the environment lets them begin.
+    recorded: a Minari dataset, by its name or folder, of which demonstrations are cut instead of
+        rollouts of the policy; its episodes must have seeds. The policy goes on after branches.
+    actions: for continuous actions, how far around the policy's own to try others; by default a
+        tenth of their range.
+    held: for how many steps another action is taken before the policy goes on, once by default;
+        several numbers of steps are alternatives of their own, as (1, 4, 16).
+    horizon: steps of a branch; by default until what follows counts less than a quarter of the
+        tolerance.
+    repeats: where steps depend on chance, branches of each action; 100 by default. Giving it says
+        that an environment object has chance, also where none was found.
+    restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
+        'mujoco', 'copy' or 'replay'.
+    reward_range: the least and the largest reward of a step, where they are known; without them
+        certificates assume that rewards stay within those of the steps that were made.
+    """
+
+    starts: Any = None
+    recorded: Any = None
+    actions: Any = None
+    held: Any = 1
+    horizon: int | None = None
+    repeats: int | None = None
+    restore: str = "auto"
+    reward_range: Any = None
+
+    def __post_init__(self) -> None:
+        if self.horizon is not None:
+            whole_number(self.horizon, "horizon", 1)
+        if self.repeats is not None:
+            whole_number(self.repeats, "repeats", 2)
+        object.__setattr__(self, "held", _held(self.held))
+        object.__setattr__(self, "reward_range", _reward_range(self.reward_range))
+
+
+def observe(
+    env: Any,
+    policy: Any = None,
+    *,
+    features: Any = None,
+    weights: Any = None,
+    feature_names: Sequence[str] | None = None,
+    discount: float = 0.99,
+    n_rollouts: int = 100,
+    length: int = 40,
+    tolerance: float | None = None,
+    sampling: Sampling | Mapping[str, Any] | None = None,
+    workers: Workers | Mapping[str, Any] | None = None,
+    seed: Seed = 0,
+) -> Observed:
+    """Half-spaces of a policy in a simulator: its action against every alternative, by branching.
+
+    env: an environment of Gymnasium, its id, a function that makes one, an object that steps arrays
+        of states, or 'point-robot', 'pendulum', 'mountain-car' or 'lqr', which are built in.
+    policy: an object with `predict`, as Stable-Baselines3 has it, or a function of observations;
+        by default `env.best_policy(discount)`, which built-in simulators have.
+    features: a function (observation, action, next_observation, terminated) -> k numbers, of one
+        step or of many; by default `env.features`.
+    weights: of the features in the reward; by default `env.weights` where features are its own,
+        else they are fitted to the environment's rewards.
+    feature_names: one for each feature.
+    discount: below 1.
+    n_rollouts: episodes of the policy, from which demonstrations are cut.
+    length: their most steps.
+    tolerance: return below which a difference counts as none; by default a twentieth of what an
+        action typically makes a difference.
+    sampling: where episodes begin and how states are branched: a `Sampling` or a dict of its
+        fields: starts, recorded, actions, held, horizon, repeats, restore, reward_range.
+    workers: who steps branches: a `Workers` or a dict of its fields: jobs, cluster, checkpoint,
+        progress. The result does not depend on them.
+    seed: None, a whole number, or a generator.
+    """
+    if not is_number(discount) or not 0 < discount < 1:
+        raise InvalidParameter(f"discount must be between 0 and 1; it is {shown(discount)}")
+    whole_number(n_rollouts, "n_rollouts", 1)
+    whole_number(length, "length", 1)
+    sampled = _options(sampling, Sampling, "sampling")
+    helpers = _options(workers, Workers, "workers")
+    names = _checked_names(feature_names)
+    env = named_environment(env)
+    episodes = None if sampled.recorded is None else read_episodes(sampled.recorded)
+    simulator = open_simulator(_as_objects(env) if episodes else env, restore=sampled.restore)
+    if sampled.starts is not None:
+        simulator.start_from(sampled.starts)
+    asked = _asked(env, policy, (features, weights, names), float(discount))
+    others = _alternatives(simulator.action_space, sampled, seed)
+    observer = _Observer(simulator, asked, sampled, others, (n_rollouts, length), episodes)
+
+    try:
+        return observer.run(tolerance, helpers, as_generator(seed, "observe"))
+    except DrawsChance:
+        if simulator.is_random:
+            raise
+        simulator.is_random = True  # chance that comes late: all over again, with repeats
+        return observer.run(tolerance, helpers, as_generator(seed, "observe"))
+
+
+def _options(given: Any, kind: type[Options], name: str) -> Options:
+    """Settings as they are, or made of a dict of their fields."""
+    if isinstance(given, kind):
+        return given
+    if given is None:
+        return kind()
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(
+            f"{name} must be a {kind.__name__} or a dict of its fields; it is {shown(given)}"
+        )
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for key in given:
+        if key not in known:
+            hint = nearest_spelling(key, known)
+            raise InvalidParameter(f"{name} has no {shown(key)}; it has {', '.join(known)}{hint}")
+    return kind(**given)
+
+
+def _held(given: Any) -> tuple[int, ...]:
+    steps = entries(given, "held", "numbers of steps") if np.ndim(given) else [given]
+    found = tuple(whole_number(number, "held", 1) for number in steps)
+    if not found or len(set(found)) < len(found):
+        raise InvalidParameter(f"held must be different numbers of steps; it is {shown(given)}")
+    return found
+
+
+def _reward_range(given: Any) -> tuple[float, float] | None:
+    """The least and the largest reward, as somebody gives them; None without."""
+    if given is None:
+        return None
+    try:
+        low, high = (
+            float(bound) if isinstance(bound, str) else as_float(bound)
+            for bound in entries(given, "reward_range", "two numbers")
+        )
+    except FAILURES:
+        low = high = np.nan
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise InvalidParameter(
+            f"reward_range must be the least and the largest reward of a step; it is {shown(given)}"
+        )
+    return float(low), float(high)
+
+
+def _as_objects(env: Any) -> Any:
+    """Seeds of recordings are those of one environment, and not of its vector entry point."""
+    return (lambda: make_environment(env, {})) if isinstance(env, str) else env
+
+
+def _own(env: Any, name: str) -> Any:
+    """What an environment brings by itself."""
+    found = getattr(env, name, None)
+    if not callable(found):
+        asked = {"features": "features", "best_policy": "policy"}[name]
+        raise InvalidParameter(f"{asked} must be given: this environment has no {name} of its own")
+    return found
+
+
+class _Asked(NamedTuple):
+    """Who is observed and by which features, as given or as the environment brings them; weights
+    None: to be fitted."""
+
+    policy: Any
+    features: Any
+    weights: Any
+    names: Sequence[str] | None
+    discount: float
+
+
+def _asked(env: Any, policy: Any, reward: tuple[Any, Any, Any], discount: float) -> _Asked:
+    """What was given, completed by what the environment brings; reward: features, weights and
+    names."""
+    features, weights, names = reward
+    if features is None:
+        weights = getattr(env, "weights", None) if weights is None else weights
+        features = _own(env, "features")
+        names = getattr(env, "feature_names", None) if names is None else names
+    if policy is None:
+        policy = _own(env, "best_policy")(discount)
+    return _Asked(policy, features, weights, names, discount)
+
+
+def _checked_names(given: Any) -> list[str] | None:
+    if given is None:
+        return None
+    names = entries(given, "feature_names", "names")
+    return [as_text(name, "feature_names") for name in names]
+
+
+def _alternatives(space: Any, sampled: Sampling, seed: Seed) -> Alternatives:
+    n, actions = getattr(space, "n", None), sampled.actions
+    if n is not None:
+        if actions is not None:
+            raise InvalidParameter("actions is for continuous actions; here all others are tried")
+        first = int(getattr(space, "start", 0))
+        return Alternatives(n_actions=int(n), first=first, held=sampled.held)
+    low, high = np.asarray(space.low, dtype=float), np.asarray(space.high, dtype=float)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise InvalidModel("continuous actions must have bounds; this action space has none")
+    width = WIDTH * (high - low) if actions is None else as_float(actions)
+    if not np.all(np.asarray(width) > 0):
+        raise InvalidParameter(f"actions must be a step above 0; it is {shown(actions)}")
+    own_seed = seed if isinstance(seed, int) else 0
+    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, sampled.held)
+
+
+class _Observer(NamedTuple):
+    """One observation, ready to run; size: rollouts and their length. It may run twice, because
+    chance can show itself late."""
+
+    simulator: Simulator
+    asked: _Asked
+    sampled: Sampling
+    alternatives: Alternatives
+    size: tuple[int, int]
+    episodes: list[Episode] | None
+
+    def run(self, tolerance: Any, workers: Workers, rng: np.random.Generator) -> Observed:
+        """Roll out, calibrate, and measure the rows of all states along the rollouts."""
+        (n_rollouts, length), discount = self.size, self.asked.discount
+        repeats = _repeats(self.simulator, self.sampled.repeats)
+        seeds = rng.integers(2**31, size=n_rollouts).tolist()
+        act, phi = self._tried(seeds[:2])
+        if self.episodes is None:
+            walked = followed(self.simulator.begin(seeds), act, phi, length)
+        else:
+            walked = replayed(self.simulator, phi, self.episodes, length)
+        k = walked.features.shape[1]
+        draft = Setting(
+            *(self.simulator, act, phi, np.zeros(k), _names(self.asked.names, k), discount),
+            horizon=self.sampled.horizon or math.ceil(LOOK / (1 - discount)),
+            tolerance=1.0,
+            scale=np.ones(k),
+            alternatives=self.alternatives,
+            rewards=StepRewards(None),
+            repeats=repeats,
+            workers=workers.quiet,
+        )
+        weighed, notes = self._with_weights(draft, walked)
+        setting = _calibrated(weighed, walked, tolerance, self.sampled.horizon, rng)
+        found = _observed(replace(setting, workers=workers), walked, rng)
+        return _require_measurable(replace(found, notes=notes))
+
+    def _tried(self, seeds: list[int]) -> tuple[Policy, Features]:
+        """Policy and features for many states at once, tried on the first steps of episodes."""
+        batch = self.simulator.begin(seeds)
+        before = batch.observations
+        act = batch_policy(self.asked.policy, self.simulator.action_space, before)
+        chosen = act(before)
+        stepped = batch.step(chosen)
+        first_step = (before, chosen, stepped.observations, stepped.ended)
+        phi = batch_features(self.asked.features, self.asked.names, first_step)
+        batch.keep(np.zeros(len(seeds), dtype=np.bool_))
+        return act, phi
+
+    def _with_weights(self, draft: Setting, walked: Walked) -> tuple[Setting, tuple[str, ...]]:
+        """The setting with its weights, given or fitted to episodes and branches, and with what
+        all these steps paid; notes on the fit."""
+        far = math.ceil(FAR / (1 - self.asked.discount))
+        weights: Floats
+        notes: tuple[str, ...] = ()
+        if self.asked.weights is not None:
+            weights = as_weights(self.asked.weights, len(draft.weights))
+        else:
+            record = probed_rewards(draft, walked, walked.paid(StepRewards(None)), far)
+            weights = fitted_weights(record, draft.feature_names)
+            notes = fit_notes(record, draft.feature_names)
+        paid = walked.paid(replace(StepRewards(weights), declared=self.sampled.reward_range))
+        probed = probed_rewards(draft, walked, StepRewards(weights), far)
+        rewards = paid.joined(probed).checked()
+        return replace(draft, weights=weights, rewards=rewards), notes
+
+
+def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"feature {j}" for j in range(k))
+    return tuple(given)
+
+
+def _repeats(simulator: Simulator, given: int | None) -> int:
+    if simulator.is_random:
+        return REPEATS if given is None else given
+    if given is None:
+        return 1
+    if isinstance(simulator, ArraySimulator):
+        raise InvalidParameter(
+            f"repeats is for simulators with chance; {simulator.name} has none, leave it out"
+        )
+    simulator.is_random = True  # whoever gives repeats knows of chance
+    return given
+
+
+def _observed(told: Setting, walked: Walked, rng: np.random.Generator) -> Observed:
+    """Rows of every state along the rollouts; told: the setting that reports progress."""
+    rows, others, covariances, setting = measure(
+        told, walked.states, walked.observations, rng, walked.actions
+    )
+    blind = blind_directions(rows, setting.scale)
+    setting = replace(setting, workers=setting.workers.quiet, blind=blind)
+    return Observed(
+        *(setting, tuple(walked.states), walked.observations, walked.actions, others, rows),
+        *(walked.rollout, walked.step),
+        jitter=_noise_floor(setting, walked, rng),
+        n_steps=setting.simulator.n_steps,
+        covariances=covariances,
+    )
+
+
+def _calibrated(
+    setting: Setting, walked: Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
+) -> Setting:
+    """The setting with scale, tolerance and horizon fixed by a measurement of a few states."""
+    some = _some_states(walked, rng)
+    states = [walked.states[i] for i in some]
+    rows, _, _, setting = measure(setting, states, walked.observations[some], rng)
+    flat = rows.reshape(-1, rows.shape[-1])
+    scale = np.sqrt((flat**2).mean(axis=0))
+    # a feature that no action changes has no scale: dividing by rounding would blow it up
+    scale = np.where(scale > 1e-9 * max(float(scale.max()), 1e-300), scale, 1.0)
+    steps_held = np.array(setting.alternatives.steps_held(rows.shape[1]))[1:]
+    # actions that are held long differ by more; they must not raise the tolerance
+    briefly = rows[:, steps_held == steps_held.min()] @ setting.weights
+    typical = float(np.sqrt((briefly**2).mean()))
+    if tolerance is None:
+        if typical == 0:
+            raise InvalidModel("no action makes a difference to the return in what was seen; "
+                               "give a tolerance, or other features")  # fmt: skip
+        chosen = SMALL * typical
+    else:
+        chosen = as_float(tolerance)
+        if not chosen > 0:
+            raise InvalidParameter(f"tolerance must be above 0; it is {shown(tolerance)}")
+    steps = horizon or setting.horizon
+    if horizon is None:
+        # a quarter of the tolerance leaves room for the other errors
+        share = min(1.0, chosen / 4 / setting.rewards.largest_return(setting.discount))
+        steps = max(1, math.ceil(math.log(share) / math.log(setting.discount)))
+    return replace(setting, scale=scale, tolerance=chosen, horizon=steps)
+
+
+def _some_states(walked: Walked, rng: np.random.Generator) -> Any:
+    n = len(walked.states)
+    return np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
+
+
+def _noise_floor(setting: Setting, walked: Walked, rng: np.random.Generator) -> float | None:
+    """The median move of rows, in return, when states move in their last digits; None where the
+    simulator's states cannot be moved, or chance moves rows anyway."""
+    if setting.simulator.is_random:
+        return None
+    some = _some_states(walked, rng)
+    states = [walked.states[i] for i in some]
+    moved = setting.simulator.nudged(states, JITTER, rng)
+    if moved is None:
+        return None
+    given = (walked.observations[some], rng, walked.actions[some])
+    here, there = (measure(setting, each, *given).rows for each in (states, moved))
+    return float(np.median(np.abs((there - here) @ setting.weights)))
+
+
+def _require_measurable(seen: Observed) -> Observed:
+    """The observation; refuses a tolerance below what can be measured."""
+    setting = seen.setting
+    for what, size in (("nudging states in their last digits", seen.jitter or 0.0),
+                       ("the reward, where the features miss it,",
+                        setting.rewards.unexplained(setting.discount)),
+                       ("cutting branches off at the horizon", setting.error)):  # fmt: skip
+        if size > setting.tolerance:
+            raise InvalidParameter(
+                f"tolerance must be above what {what} changes, {size:.3g} of return; it is "
+                f"{setting.tolerance:.3g}{_longer(setting)}"
+            )
+    if seen.covariances is None:
+        return seen
+    slack = np.max(setting.slack(seen.covariances, setting.weights), axis=1)
+    middle = int(np.argsort(slack, kind="stable")[len(slack) // 2])
+    if slack[middle] > setting.tolerance:
+        variance = float(np.einsum("bij,i,j->b", seen.covariances[middle], setting.weights,
+                                   setting.weights).max())  # fmt: skip
+        enough = enough_repeats(
+            variance, setting.repeats, setting.span(setting.weights), setting.tolerance
+        )
+        raise InvalidParameter(
+            f"tolerance must be above what chance leaves undecided, {slack[middle]:.3g} of return "
+            f"with {setting.repeats} repeats; it is {setting.tolerance:.3g}. Give more repeats, "
+            f"such as {enough}"
+        )
+    return seen
+
+
+def _longer(setting: Setting) -> str:
+    """The horizon that would be enough, where the horizon is too short."""
+    left = setting.tolerance - setting.rewards.unexplained(setting.discount)
+    if setting.tail <= setting.tolerance or left <= 0:
+        return ""
+    share = left / 2 / setting.rewards.largest_return(setting.discount)
+    low, high = setting.rewards.bounds
+    return (
+        f". Rewards are between {low:.3g} and {high:.3g}: give "
+        f"horizon={math.ceil(math.log(share) / math.log(setting.discount))}"
+    )
