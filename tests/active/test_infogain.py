@@ -183,7 +183,7 @@ def test_plain_compiled_and_threads_agree_and_states_do_not_disturb_each_other(m
     paths = Paths(np.array([0, 1]), np.random.default_rng(3).random(7 * 6 * 2), 7, 6)
     draws = belief_of(policies)
     results = []
-    for way in (roll_out_beliefs.run_plain, roll_out_beliefs.compiled):
+    for way in (roll_out_beliefs.plain, roll_out_beliefs.compiled):
         told = room_to_tell(draws, paths)
         way(draws, moves_of(mdp), paths, told)
         results.append(np.concatenate([told.mixtures, told.expected]))

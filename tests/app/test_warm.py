@@ -8,17 +8,17 @@ import pytest
 
 KEPT = """
 from didact.app.warm import warm
-from didact.numerics.compiled import Kernel, _is_cached
+from didact.numerics.compiled import Kernel
 from tests.contracts.test_kernels import KERNELS
 
 def has_a_hole(kernel):
-    used = kernel._used().values()
+    used = kernel.used().values()
     return "NotImplementedError" in kernel.plain.__code__.co_names or any(
         has_a_hole(value) for value in used if isinstance(value, Kernel)
     )
 
 def is_kept(kernel):
-    return any(_is_cached(kernel._dispatcher(is_part=is_part)) for is_part in (False, True))
+    return any(dispatcher.signatures for dispatcher in kernel._dispatchers.values())
 
 whole = {name: kernel for name, kernel in KERNELS.items() if not has_a_hole(kernel)}
 alone = {name: kernel for name, kernel in whole.items() if not kernel.inline}

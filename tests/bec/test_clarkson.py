@@ -334,10 +334,9 @@ class TestInvariance:
 
     def test_plain_and_compiled_kernels_agree(self, monkeypatch):
         rows, weights = grid_world_rows(6, 5, 8)
-        monkeypatch.setattr(kernels, "WORTH_COMPILING", 0)
+        monkeypatch.setattr(kernels.Kernel, "run", lambda self, _, *given: self.compiled(*given))
         compiled = find_facets(rows, weights)
-        monkeypatch.setattr(kernels, "WORTH_COMPILING", 10**15)
-        monkeypatch.setattr(kernels.Kernel, "is_at_hand", lambda _: False)
+        monkeypatch.setattr(kernels.Kernel, "run", lambda self, _, *given: self.plain(*given))
         plain = find_facets(rows, weights)
         assert compiled.facet_of.tolist() == plain.facet_of.tolist()
         assert (compiled.margin, compiled.largest_residual) == (
@@ -366,8 +365,12 @@ def test_rows_that_are_distinct_need_no_labels(seed, has_ties):
 @pytest.mark.parametrize("plain", [True, False])
 def test_two_rows_that_hardly_differ_are_two_facets(apart, plain, monkeypatch):
     """In the plane any two directions are facets; one's distance squared is below all rounding."""
-    monkeypatch.setattr(kernels, "WORTH_COMPILING", 10**15 if plain else 0)
-    monkeypatch.setattr(kernels.Kernel, "is_at_hand", lambda _: not plain)
+    way = (
+        (lambda self, _, *given: self.plain(*given))
+        if plain
+        else (lambda self, _, *given: self.compiled(*given))
+    )
+    monkeypatch.setattr(kernels.Kernel, "run", way)
     for turn in np.linspace(0.0, 2 * np.pi, number(31, 97)):
         angles = turn + np.array([0.0, apart])
         rows = np.column_stack([np.cos(angles), np.sin(angles)])

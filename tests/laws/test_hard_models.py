@@ -132,8 +132,7 @@ def test_floats_say_nothing_false_about_extreme_models():
 def test_models_that_floats_once_got_wrong(number, monkeypatch):
     """A tie by one part in 1e12 of counts went uncounted; two rows 2e-9 apart divided by zero."""
     check_model(number)
-    monkeypatch.setattr(compiled, "WORTH_COMPILING", 10**15)
-    monkeypatch.setattr(compiled.Kernel, "is_at_hand", lambda _: False)
+    monkeypatch.setattr(compiled.Kernel, "run", lambda self, _, *given: self.plain(*given))
     check_model(number)
 
 

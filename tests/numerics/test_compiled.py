@@ -1,6 +1,6 @@
-"""A kernel gives the same bits plain and compiled, and compiles only when that pays.
+"""A kernel gives the same bits plain and compiled; its disk cache never fails and never lies.
 
-The compiler is loaded in processes of its own, which begin with an empty cache.
+Numba is loaded in processes of their own, which begin with an empty cache.
 """
 
 import os
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from didact.numerics import compiled as room
 from didact.numerics.compiled import Kernel, inlined, kernel
 
 INNER = """
@@ -86,8 +85,7 @@ START = """
 import logging, sys
 import numpy as np
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
-from outer_kernels import Bins, Data, fill, fill_halved, fill_squared, smooth
-from inner_kernels import step
+from outer_kernels import Bins, Data, fill, fill_halved, fill_squared, halved, smooth
 def bits(result, given):
     arrays = [given[0].inputs, *given[0].bins, given[1], given[2][1]]
     return float(result).hex(), *(np.asarray(a).tobytes() for a in arrays)
@@ -125,41 +123,24 @@ def in_new_process(folder: Path, code: str) -> list[str]:
 
 
 class Said(NamedTuple):
-    """What a process printed: on small work, on large work, on small work after it, on tuples.
+    """What a process printed: on arrays, and on named tuples."""
 
-    compiles: whether what only compiling needs was loaded, and the kernel that another one calls.
-    """
-
-    small: list[str]
-    large: list[str]
-    small_again: list[str]
+    arrays: list[str]
     tuples: list[str]
-    compiles: list[str]
 
 
 EVERYTHING = """
-import numba
-smooth.run(10, *arguments(50))
-print(smooth.is_at_hand(), len(smooth._dispatcher().signatures))
-print("--")
-print(smooth.run(400_000, *arguments(50)).hex())
-print("--")
-plain, smooth.plain = smooth.plain, None
-smooth.run(10, *arguments(50))
-smooth.plain = plain
-print(smooth.is_at_hand(), len(smooth.compiled.signatures))
+print(smooth.compiled(*arguments(50)).hex())
 print("--")
 for way in (fill_squared, fill_halved):
     compiled = tuples(50)
-    found = way.run(400_000, *compiled)
-    for other in (way.run_plain, way, way.compiled_for(*tuples(1))):
+    found = way.compiled(*compiled)
+    for other in (way, way.compiled_for(*tuples(1))):
         given = tuples(50)
         assert bits(other(*given), given) == bits(found, compiled)
     assert compiled[0].bins.counts.sum() == 50 and compiled[2][1].any()
-    stats = way.compiled.stats
+    stats = way._dispatcher(cached=True).stats
     print(found.hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
-print("--")
-print("numba.np.linalg" in sys.modules, bool(step._twins))
 """
 
 
@@ -193,10 +174,10 @@ def changed(twice: Twice) -> list[str]:
         return in_new_process(
             twice.folder,
             """
-print(smooth.run(400_000, *arguments(50)).hex())
-print(smooth.run_plain(*arguments(50)).hex())
-print(fill_squared.run(400_000, *tuples(50)).hex())
-print(fill_squared.run_plain(*tuples(50)).hex())
+print(smooth.compiled(*arguments(50)).hex())
+print(smooth(*arguments(50)).hex())
+print(fill_squared.compiled(*tuples(50)).hex())
+print(fill_squared(*tuples(50)).hex())
 """,
         )
     finally:
@@ -208,70 +189,81 @@ def test_plain_and_compiled_give_the_same_bits(twice: Twice) -> None:
         twice.folder,
         """
 for n in (0, 1, 7, 1000):
-    plain, compiled, lists = arguments(n), arguments(n), [a.tolist() for a in arguments(n)]
-    results = smooth.run(0, *plain), smooth.compiled(*compiled), smooth(*lists)
+    plain, compiled = arguments(n), arguments(n)
+    results = smooth.run(0, *plain) if n == 0 else smooth(*plain), smooth.compiled(*compiled)
     assert len({float(r).hex() for r in results}) == 1, results
-    for a, b, c in zip(plain, compiled, lists):
-        assert a.tobytes() == b.tobytes() == np.array(c, dtype=a.dtype).tobytes()
+    for a, b in zip(plain, compiled):
+        assert a.tobytes() == b.tobytes()
     assert n < 7 or plain[4].sum() > 0
-    if n == 0:
-        print("numba" in sys.modules, smooth.compiled.signatures != [])
-""",
-    )
-    assert printed[-1] == "True True"
-
-
-def test_small_work_never_loads_the_compiler(tmp_path: Path) -> None:
-    printed = in_new_process(
-        tmp_path,
-        """
-smooth.run(399_999, *arguments(50))
 print("numba" in sys.modules)
 """,
     )
-    assert printed == ["False"]
+    assert printed[-1] == "True"
+
+
+def test_little_work_never_loads_the_compiler_and_much_does(twice: Twice) -> None:
+    printed = in_new_process(
+        twice.folder,
+        """
+from didact.numerics.compiled import WORTH_COMPILING
+for _ in range(4):
+    smooth.run(WORTH_COMPILING // 3, *arguments(50))
+    print("numba" in sys.modules)
+""",
+    )
+    assert printed == ["False", "False", "False", "True"]
 
 
 def test_compiling_is_told_once_and_cached(twice: Twice) -> None:
-    told, result = twice.first.large
+    told, result = twice.first.arrays
     assert told == "compiling smooth, once on this machine"
-    assert twice.second.large == [result]
+    assert twice.second.arrays == [result]
     assert list(twice.folder.glob("cache/*/outer_kernels.smooth-*.nbi"))
 
 
-CHEAP = "print(halved.run(400_000, 3.0))"
+RUN_HALVED = "print(halved.compiled(3.0))"
 
 
-def test_a_damaged_cache_is_removed_and_compiled_again(tmp_path: Path) -> None:
-    run = "from outer_kernels import halved\n" + CHEAP
+def test_whatever_is_damaged_in_the_cache_is_removed_and_compiled_again(tmp_path: Path) -> None:
     told = ["compiling halved, once on this machine", "1.5"]
-    assert in_new_process(tmp_path, run) == told
-    (whole,) = tmp_path.glob("cache/*/*.nb?")
-    content = whole.read_bytes()
-    for damaged in (b"", content[:-100] + bytes(100)):
-        whole.write_bytes(damaged)
-        assert in_new_process(tmp_path, run)[-1] == "1.5"
-        assert room._CacheFile(str(whole), None)._overloads() == {}  # of another source, but whole
-        assert whole.exists()
-    assert in_new_process(tmp_path, run) == ["1.5"]
+    assert in_new_process(tmp_path, RUN_HALVED) == told
+    files = sorted(tmp_path.glob("cache/*/*"))
+    assert [path.suffix for path in files if path.suffix != ".sha256"] == [".nbc", ".nbi"]
+    assert len(files) == 3
+    for path in files:
+        content = path.read_bytes()
+        for damaged in (b"", content[:-20] + bytes(20)):
+            path.write_bytes(damaged)
+            assert in_new_process(tmp_path, RUN_HALVED) == told
+            assert sorted(tmp_path.glob("cache/*/*")) == files
+            assert path.read_bytes() != damaged
+        assert in_new_process(tmp_path, RUN_HALVED) == ["1.5"]
+        path.unlink()
+        assert in_new_process(tmp_path, RUN_HALVED) == told
 
 
-def test_every_damage_of_a_cache_file_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "kernel.nbi"
-    file = room._CacheFile(str(path), "stamp")
-    file.save("key", [1.5, "code"])
-    file.save("other", "more")
-    found = [file.load(key) for key in ("key", "other", "none")]
-    assert found == [[1.5, "code"], "more", None]
-    assert room._CacheFile(str(path), "of another source").load("key") is None
-    content = path.read_bytes()
-    for place in range(len(content)):
+def test_a_changed_byte_of_a_cache_file_is_noticed(tmp_path: Path) -> None:
+    """Machine code with a changed byte would run."""
+    in_new_process(tmp_path, RUN_HALVED)
+    code = """
+import glob, os
+from didact.numerics import compiled
+dispatcher = halved._dispatcher(cached=True)
+files = compiled._cache_files(dispatcher)[0]
+contents = {path: open(path, "rb").read() for path in files}
+for path, content in contents.items():
+    for place in range(0, len(content), max(1, len(content) // 200)):
         for damaged in (content[:place], content[:place] + b"?" + content[place + 1 :]):
             if damaged != content:
-                path.write_bytes(damaged)
-                assert file.load("key") is None
-                assert not path.exists()
-    assert os.listdir(tmp_path) == []
+                for other, whole in contents.items():
+                    open(other, "wb").write(damaged if other == path else whole)
+                assert not compiled._sealed_files(dispatcher)
+                assert not any(map(os.path.exists, files))
+for path, content in contents.items():
+    open(path, "wb").write(content)
+print(len(files), compiled._sealed_files(dispatcher) == files)
+"""
+    assert in_new_process(tmp_path, code) == ["2 True"]
 
 
 @pytest.mark.parametrize(
@@ -285,38 +277,14 @@ def test_every_damage_of_a_cache_file_is_noticed(tmp_path: Path) -> None:
 def test_where_nothing_can_be_cached_kernels_are_compiled_all_the_same(
     tmp_path: Path, trouble: str
 ) -> None:
-    run = f"{trouble}\nfrom outer_kernels import smooth\n"
-    run += "print(smooth.run(400_000, *arguments(50)).hex())"
-    run += "; print(smooth.run_plain(*arguments(50)).hex())"
-    _, compiled, plain = in_new_process(tmp_path, run)
-    assert compiled == plain
+    run = f"{trouble}\n"
+    run += "print(smooth.compiled(*arguments(50)).hex())"
+    run += "; print(smooth.compiled_for(*arguments(50))(*arguments(50)).hex())"
+    run += "; print(smooth(*arguments(50)).hex())"
+    *_, compiled, again, plain = in_new_process(tmp_path, run)
+    assert compiled == again == plain
     assert not [path for path in tmp_path.rglob("*.nb*") if path.is_file()]
-
-
-def test_coverage_is_left_out_where_it_does_not_run_and_can_be_imported_later(twice: Twice) -> None:
-    pytest.importorskip("coverage")
-    run = "import sys, coverage\nsmooth.is_at_hand()\nprint(sys.modules['coverage'] is coverage)"
-    later = "smooth.is_at_hand()\nprint('coverage' in sys.modules)\nimport coverage"
-    assert in_new_process(twice.folder, run) == ["True"]
-    assert in_new_process(twice.folder, later) == ["False"]
-
-
-def test_what_is_cached_is_loaded_without_what_only_compiling_needs(twice: Twice) -> None:
-    assert (twice.first.compiles, twice.second.compiles) == (["True True"], ["False False"])
-
-
-def test_a_compiler_that_loads_in_another_way_loads_as_it_always_does(monkeypatch) -> None:
-    from numba.core.caching import FunctionCache
-
-    asked = []
-    monkeypatch.setattr(FunctionCache, "load_overload", lambda *given: asked.append(given[1:]))
-    monkeypatch.setattr(FunctionCache, "_load_overload", lambda *given: "soon")
-    assert room._disk_cache.__wrapped__()(shift.plain).load_overload("types", "target") == "soon"
-    monkeypatch.setattr(room, "_TO_LOAD", ("_load_overload", "of_another_version"))
-    other = room._disk_cache.__wrapped__()(shift.plain)
-    other.before_compiling = lambda: asked.append("before compiling")
-    assert other.load_overload("types", "target") is None
-    assert asked == [("types", "target"), "before compiling"]
+    assert not list(tmp_path.rglob("*.sha256*"))
 
 
 def test_a_changed_constant_in_another_file_is_compiled_anew(
@@ -324,31 +292,7 @@ def test_a_changed_constant_in_another_file_is_compiled_anew(
 ) -> None:
     told, after, plain = changed[:3]
     assert told == "compiling smooth, once on this machine"
-    assert [after] == [plain] != twice.second.large
-
-
-def test_small_work_uses_what_is_compiled_but_compiles_nothing(twice: Twice) -> None:
-    assert twice.first.small == ["False 0"]
-    assert twice.first.small_again == ["True 1"]
-    assert twice.second.small == ["True 1"]
-
-
-def test_many_small_calls_are_one_large_one(twice: Twice, tmp_path: Path) -> None:
-    """Plain until the compiler would have paid; then what is cached, and at last what is not."""
-    small = """
-import itertools, sys
-import didact.numerics.compiled as room
-room.perf_counter = itertools.count(step=0.125).__next__
-def way():
-    smooth.run(10, *arguments(50))
-    return "numba" in sys.modules and len(smooth._dispatcher().signatures)
-print(*(way() for _ in range(55)))
-"""
-    compiling, *first = in_new_process(tmp_path, small)
-    assert compiling == "compiling smooth, once on this machine"
-    (counts,), (again,) = first, in_new_process(twice.folder, small)
-    assert counts.split() == ["False", *["0"] * 39, *["1"] * 15]
-    assert again.split() == ["False", *["1"] * 54]
+    assert [after] == [plain] != twice.second.arrays
 
 
 def test_named_tuples_and_filled_holes_give_the_same_bits_and_are_cached(twice: Twice) -> None:
@@ -377,56 +321,9 @@ def shift(source, target):
     return source[0]
 
 
-def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Kernel, "is_at_hand", lambda self: False)
-
-
-def test_arrays_change_in_place_and_read_only_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    plainly(monkeypatch)
-    source, target = np.array([3, 4, 5], dtype=np.uint32), np.zeros(3)
-    frozen = source.copy()
-    frozen.setflags(write=False)
-    shift.run(1, frozen, target)
-    assert target.tolist() == [0, 3, 4]
-    assert frozen.tolist() == [3, 4, 5]
-    shift.run(1, source, target)
-    assert source.tolist() == [0, 0, 5]
-    assert source.dtype == np.uint32
-
-
-def test_a_view_into_a_larger_array_changes_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    plainly(monkeypatch)
-    whole = np.zeros((3, 2))
-    shift.run(1, np.array([1, 2, 3]), whole[:, 1])
-    assert whole.tolist() == [[0, 0], [0, 1], [0, 2]]
-
-
 class Pair(NamedTuple):
     left: Any
     right: Any
-
-
-@kernel
-def exchange(pair: Pair, inner):
-    """Swap the sides; count calls in the inner tuple."""
-    for i in range(len(pair.left)):
-        left = pair.left[i]
-        pair.left[i] = pair.right[i]
-        pair.right[i] = left
-    inner[0].left[0] += 1
-    return type(pair.left).__name__
-
-
-def test_arrays_inside_of_tuples_change_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    plainly(monkeypatch)
-    pair = Pair(np.array([1, 2]), np.array([3, 4]))
-    inner = (Pair(np.zeros(1), 7), "text")
-    assert exchange.run(1, pair, inner) == "list"
-    assert (pair.left.tolist(), pair.right.tolist()) == ([3, 4], [1, 2])
-    assert inner[0].left[0] == 1
-    pair.left.setflags(write=False)
-    exchange.run(1, pair, inner)
-    assert (pair.left.tolist(), pair.right.tolist()) == ([3, 4], [3, 4])
 
 
 def test_a_kernel_is_its_function() -> None:
@@ -460,6 +357,7 @@ def test_where_nothing_is_to_be_compiled_kernels_run_all_the_same(monkeypatch) -
 
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert Kernel(doubled.plain).compiled(3.0) == 7.0
+    assert Kernel(doubled.plain).compiled_for(3.0)(3.0) == 7.0
 
 
 def test_a_hole_can_be_filled_and_nothing_else() -> None:
@@ -519,22 +417,22 @@ def test_threads_that_ask_at_once_compile_a_kernel_once(caplog, monkeypatch, tmp
     asked = kernel(add_one)
     gate = threading.Barrier(4)
 
-    def ask(twins):
+    def ask(dispatchers):
         gate.wait()
-        twin = asked.compiled
-        twin(np.zeros(3), 3)
-        twins.append(twin)
+        asked.compiled(np.zeros(3), 3)
+        dispatchers.append(asked._dispatcher(cached=True))
 
-    twins: list = []
-    threads = [threading.Thread(target=ask, args=(twins,)) for _ in range(4)]
+    dispatchers: list = []
+    threads = [threading.Thread(target=ask, args=(dispatchers,)) for _ in range(4)]
     with caplog.at_level("INFO", logger="didact"):
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert len(twins) == 4
-    assert len(set(map(id, twins))) == 1
-    assert len(twins[0].signatures) == 1
+    assert len(dispatchers) == 4
+    assert len(set(map(id, dispatchers))) == 1
+    assert len(dispatchers[0].signatures) == 1
+    assert sum(dispatchers[0].stats.cache_misses.values()) == 1
     assert [record.getMessage() for record in caplog.records].count(
         "compiling add_one, once on this machine"
     ) == 1
@@ -550,10 +448,10 @@ def twice(values, n):
     for i in range(n):
         values[i] *= 2.0
 
-twin = kernel(twice).compiled
+dispatcher = kernel(twice)._dispatcher(cached=True)
 import numba
 told = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
-print(*map(repr, told), twin._cache.cache_path)
+print(*map(repr, told), dispatcher.stats.cache_path)
 """
 
 

@@ -56,7 +56,7 @@ def test_compiled_and_plain_give_the_same_bits():
     units /= np.linalg.norm(units, axis=1)[:, None]
     targets = rng.normal(size=(30, 5)).ravel()
     answers = []
-    for run in (find_distances.run_plain, find_distances.compiled):
+    for run in (find_distances.plain, find_distances.compiled):
         found, residuals = np.zeros(30), np.zeros(150)
         run(Generators(units.ravel(order="F"), 12), targets, new_fit(12, 5), found, residuals)
         answers.append((found.tobytes(), residuals.tobytes()))

@@ -7,7 +7,6 @@ import pytest
 
 import didact
 from didact.errors import InvalidParameter
-from didact.numerics.compiled import Kernel
 from didact.teaching.covers import candidates
 
 
@@ -23,18 +22,10 @@ def test_rows_are_kept_once_in_the_order_of_their_first_appearance(factor, monke
         assert list(map(tuple, candidates._distinct(columns).tolist())) == expected
 
 
-def run_plain(work, *arguments):
-    return candidates.walk_choices.run_plain(*arguments)
-
-
-@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "step by step"])
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937])
 @pytest.mark.parametrize("seed", range(4))
-def test_sure_steps_take_the_draws_that_uncertain_ones_would(seed, bits, at_once, monkeypatch):
+def test_sure_steps_take_the_draws_that_uncertain_ones_would(seed, bits):
     """Walked one by one, with two draws for each step of each walk."""
-    monkeypatch.setattr(Kernel, "pays", lambda self, work=0: False)
-    monkeypatch.setattr(candidates.walk_choices, "pays", lambda work=0: at_once)
-    monkeypatch.setattr(candidates.walk_choices, "run", run_plain)
     task = didact.make("random-grid", size=4, n_features=3, seed=seed)
     plan, starts, each = didact.solve(task), np.arange(16), 5
     rng = np.random.Generator(bits(seed))

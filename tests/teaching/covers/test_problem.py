@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from didact.bec.families import equivalence_class
-from didact.teaching.covers.elements import cover_elements, join_words, stated_by_lines
+from didact.teaching.covers.elements import cover_elements, stated_by_lines
 from didact.worlds import make
 
 
-@pytest.mark.parametrize("is_compiled", [False, True], ids=["plain", "compiled"])
 @pytest.mark.parametrize("n_elements", [1, 3, 63, 64, 65, 200])
-def test_masks_are_the_elements_that_shown_pairs_state(n_elements, is_compiled, monkeypatch):
-    monkeypatch.setattr(join_words, "pays", lambda work=0: is_compiled)
+def test_masks_are_the_elements_that_shown_pairs_state(n_elements):
     rng = np.random.default_rng(n_elements)
     for _ in range(50):
         pairs = rng.integers(-1, 40, size=(rng.integers(0, 12), 5))

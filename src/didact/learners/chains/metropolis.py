@@ -84,8 +84,7 @@ class Target:
 
 def is_worth_compiling(scorer: Scorer, n_steps: int) -> bool:
     """Whether so many steps take longer in plain Python than the compiler takes to load."""
-    at_hand = "numba" in sys.modules and scorer.sampler.run.is_at_hand()
-    return n_steps * scorer.work >= running.WORTH_COMPILING or at_hand
+    return n_steps * scorer.work >= running.WORTH_COMPILING or "numba" in sys.modules
 
 
 class Chain:

@@ -21,11 +21,9 @@ from didact.mdp import MDP, Demonstration, Task, as_mdp
 from didact.mdp.demonstrations import demonstration_of
 from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
-from didact.numerics.pcg64 import skipping, stream_of
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors
 from didact.random import Seed, as_generator
-from didact.teaching.covers.walks import Begin, Choices, distinct_walks, walk_choices
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -193,12 +191,6 @@ def _sample(
     """So many trajectories sampled from each start, all at once, those alike once."""
     counts, choices = plan.n_optimal, plan.optimal.ravel().nonzero()[0]
     firsts = counts.cumsum() - counts
-    if mdp.is_deterministic() and not mdp.terminal.any():
-        _require_room(starts.size * each, horizon)
-        after = single_successors(mdp)[choices]
-        onward = Choices(choices, firsts[after], counts[after].astype(np.float64))
-        begin = Begin(firsts[starts], counts[starts].astype(np.float64), each)
-        return _sample_surely(onward, begin, horizon, rng)
     starts = np.repeat(starts, each)
     moves = mdp.transitions
     heights = np.cumsum(moves.probabilities.floats)
@@ -219,28 +211,6 @@ def _sample(
 
     sampled = _unroll(mdp, starts, np.full(starts.size, horizon), step)
     return _distinct(np.ascontiguousarray(sampled.T))
-
-
-def _sample_surely(
-    choices: Choices, begin: Begin, horizon: int, rng: np.random.Generator
-) -> Indices:
-    """The same where steps are sure and nothing ends: places among all choices, step by step."""
-    n = begin.first.size * begin.each
-    stream = stream_of(rng, 2 * n) if n and walk_choices.pays() else None
-    if stream is not None:
-        skipping(rng)(2 * n * horizon)
-        return distinct_walks(choices, begin, horizon, stream)
-    first, count = np.repeat(begin.first, begin.each), np.repeat(begin.count, begin.each)
-    places, draws, skip = np.empty((horizon, n), dtype=np.int64), np.empty(n), skipping(rng)
-    for place in places:
-        rng.random(out=draws)
-        skip(n)  # the draws for where steps lead: seeds keep their meaning
-        draws *= count
-        place[:] = draws
-        place += first
-        choices.first.take(place, out=first, mode="clip")
-        choices.count.take(place, out=count, mode="clip")
-    return np.asarray(choices.pair.take(_distinct(places)))
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ from didact.bec.farkas import Inside, decide
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.parts import most_actions, shown_pairs
 from didact.mdp import Demonstration
-from didact.numerics.compiled import kernel
 
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -171,7 +169,7 @@ def stated_by_lines(pairs: Indices, says: Mapping[int, int], n_pairs: int) -> di
         words = np.zeros(n_pairs + 1, dtype=np.uint64)  # the last is of -1, where nothing is shown
         own = says.values() if n_elements <= 64 else (s >> first & _WORD for s in says.values())
         words[stating] = np.fromiter(own, np.uint64, len(says))
-        shown = _joined(pairs, words)
+        shown = np.bitwise_or.reduce(words[pairs.T])
         numbers = shown.nonzero()[0]
         stated = zip(numbers.tolist(), shown[numbers].tolist(), strict=True)
         if not first:
@@ -180,23 +178,3 @@ def stated_by_lines(pairs: Indices, says: Mapping[int, int], n_pairs: int) -> di
         for number, word in stated:
             masks[number] = masks.get(number, 0) | word << first
     return masks if n_elements <= 64 else dict(sorted(masks.items()))
-
-
-def _joined(pairs: Indices, words: Words) -> Words:
-    """All words of each line's pairs together."""
-    if not join_words.pays():
-        return np.asarray(np.bitwise_or.reduce(words[pairs.T]))
-    joined = np.empty(len(pairs), dtype=np.uint64)
-    join_words.run(pairs.size, pairs.ravel(), words, joined)
-    return joined
-
-
-@kernel
-def join_words(pairs: Any, words: Any, joined: Any) -> None:
-    """The same, of lines that stand one after the other; the last word is that of no pair."""
-    width = len(pairs) // len(joined)
-    for line in range(len(joined)):
-        word = words[len(words) - 1]
-        for at in range(line * width, (line + 1) * width):
-            word |= words[pairs[at]]
-        joined[line] = word
