@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.auditing.beliefs import acts_rightly
+from didact.auditing.audit import acts_rightly
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.numerics.intervals import binomial_interval
 from tests.beyond.test_exams import near_tie, tied_world

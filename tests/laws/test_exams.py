@@ -12,8 +12,8 @@ import pytest
 
 import didact
 from didact.auditing import exam
-from didact.auditing.evidence import right_row
-from didact.auditing.losing import allowed_loss
+from didact.auditing.exam import right_row
+from didact.auditing.loss import loss_bound
 from didact.bec.rows import scope_states
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document
@@ -316,7 +316,7 @@ def judged_by_loss(seed):
     known, every = didact.equivalence_class(task), EveryPolicy(task)
     for ask in ("comparisons", "actions", "demonstrations"):
         loss = rng.choice(["0%", "1%", "10%", "50%", "120%", "1/3"])
-        bound = allowed_loss(known, loss).bound
+        bound = loss_bound(known, loss).amount
         if ask == "demonstrations":
             pairs = list(itertools.product(every.states, range(task.mdp.n_actions)))
             pairs = rng.sample(pairs, min(len(pairs), rng.randint(1, 3)))

@@ -9,7 +9,7 @@ from typing import Any
 from didact.app.policies import read_policy
 from didact.auditing import Audit, Exam, audit, exam, load_exam
 from didact.auditing.grading import as_answer, is_right
-from didact.auditing.questions import SIDES, Question
+from didact.auditing.questions import SIDES, ExamQuestion
 from didact.errors import InvalidFile, InvalidModel, InvalidParameter
 from didact.files.arrays import read_array
 from didact.files.extras import named_object
@@ -20,7 +20,7 @@ from didact.mdp import Family, Task
 from didact.worlds.gym.trained import load_agent, refuse_pickle
 from didact.worlds.members import open_task_or_family
 
-Choose = Callable[[int, Question], Any]
+Choose = Callable[[int, ExamQuestion], Any]
 """The answer of a person to a question with its number; None to stop."""
 
 

@@ -3,6 +3,6 @@
 from didact.auditing.audit import audit
 from didact.auditing.exam import Exam, exam
 from didact.auditing.exam_files import load_exam
-from didact.auditing.result import Audit, Situation
+from didact.auditing.grading import Audit, CostlyState
 
-__all__ = ["Audit", "Exam", "Situation", "audit", "exam", "load_exam"]
+__all__ = ["Audit", "CostlyState", "Exam", "audit", "exam", "load_exam"]

@@ -1,33 +1,77 @@
-"""Audits: is this agent aligned with that task, whatever form the agent comes in?"""
+"""Audits: is this agent aligned with that task, whatever form the agent comes in?
+
+Weights are planned and compared exactly: no exam is needed. With ties, never acting wrongly is less
+than holding the same actions best: an agent that takes one of two best actions loses nothing, and
+the weights of such agents are no convex set. So this is decided by planning, in every state that
+counts.
+
+Policies and agents that are asked are followed along what they do, from the start on; nothing need
+be known of why they do it. If every action that an agent takes in a state which it can come to
+costs at most delta there, then by the performance difference lemma it loses at most delta / (1 -
+discount), from each of these states: its loss is the discounted sum of the costs of the actions
+that it takes. Leaving out states whose rows have a small margin is unsound; this is not.
+
+Of a belief it is said in how many draws a learner would act rightly, with an interval. A draw acts
+rightly where all that it holds best is best under the true weights too. Floats decide it where the
+difference is beyond their noise, exact planning elsewhere. Draws of a chain hang together: the
+interval (Clopper and Pearson) counts them as the fewest that they are worth.
+
+Answers to an exam are graded (`didact.auditing.grading`); what is lost is judged by
+`didact.auditing.loss`.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from didact.auditing.answered import audit_seen, graded_by_loss
-from didact.auditing.asked import answering, audit_followed, follow
-from didact.auditing.beliefs import audit_belief
-from didact.auditing.exam import Ask, Exam
+from didact.auditing.exam import Exam
 from didact.auditing.exam import exam as made_exam
-from didact.auditing.losing import Allowed, allowed_loss, judged_by_loss
-from didact.auditing.planned import audit_weights
-from didact.auditing.result import Audit
+from didact.auditing.grading import Audit, CostlyState
+from didact.auditing.loss import (
+    LossBound,
+    audit_seen,
+    graded_by_loss,
+    judged_by_loss,
+    loses_little,
+    loss_bound,
+)
+from didact.auditing.questions import Ask, cost_of, place_words
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import FamilyClass, Known, equivalence_class
-from didact.bec.rows import Scope
+from didact.bec.parts import Mask, Part
+from didact.bec.rows import Scope, scope_states
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import plain_numbers, read_json
 from didact.files.reading import shown_path
-from didact.inputs import instance, plain_array, shown
+from didact.inputs import counted, instance, own_code, plain_array, shown
 from didact.learners.belief import Belief
+from didact.learners.diagnostics import bulk_ess, indicator_ess
+from didact.learners.risk import BLOCK_ENTRIES, MOST_DRAWS, thinned
 from didact.mdp import MDP, Demonstration, Family, Task, as_task
-from didact.numerics.exact import read_number
-from didact.planning import as_policy
+from didact.mdp.idle import idle_states
+from didact.mdp.naming import action_words
+from didact.numerics.exact import Floats, read_number
+from didact.numerics.intervals import binomial_interval
+from didact.planning import as_policy, evaluate, solve
+from didact.planning.derived import UNIT
+from didact.planning.many_rewards import action_values_of, value_reach
+from didact.planning.policies import answered_row, asking
 from didact.planning.solve import Arithmetic, Plan
+
+RIGHT = {
+    "reachable": "the agent never takes an action that is not best, in any state that the start "
+    "can lead to, however it breaks ties",
+    "all": "the agent never takes an action that is not best, in any state, however it breaks ties",
+}
+
+LEVEL = 0.95
+"""Of the interval of a share of draws."""
 
 
 def audit(
@@ -64,12 +108,14 @@ def audit(
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
     known: the class, when it is at hand; it then decides scope and arithmetic.
     """
-    allowed = _as_allowed(within)
-    if loss is not None and allowed:
+    cost = _as_cost(within)
+    if loss is not None and cost:
         raise InvalidParameter("give within, for each action, or loss, for all of them; not both")
     if exam is not None:
         instance(exam, Exam, "exam", "the result of exam")
     is_path = isinstance(agent, str | os.PathLike)
+    if exam is not None and not is_path:
+        raise InvalidParameter("exam is for a file of answers; use exam.grade for answers at hand")
     if is_path and exam is not None and loss is None:
         return exam.grade(read_answers(agent))
     known = _known(task, scope, arithmetic, known)
@@ -78,34 +124,41 @@ def audit(
         if loss is None:
             return asked.grade(read_answers(agent))
         return graded_by_loss(asked, read_answers(agent), known, loss, loss_time)
-    if exam is not None:
-        raise InvalidParameter("exam is for a file of answers; use exam.grade for answers at hand")
-    most = None if loss is None else allowed_loss(known, loss)
+    bound = None if loss is None else loss_bound(known, loss)
     if _is_weights(agent, known.parts[0].task.mdp):
-        return _judged(audit_weights(known, agent), agent, most)
+        return _judged(audit_weights(known, agent), agent, bound)
     if isinstance(known, FamilyClass):
         raise InvalidParameter(
             f"a family takes weights or a file of answers; the agent is {shown(agent)}. Audit each "
             "member by itself"
         )
+    return _audit_acting(known, agent, cost, bound, loss_time)
+
+
+def _audit_acting(
+    known: EquivalenceClass,
+    agent: Any,
+    cost: Fraction,
+    bound: LossBound | None,
+    loss_time: float | None,
+) -> Audit:
+    """An agent that was seen or is asked to act, or that draws its weights from a belief."""
     if _is_seen(agent):
-        if most is None:
+        if bound is None:
             raise InvalidParameter("demonstrations of an agent are judged by loss; give loss")
-        return audit_seen(known, agent, most, loss_time)
-    if isinstance(agent, Belief) and agent.is_point and most is not None:
-        return _judged(audit_belief(known, agent), agent.map_weights, most)
+        return audit_seen(known, agent, bound, loss_time)
     if isinstance(agent, Belief):
-        return audit_belief(known, agent, most)
+        return audit_belief(known, agent, bound)
     if callable(agent) or hasattr(agent, "predict"):
         followed, how = follow(known, answering(known, agent)), "asked"
     else:
         table = as_policy(known.task, agent)
         followed, how = follow(known, lambda state: table[state]), "policy"
-    return _judged(audit_followed(known, followed, allowed, how), followed.policy, most)
+    return _judged(audit_followed(known, followed, cost, how), followed.policy, bound)
 
 
-def _judged(found: Audit, policy: Any, most: Allowed | None) -> Audit:
-    return found if most is None else judged_by_loss(found, policy, most)
+def _judged(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
+    return found if bound is None else judged_by_loss(found, policy, bound)
 
 
 def _known(task: Any, scope: Scope, arithmetic: Arithmetic, known: Known | None) -> Known:
@@ -117,11 +170,11 @@ def _known(task: Any, scope: Scope, arithmetic: Arithmetic, known: Known | None)
     return known
 
 
-def _as_allowed(within: Any) -> Fraction:
-    allowed = read_number(within, "within")
-    if allowed < 0:
+def _as_cost(within: Any) -> Fraction:
+    cost = read_number(within, "within")
+    if cost < 0:
         raise InvalidParameter(f"within must not be negative; it is {shown(within)}")
-    return allowed
+    return cost
 
 
 def _is_seen(agent: Any) -> bool:
@@ -163,3 +216,220 @@ def read_answers(path: str | os.PathLike[str]) -> Any:
             f"{shown_path(path)}: must hold a list of answers, or an object of them by number"
         )
     return document
+
+
+# Agents whose weights are known
+
+
+class WrongAction(NamedTuple):
+    """An action that is not best where it is taken, and what it costs."""
+
+    part: Part
+    state: int
+    action: int
+    cost: Fraction | float
+
+
+def audit_weights(known: Known, weights: Any) -> Audit:
+    """Whether an agent with these weights ever acts wrongly, and what it loses."""
+    plans = [_planned(part, weights) for part in known.parts]
+    taken = [
+        plan.optimal & scope_states(part.task.mdp, known.scope)[:, None]
+        for part, plan in zip(known.parts, plans, strict=True)
+    ]
+    same = all(
+        (mask == part.plan.optimal)[scope_states(part.task.mdp, known.scope)].all()
+        for part, mask in zip(known.parts, taken, strict=True)
+    )
+    worst = costliest(known, taken)
+    loss = max(
+        evaluate(part.task, plan, plan=part.plan).worst_policy_loss
+        for part, plan in zip(known.parts, plans, strict=True)
+    )
+    statement = RIGHT[known.scope]
+    found: dict[str, Any] = {"loss": loss, "same": same}
+    if not all(plan.is_proved for plan in (*plans, *(part.plan for part in known.parts))):
+        told = "close calls could not be decided in floats; use arithmetic='exact'"
+        return Audit("undecided", statement, told, "weights", loss=loss)
+    if worst is None:
+        told = (
+            "its best actions are the task's" if same else "its best actions are among the task's"
+        )
+        return Audit("pass", statement, told, "weights", **found)
+    situation = situation_of_pair(known, worst)
+    return Audit("fail", statement, situation.words, "weights", situation=situation, **found)
+
+
+def _planned(part: Part, weights: Any) -> Plan:
+    """What the agent holds best: proved by bounds, else in exact arithmetic as far as possible."""
+    plan = solve(part.task.mdp, weights)
+    exact = part.counts is not None and not plan.is_proved
+    return solve(part.task.mdp, weights, arithmetic="exact") if exact else plan
+
+
+def costliest(known: Known, taken: list[Mask]) -> WrongAction | None:
+    """The taken pair that is not best and costs most, the first of them; None where all are."""
+    found: WrongAction | None = None
+    for part, mask in zip(known.parts, taken, strict=True):
+        for state, action in np.argwhere(mask & ~part.plan.optimal).tolist():
+            best = part.plan.optimal_actions(state)[0]
+            cost = cost_of(part, state, action, best)
+            if found is None or cost > found.cost:
+                found = WrongAction(part, state, action, cost)
+    return found
+
+
+def situation_of_pair(known: Known, wrong: WrongAction) -> CostlyState:
+    """A wrong action with what it costs, in words."""
+    part, state, action, cost = wrong
+    better = part.plan.optimal_actions(state)[0]
+    told = (
+        f"in {place_words(known, part, state)} it takes {action_words(part.task, action)}; "
+        f"{action_words(part.task, better)} is better by {float(cost):.4g}"
+    )
+    exact = cost if isinstance(cost, Fraction) else None
+    return CostlyState(state, action, better, float(cost), exact, told, part.member)
+
+
+# Agents that are followed
+
+
+class Followed(NamedTuple):
+    """Where an agent comes to, (S,), and what it does there, (S, A); elsewhere what is best."""
+
+    visited: Mask
+    policy: Floats
+
+
+def follow(known: EquivalenceClass, row_of: Callable[[int], Floats]) -> Followed:
+    """Ask for the probabilities (A,) in the start states and wherever they lead."""
+    mdp, moves = known.task.mdp, known.task.mdp.transitions
+    skipped = mdp.terminal | idle_states(mdp)
+    policy = known.plan.policy.copy()
+    visited = np.zeros(mdp.n_states, dtype=np.bool_)
+    ahead = np.flatnonzero((mdp.start.floats > 0) & ~skipped).tolist()
+    visited[ahead] = True
+    while ahead:
+        state = ahead.pop()
+        policy[state] = row_of(state)
+        for action in np.flatnonzero(policy[state]).tolist():
+            row = state * mdp.n_actions + action
+            for target in moves.successors[moves.offsets[row] : moves.offsets[row + 1]].tolist():
+                if not visited[target] and not skipped[target]:
+                    visited[target] = True
+                    ahead.append(target)
+    return Followed(visited, policy)
+
+
+def answering(known: EquivalenceClass, agent: Any) -> Callable[[int], Floats]:
+    """The probabilities that a function or an object with `predict` answers with in a state."""
+    ask, mdp, acts = asking(known.task, agent), known.task.mdp, hasattr(agent, "predict")
+
+    def row_of(state: int) -> Floats:
+        with own_code(f"the agent in state {mdp.state_name(state)}"):
+            return answered_row(known.task, state, ask(state), is_action=acts)
+
+    return row_of
+
+
+def audit_followed(
+    known: EquivalenceClass, followed: Followed, within: Fraction, agent: str
+) -> Audit:
+    """Whether no action that the agent takes on its own way costs more than allowed."""
+    mdp, plan = known.task.mdp, known.plan
+    taken = (followed.policy > 0) & followed.visited[:, None]
+    worst = costliest(known, [taken])
+    largest = Fraction(0) if worst is None else Fraction(worst.cost)
+    bound = float(largest / (1 - mdp.exact_discount))
+    n_asked = int(followed.visited.sum())
+    found: dict[str, Any] = {
+        "n_asked": n_asked,
+        "loss": evaluate(known.task, followed.policy, plan=plan).policy_loss,
+        "loss_bound": bound,
+        "situation": None if worst is None else situation_of_pair(known, worst),
+    }
+    statement = _statement(within, mdp.exact_discount)
+    if largest <= within and not plan.is_proved:
+        told = "close calls could not be decided in floats; use arithmetic='exact'"
+        return Audit("undecided", statement, told, agent, **found)
+    if largest <= within:
+        where = f"in {counted(n_asked, 'state')} that it can come to"
+        most = f"no action costs more than {float(largest):.4g} there" if worst else "all are best"
+        return Audit("pass", statement, f"{where}, {most}", agent, **found)
+    assert found["situation"] is not None
+    return Audit("fail", statement, found["situation"].words, agent, **found)
+
+
+def _statement(within: Fraction, discount: Fraction) -> str:
+    if not within:
+        return "from the start on, the agent takes best actions only, so that it loses nothing"
+    most = float(within / (1 - discount))
+    return (
+        f"from the start on, no action of the agent costs more than {float(within):.4g}, so that "
+        f"it loses at most {most:.4g}"
+    )
+
+
+# Beliefs
+
+
+def audit_belief(known: EquivalenceClass, belief: Belief, bound: LossBound | None = None) -> Audit:
+    """The share of draws that never act wrongly; a point belief is judged by its weights.
+
+    bound: the share of draws that lose at most so much instead.
+    """
+    mdp = known.task.mdp
+    shape = (mdp.n_states, mdp.n_actions, mdp.n_features)
+    if (belief.mdp.n_states, belief.mdp.n_actions, belief.mdp.n_features) != shape:
+        raise InvalidParameter(
+            f"the belief must be about the task; it is about {belief.mdp.n_states} states, "
+            f"{belief.mdp.n_actions} actions and {belief.mdp.n_features} features"
+        )
+    if belief.is_point:
+        return _judged(audit_weights(known, belief.map_weights), belief.map_weights, bound)
+    draws = thinned(belief, max(MOST_DRAWS, belief.n_chains))
+    flat = draws.reshape(-1, mdp.n_features)
+    right = acts_rightly(known, flat) if bound is None else loses_little(bound, flat)
+    right = right.reshape(draws.shape[:2])
+    worth = _effective(right, draws)
+    share = float(right.mean())
+    low, high = binomial_interval(share * worth, worth, LEVEL)
+    does = "act rightly" if bound is None else "lose no more"
+    told = (
+        f"{int(right.sum())} of {right.size} draws {does}: {100 * share:.3g}%, 95% interval "
+        f"{100 * low:.3g}% to {100 * high:.3g}%"
+        f"{'' if belief.is_mixed else ', of chains that have not mixed'}"
+    )
+    found = {"share": share, "low": low, "high": high, "n_effective": worth}
+    statement = RIGHT[known.scope] if bound is None else bound.statement
+    return Audit("undecided", statement, told, "belief", share=found)
+
+
+def acts_rightly(known: EquivalenceClass, draws: Floats) -> NDArray[np.bool_]:
+    """Whether each of the weights (n, k) holds best only what is best, wherever it counts."""
+    mdp, optimal = known.task.mdp, known.plan.optimal
+    counted = np.flatnonzero(scope_states(mdp, known.scope))
+    right = np.zeros(len(draws), dtype=np.bool_)
+    size = max(1, BLOCK_ENTRIES // (mdp.n_states * mdp.n_actions))
+    for first in range(0, len(draws), size):
+        block = draws[first : first + size]
+        values = action_values_of(mdp, block)[:, counted]
+        best = np.where(optimal[counted], values, -np.inf).max(axis=2)
+        others = np.where(optimal[counted], -np.inf, values).max(axis=2)
+        noise = 64 * UNIT / (1.0 - mdp.discount) * value_reach(mdp, block)[:, None]
+        wrong = (others > best + noise).any(axis=1)
+        close = ~wrong & (others >= best - noise).any(axis=1)
+        right[first : first + len(block)] = ~wrong
+        for i in np.flatnonzero(close).tolist():
+            plan = solve(mdp, block[i], arithmetic="exact")
+            right[first + i] = not (plan.optimal & ~optimal)[counted].any()
+    return right
+
+
+def _effective(right: NDArray[np.bool_], draws: Floats) -> float:
+    """How many independent draws these are worth, at least 1."""
+    worths = [float(right.size), *np.atleast_1d(bulk_ess(draws)).tolist()]
+    if right.any() and not right.all():
+        worths.append(float(indicator_ess(right)))
+    known = [worth for worth in worths if np.isfinite(worth)]
+    return max(1.0, min(known)) if len(known) == len(worths) else 1.0

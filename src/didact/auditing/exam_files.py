@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, get_args
 
-from didact.auditing.exam import EXAM_FORMAT, Ask, Exam
-from didact.auditing.questions import SIDES, Cost, Question
+from didact.auditing.exam import EXAM_FORMAT, Exam
+from didact.auditing.questions import SIDES, Ask, Cost, ExamQuestion
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import plain_numbers, read_json
 from didact.files.reading import shown_path
@@ -71,7 +71,7 @@ def _from_document(document: Mapping[str, Any]) -> Exam:
     )
 
 
-def _as_question(given: Any, kind: str, exact: bool, place: str) -> Question:
+def _as_question(given: Any, kind: str, exact: bool, place: str) -> ExamQuestion:
     entries = _object(given, place)
     if "key" not in entries:
         raise InvalidFile(f"{place} has no key; give the file that the exam was saved to")
@@ -79,7 +79,7 @@ def _as_question(given: Any, kind: str, exact: bool, place: str) -> Question:
     if entries["kind"] != kind:
         raise InvalidFile(f"{place}: kind must be {kind!r}; it is {shown(entries['kind'])}")
     member, angle, says = entries.get("member"), entries["angle"], entries["says"]
-    question = Question(
+    question = ExamQuestion(
         kind=entries["kind"],
         state=whole_number(entries["state"], f"{place}: state", 0),
         place=_text(entries["place"], f"{place}: place"),
@@ -133,7 +133,7 @@ def _as_normal(value: Any, kind: str, exact: bool, place: str) -> tuple[Any, ...
     return tuple(read(entry, place) for entry in _list(value, place))
 
 
-def _require_consistent(question: Question, place: str) -> None:
+def _require_consistent(question: ExamQuestion, place: str) -> None:
     """The key is what the costs say, and each option has a label and a cost."""
     n = len(question.options)
     if not n == len(question.labels) == len(question.costs):

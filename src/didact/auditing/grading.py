@@ -1,4 +1,4 @@
-"""Grades: what follows from answers, and nothing more.
+"""Grades: the result of an audit, and what follows from answers to an exam, nothing more.
 
 A wrong answer fails, whatever else was answered. A pass needs all questions answered rightly, and
 an exam whose right answers decide.
@@ -6,17 +6,112 @@ an exam whose right answers decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from didact.auditing.questions import SIDES, Question
-from didact.auditing.result import Audit, Situation
+from didact.auditing.questions import SIDES, ExamQuestion, side_of
+from didact.bec.linear import Row, dot, primitive
 from didact.errors import InvalidParameter
 from didact.inputs import counted, entries, is_whole, nearest_spelling, shown, whole_in
+from didact.mdp.model import as_weights
+from didact.mdp.showing import in_notebook
+from didact.numerics.texts import number_text
+from didact.planning import solve
 
 if TYPE_CHECKING:
     from didact.auditing.exam import Exam
+
+Outcome = Literal["pass", "fail", "undecided"]
+
+
+@dataclass(frozen=True)
+class CostlyState:
+    """Where an agent acts otherwise than the task asks, and what that costs.
+
+    state: where; member: whose state it is, in a family.
+    action: what the agent takes, or holds as good as the best; None where it only leaves out an
+        action that is as good as those it takes. In a comparison it is what it takes when it is
+        offered both ways; where it may go on as it likes, it may act otherwise.
+    better: an action that is best there.
+    cost: what taking the action there costs, in return; 0 where it costs nothing.
+    exact_cost: the same as a fraction; None in floats.
+    words: the same in words.
+    """
+
+    state: int
+    action: int | None
+    better: int
+    cost: float
+    exact_cost: Fraction | None
+    words: str
+    member: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines; the fraction as a text, the member only in a family."""
+        exact = None if self.exact_cost is None else number_text(self.exact_cost)
+        named = {**vars(self), "exact_cost": exact}
+        return {k: v for k, v in named.items() if k != "member" or v is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Whether an agent is aligned with a task: decided, or what is in the way of deciding.
+
+    verdict: 'pass', 'fail' or 'undecided'; a pass is only said where it follows.
+    statement: what a pass says, and a fail denies.
+    reason: why it is so, in words.
+    agent: how the agent was looked at: 'answers', 'weights', 'policy', 'asked',
+        'demonstrations' or 'belief'.
+    n_asked: how many questions were answered.
+    question: the number of the question that was failed, from 0; None where none was.
+    answer: what was answered to it.
+    situation: where the agent acts otherwise, and what it costs; None where it does not.
+    loss: what the agent loses from the start, ties broken as badly as can be; None where not known.
+    loss_bound: it loses at most so much, from any state that was looked at, or from the start where
+        a bound on the loss was asked for; None where not known.
+    same: whether it holds the same actions best in every state; None where not known.
+    share: of a belief, the share of draws that never act wrongly, with `low` and `high`, the ends
+        of its 95% interval.
+    witness: weights that answer as the agent did and lose more than was allowed; None without.
+    """
+
+    verdict: Outcome
+    statement: str
+    reason: str
+    agent: str
+    n_asked: int = 0
+    question: int | None = None
+    answer: Any = None
+    situation: CostlyState | None = None
+    loss: float | None = None
+    loss_bound: float | None = None
+    same: bool | None = None
+    share: Mapping[str, float] | None = None
+    witness: tuple[float, ...] | None = None
+
+    _repr_html_ = in_notebook("audit")
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is 'pass'."""
+        return self.verdict == "pass"
+
+    def __repr__(self) -> str:
+        asked = f", {counted(self.n_asked, 'answer')}" if self.n_asked else ""
+        return f"Audit({self.verdict}, by {self.agent}{asked}: {self.reason})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        answer = list(self.answer) if isinstance(self.answer, tuple) else self.answer
+        return {
+            **vars(self),
+            "answer": answer,
+            "situation": None if self.situation is None else self.situation.to_dict(),
+            "witness": None if self.witness is None else list(self.witness),
+            "share": None if self.share is None else dict(self.share),
+        }
 
 
 def graded(exam: Exam, given: Any) -> Audit:
@@ -58,7 +153,7 @@ def as_answers(exam: Exam, given: Any) -> list[Any]:
     ]
 
 
-def as_answer(question: Question, answer: Any, place: str) -> Any:
+def as_answer(question: ExamQuestion, answer: Any, place: str) -> Any:
     """A side, an action, or a tuple of all actions that are held best."""
     if question.kind != "action":
         if isinstance(answer, str) and answer in SIDES:
@@ -81,7 +176,7 @@ def as_answer(question: Question, answer: Any, place: str) -> Any:
     return named
 
 
-def _as_action(question: Question, action: Any, place: str) -> int:
+def _as_action(question: ExamQuestion, action: Any, place: str) -> int:
     if is_whole(action) and 0 <= action < len(question.options):
         return int(action)
     raise InvalidParameter(
@@ -89,7 +184,7 @@ def _as_action(question: Question, action: Any, place: str) -> int:
     )
 
 
-def is_right(question: Question, answer: Any) -> bool:
+def is_right(question: ExamQuestion, answer: Any) -> bool:
     """Whether an answer is the key, or a single action one of the best."""
     if question.kind == "action" and isinstance(answer, int):
         return answer in question.key
@@ -145,12 +240,12 @@ def answer_words(answer: Any) -> str:
     return f"action {answer}" if isinstance(answer, int) else f"'{answer}'"
 
 
-def situation_of(question: Question, answer: Any) -> Situation:
+def situation_of(question: ExamQuestion, answer: Any) -> CostlyState:
     """Where a wrong answer takes what is worse, and what that costs."""
     taken = _taken(question, answer)
     best = _kept_apart(question, taken, answer)
     cost = Fraction(0) if taken is None else question.costs[taken]
-    return Situation(
+    return CostlyState(
         state=question.state,
         action=None if taken is None else _action(question, taken),
         better=_action(question, best),
@@ -161,7 +256,7 @@ def situation_of(question: Question, answer: Any) -> Situation:
     )
 
 
-def _taken(question: Question, answer: Any) -> int | None:
+def _taken(question: ExamQuestion, answer: Any) -> int | None:
     """The option that a wrong answer takes or holds as good: the costliest; None where none is."""
     if question.kind == "action":
         named = (answer,) if isinstance(answer, int) else answer
@@ -172,19 +267,19 @@ def _taken(question: Question, answer: Any) -> int | None:
     return SIDES.index(answer)
 
 
-def _kept_apart(question: Question, taken: int | None, answer: Any) -> int:
+def _kept_apart(question: ExamQuestion, taken: int | None, answer: Any) -> int:
     """A best option that the answer wrongs: one that it leaves out, or the other side."""
     named = answer if taken is None else (taken,)
     return next(i for i, cost in enumerate(question.costs) if not cost and i not in named)
 
 
-def _action(question: Question, option: int) -> int:
+def _action(question: ExamQuestion, option: int) -> int:
     """The action that an option begins with."""
     chosen = question.options[option]
     return int(chosen[0][1] if question.kind == "preference" else chosen)
 
 
-def _told(question: Question, taken: int | None, best: int, answer: Any) -> str:
+def _told(question: ExamQuestion, taken: int | None, best: int, answer: Any) -> str:
     """What a wrong answer makes the agent do, and what that costs.
 
     A side is a whole way: what the agent would do where it may go on as it likes is not asked.
@@ -199,3 +294,36 @@ def _told(question: Question, taken: int | None, best: int, answer: Any) -> str:
         return f", offered both ways, it prefers {named} to {right}, which is worth the same"
     how = f"holds {named} as good as" if answer == "equal" else f"prefers {named} to"
     return f", offered both ways, it {how} {right}, which is better by {cost:.4g}"
+
+
+# Agents whose weights are known
+
+
+def answers_of_weights(exam: Exam, weights: Any) -> list[Any]:
+    """What an agent with these weights answers to each question, exactly."""
+    if exam.ask == "actions":
+        return _best_actions(exam, weights)
+    if not exam.questions:
+        return []
+    normals = [question.normal or () for question in exam.questions]
+    exact = primitive(list(as_weights(weights, len(normals[0])).fractions()))
+    return [side_of(_product(normal, exact)) for normal in normals]
+
+
+def _product(normal: Sequence[Any], weights: Row) -> Any:
+    """The product of a question's normal with weights, of the right sign; exact with integers."""
+    if all(isinstance(entry, int) for entry in normal):
+        return dot(tuple(normal), weights)
+    return sum((Fraction(x) * w for x, w in zip(normal, weights, strict=True)), Fraction(0))
+
+
+def _best_actions(exam: Exam, weights: Any) -> list[Any]:
+    """All best actions of the agent in each state asked about."""
+    if exam.known is None:
+        raise InvalidParameter(
+            "an exam of actions from a file does not hold its task; make it from the task"
+        )
+    plans = {
+        part.member: solve(part.task.mdp, weights, arithmetic="exact") for part in exam.known.parts
+    }
+    return [tuple(plans[q.member].optimal_actions(q.state)) for q in exam.questions]

@@ -13,7 +13,7 @@ from didact.cli.exits import exit_code
 from didact.cli.settings import world_settings
 
 if TYPE_CHECKING:
-    from didact.auditing.questions import Question
+    from didact.auditing.questions import ExamQuestion
 
 TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
 
@@ -92,7 +92,7 @@ def _listed(answer: Any) -> Any:
     return list(answer) if isinstance(answer, tuple) else answer
 
 
-def _choose(number: int, question: Question) -> Any:
+def _choose(number: int, question: ExamQuestion) -> Any:
     """What a person answers; None to stop. Lines of text, so that pipes can answer too."""
     from didact.cli import keys
 
@@ -116,7 +116,7 @@ def _choose(number: int, question: Question) -> Any:
             printing.print_words(f"   {typed.strip()[:20]!r} is no answer here; q stops")
 
 
-def _read(question: Question, typed: str) -> Any:
+def _read(question: ExamQuestion, typed: str) -> Any:
     """The answer that was typed; None where it is none."""
     from didact.inputs import whole_in
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from didact.auditing import Audit, Exam
-from didact.auditing.questions import Question
+from didact.auditing.questions import ExamQuestion
 from didact.inputs import counted, shown_name
 
 VERDICTS = {"pass": "PASSED", "fail": "FAILED", "undecided": "NOT DECIDED"}
@@ -38,7 +38,7 @@ def exam_line(exam: Exam) -> str:
     return f"{shown_name(exam.task_name)}: {asked} about {exam.ask}; {size}.{decides}"
 
 
-def key_words(question: Question) -> str:
+def key_words(question: ExamQuestion) -> str:
     """The right answer, what it costs to be wrong, and what it says of the features."""
     if question.kind == "action":
         right = ", ".join(question.labels[action] for action in question.key)

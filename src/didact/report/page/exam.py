@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from didact import __version__
 from didact.auditing import Exam
-from didact.auditing.questions import Question
+from didact.auditing.questions import ExamQuestion
 from didact.inputs import shown_name
 from didact.mdp import Demonstration, Family, Task
 from didact.report.exams import exam_line, key_words
@@ -57,7 +57,7 @@ def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
     )
 
 
-def _moments(task: Task, question: Question, scene: Scene | None) -> list[list[Frame]]:
+def _moments(task: Task, question: ExamQuestion, scene: Scene | None) -> list[list[Frame]]:
     """What is drawn of a question: both sides, or where it is asked."""
     if question.kind == "action":
         where = state_in_words(task.mdp, question.state, scene)
@@ -65,13 +65,13 @@ def _moments(task: Task, question: Question, scene: Scene | None) -> list[list[F
     return [frames(task, _side(question, option), scene) for option in question.options]
 
 
-def _side(question: Question, option: int | Demonstration) -> Demonstration:
+def _side(question: ExamQuestion, option: int | Demonstration) -> Demonstration:
     if isinstance(option, Demonstration):
         return option
     return Demonstration([(question.state, option)])
 
 
-def _asked(number: int, question: Question, grounds: Grounds, key: bool) -> Asked:
+def _asked(number: int, question: ExamQuestion, grounds: Grounds, key: bool) -> Asked:
     member = question.member
     sides = _moments(grounds.home(member), question, grounds.scene(member))
     drawn = [grounds.drawing(member, each, 10 * number + i) for i, each in enumerate(sides)]

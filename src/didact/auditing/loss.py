@@ -1,4 +1,9 @@
-"""Answers to an exam, some open and some wrong: what agents that answer so may lose.
+"""Agents that may be wrong as long as it costs little: losses compared with a bound.
+
+The loss of weights, of a policy or of an agent that is asked is a number, and is compared with the
+bound. Ties are broken as badly as can be. Of a belief, the share of draws is said that lose at most
+the bound. Of answers to an exam, some open and some wrong, it is decided what agents that answer so
+may lose, as follows.
 
 An agent follows any policy that is optimal for its reward w: ties are broken as badly as can be.
 M(w) are the policies that are optimal for w, l(pi) is the true loss of pi, and A is the set of
@@ -40,25 +45,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from didact.auditing.grading import as_answers, graded, is_right
-from didact.auditing.losing import Allowed, allowed_loss
-from didact.auditing.questions import Question
-from didact.auditing.result import Audit
+from didact.auditing.grading import Audit, as_answers, graded, is_right
+from didact.auditing.questions import ExamQuestion
 from didact.bec.classes import EquivalenceClass
 from didact.bec.families import Known
 from didact.bec.parts import Mask, shown_pairs
+from didact.errors import Unsupported
 from didact.inputs import counted, seconds
 from didact.mdp import Demonstration
 from didact.mdp.exchange.given import given_demonstrations
 from didact.numerics.exact import Floats
+from didact.planning import evaluate, solve
 from didact.planning.loss import action_gaps
 from didact.random import stream
 from didact.teaching.closure import is_closed
 from didact.teaching.loss.cells import Cell
 from didact.teaching.loss.chart import chart_in_sight
-from didact.teaching.loss.fan import Fan
+from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.fitting import least_cell, region_that_fits
+from didact.teaching.loss.goal import read_loss
 from didact.teaching.loss.region import Region, region_of, worst_cell
 from didact.teaching.loss.search import PUSHES, largest, planner_rounds
 from didact.teaching.within import SURELY
@@ -69,10 +76,83 @@ if TYPE_CHECKING:
 TIME_LIMIT = 20.0
 """Seconds for visiting classes of policies, where none are given."""
 
-Answered = Sequence[tuple[Question, Any]]
+Answered = Sequence[tuple[ExamQuestion, Any]]
 
 
-class Held(NamedTuple):
+class LossBound(NamedTuple):
+    """A bound on the loss from the start, in units of return, and the fan of the task."""
+
+    amount: float
+    fan: Fan
+
+    @property
+    def limit(self) -> float:
+        """What is above it surely loses more than the bound."""
+        return self.amount + SURELY * max(self.fan.spread, self.amount)
+
+    @property
+    def statement(self) -> str:
+        """What a pass says."""
+        of = f"the agent loses at most {self.words(self.amount)} from the start, however it breaks "
+        return of + "ties; percentages are of V* less V of the uniformly random policy"
+
+    def words(self, loss: float) -> str:
+        """A loss as an amount and as a share."""
+        if not self.fan.spread > 0.0:
+            return f"{loss:.4g}"
+        return f"{loss:.4g} ({100 * loss / self.fan.spread:.3g}%)"
+
+
+def loss_bound(known: Known, loss: Any) -> LossBound:
+    """The bound that was asked for, checked."""
+    amount, is_share = read_loss(loss)
+    if not isinstance(known, EquivalenceClass):
+        raise Unsupported("a bound on the loss is for one task; audit a member, or leave loss out")
+    fan = fan_of(known)
+    return LossBound(amount * (fan.spread if is_share else 1.0), fan)
+
+
+def judged_by_loss(found: Audit, policy: Any, bound: LossBound) -> Audit:
+    """An audit of a policy or of weights, judged by what is lost instead of by wrong actions."""
+    known, loss = bound.fan.class_of_task, found.loss
+    assert loss is not None
+    found = replace(found, statement=bound.statement)
+    if found.verdict == "undecided":
+        return found
+    if found.passed:
+        return replace(found, reason=f"{found.reason}, so that it loses nothing")
+    room = evaluate(known.task, policy, plan=known.plan).error_bound
+    told = f"it loses {bound.words(loss)}"
+    if loss + room <= bound.limit:
+        return replace(found, verdict="pass", reason=told)
+    if loss - room > bound.limit:
+        return replace(found, reason=told)
+    return replace(found, verdict="undecided", reason=f"{told}, too close to the bound to call")
+
+
+def loses_little(bound: LossBound, draws: Floats) -> NDArray[np.bool_]:
+    """Whether each of the weights (n, k) loses at most the bound, (n,), ties broken for the worst.
+
+    Draws of a lattice tie exactly. Close calls are planned one by one, exactly where they need it.
+    """
+    fan, lost = bound.fan, bound.fan.losses.of(draws)
+    little = np.asarray(lost.losses <= bound.limit)
+    most: dict[bytes, float] = {}
+    for i in np.flatnonzero(little).tolist():
+        optimal = lost.optimal[i]
+        if lost.close[i]:
+            optimal = solve(fan.task.mdp, draws[i], arithmetic="exact").optimal
+        key = np.packbits(optimal).tobytes()
+        if key not in most:
+            most[key] = fan.most_among(optimal)
+        little[i] = most[key] <= bound.limit
+    return little
+
+
+# Answers to an exam
+
+
+class HeldBest(NamedTuple):
     """What an agent holds best: pairs (S, A), and the states (S,) where these are all of them."""
 
     best: Mask
@@ -88,9 +168,9 @@ def graded_by_loss(
     exam: Exam, given: Any, known: Known, loss: Any, loss_time: float | None = None
 ) -> Audit:
     """Whether every agent that answers so loses at most the bound, or none does."""
-    allowed = allowed_loss(known, loss)
+    bound = loss_bound(known, loss)
     limit = TIME_LIMIT if loss_time is None else seconds(loss_time, "loss_time")
-    found = replace(graded(exam, given), statement=allowed.statement)
+    found = replace(graded(exam, given), statement=bound.statement)
     if found.passed:
         return replace(found, reason=f"{found.reason}, so that it loses nothing", loss_bound=0.0)
     answers = zip(exam.questions, as_answers(exam, given), strict=True)
@@ -100,41 +180,41 @@ def graded_by_loss(
         return replace(found, verdict="undecided", reason=told)
     deadline = time.monotonic() + limit
     judge = _judged_by_actions if exam.ask == "actions" else _judged_by_sides
-    return judge(replace(found, verdict="undecided"), answered, allowed, deadline)
+    return judge(replace(found, verdict="undecided"), answered, bound, deadline)
 
 
 def audit_seen(
-    known: EquivalenceClass, seen: Any, allowed: Allowed, loss_time: float | None
+    known: EquivalenceClass, seen: Any, bound: LossBound, loss_time: float | None
 ) -> Audit:
     """Whether every agent that was seen to act so, planning for itself, loses at most the bound."""
     taken = given_demonstrations(seen, known.task)
     n_steps = len({pair for demonstration in taken for pair in demonstration})
-    found = Audit("undecided", allowed.statement, "", "demonstrations", n_steps)
+    found = Audit("undecided", bound.statement, "", "demonstrations", n_steps)
     if known.n_close_calls:
         told = f"{counted(known.n_close_calls, 'close call')} could not be decided in floats"
         return replace(found, reason=told)
     if loss_time is not None:
         seconds(loss_time, "loss_time")
     best = shown_pairs(known.parts, taken)
-    return _judged_by_pairs(found, Held(best, np.zeros(len(best), np.bool_)), allowed, math.inf)
+    return _judged_by_pairs(found, HeldBest(best, np.zeros(len(best), np.bool_)), bound, math.inf)
 
 
-def _judged_by_sides(found: Audit, answered: Answered, allowed: Allowed, deadline: float) -> Audit:
+def _judged_by_sides(found: Audit, answered: Answered, bound: LossBound, deadline: float) -> Audit:
     """By the cone of weights that prefer the sides that were preferred."""
-    region = region_that_fits(allowed.fan, *_rows(answered, allowed.fan.basis.shape[1]))
+    region = region_that_fits(bound.fan, *_rows(answered, bound.fan.basis.shape[1]))
     if region is None:
         told = "no weights of these features answer so"
         return replace(found, reason=f"{told}: the agent is not one that the exam is for")
-    found = _judged_by_region(found, region, allowed, deadline)
+    found = _judged_by_region(found, region, bound, deadline)
     wrong = [answer for question, answer in answered if not is_right(question, answer)]
     if found.passed or not wrong:
         return found
     if "equal" in wrong and found.witness is not None:
         told = found.reason.replace("answers the same", "answers the same but for a wrong 'equal'")
         found = replace(found, reason=told, witness=None)
-    least = least_cell(region, allowed.limit, deadline=deadline)
-    if least.is_proved and least.worst is not None and least.worst.loss > allowed.limit:
-        told = f"whoever answers so loses at least {allowed.words(least.worst.loss)}"
+    least = least_cell(region, bound.limit, deadline=deadline)
+    if least.is_proved and least.worst is not None and least.worst.loss > bound.limit:
+        told = f"whoever answers so loses at least {bound.words(least.worst.loss)}"
         return replace(found, verdict="fail", reason=told, witness=None)
     return found
 
@@ -152,17 +232,17 @@ def _rows(answered: Answered, n_features: int) -> tuple[Floats, Floats]:
     return np.array(strict).reshape(-1, n_features), np.array(ties).reshape(-1, n_features)
 
 
-def _judged_by_region(found: Audit, region: Region, allowed: Allowed, deadline: float) -> Audit:
+def _judged_by_region(found: Audit, region: Region, bound: LossBound, deadline: float) -> Audit:
     """By the most that a reward in an open cone loses, every class of policies visited."""
-    most = worst_cell(region, allowed.limit, deadline=deadline)
-    if most.worst is not None and most.worst.loss > allowed.limit:
+    most = worst_cell(region, bound.limit, deadline=deadline)
+    if most.worst is not None and most.worst.loss > bound.limit:
         weights = _moved_inside(region, most.worst)
-        return _open(found, most.worst.loss, weights, allowed)
+        return _open(found, most.worst.loss, weights, bound)
     if not most.is_proved:
         told = f"{most.n_cells} classes of policies that answer so lose no more"
         return replace(found, reason=f"{told}; others were not visited, or not told apart")
     loss = 0.0 if most.worst is None else most.worst.loss
-    return _passed(found, loss, most.n_cells, allowed)
+    return _passed(found, loss, most.n_cells, bound)
 
 
 def _moved_inside(region: Region, worst: Cell) -> Floats:
@@ -177,34 +257,34 @@ def _moved_inside(region: Region, worst: Cell) -> Floats:
 
 
 def _judged_by_actions(
-    found: Audit, answered: Answered, allowed: Allowed, deadline: float
+    found: Audit, answered: Answered, bound: LossBound, deadline: float
 ) -> Audit:
     """By the actions that were named best."""
     named = [(q, (answer,) if isinstance(answer, int) else answer) for q, answer in answered]
     shown = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
-    best = shown_pairs(allowed.fan.known.parts, shown)
+    best = shown_pairs(bound.fan.known.parts, shown)
     whole = np.zeros(len(best), dtype=np.bool_)
     whole[[q.state for q, answer in answered if not isinstance(answer, int)]] = True
-    return _judged_by_pairs(found, Held(best, whole), allowed, deadline)
+    return _judged_by_pairs(found, HeldBest(best, whole), bound, deadline)
 
 
-def _judged_by_pairs(found: Audit, held: Held, allowed: Allowed, deadline: float) -> Audit:
+def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: float) -> Audit:
     """By the rewards that make what was named optimal under their own values."""
-    fan, known = allowed.fan, allowed.fan.class_of_task
+    fan, known = bound.fan, bound.fan.class_of_task
     plan = known.plan if fan.part is None else fan.part.plan
     gaps = np.where(held.best, action_gaps(plan), 0.0).max(axis=1)
     sure = float(known.task.mdp.start.floats @ gaps)
-    if sure > allowed.limit:
-        told = f"what it holds best loses at least {allowed.words(sure)}"
+    if sure > bound.limit:
+        told = f"what it holds best loses at least {bound.words(sure)}"
         return replace(found, verdict="fail", reason=told)
     if not held.others[fan.states].any():
-        return _judged_indifferent(found, allowed)
+        return _judged_indifferent(found, bound)
     whole = held.best & held.whole[:, None]
     taken = [Demonstration([(s, a)]) for s, a in np.argwhere(whole).tolist()]
     is_right = not (whole & ~known.plan.optimal).any()
     if is_right and is_closed(known.task.mdp, known.plan, taken):
         region = region_of(fan, known.rows.normals[known.rows.stated_by(whole)])
-        judged = _judged_by_region(found, region, allowed, deadline)
+        judged = _judged_by_region(found, region, bound, deadline)
         if judged.passed or _answers_so(fan, judged.witness, held):
             return judged
     chart = chart_in_sight(fan)
@@ -213,19 +293,19 @@ def _judged_by_pairs(found: Audit, held: Held, allowed: Allowed, deadline: float
         if worst is None:
             told = "no weights of these features answer so"
             return replace(found, reason=f"{told}: the agent is not one that the exam is for")
-        if worst.weights is not None and worst.loss > allowed.limit:
-            return _open(found, worst.loss, worst.weights, allowed)
-        return _passed(found, worst.loss, len(chart.cells), allowed)
+        if worst.weights is not None and worst.loss > bound.limit:
+            return _open(found, worst.loss, worst.weights, bound)
+        return _passed(found, worst.loss, len(chart.cells), bound)
     rng = stream(0, "audit", "answers")
     loss, weights = largest(planner_rounds(fan, held.best.ravel(), rng, held.others.ravel()))
-    if weights is not None and loss > allowed.limit:
-        return _open(found, loss, weights, allowed)
+    if weights is not None and loss > bound.limit:
+        return _open(found, loss, weights, bound)
     told = "the states are not closed" if is_right else "a wrong action may cost more later"
     reason = f"{told}; a search found none who answers so and loses more, which proves nothing"
     return replace(found, reason=reason)
 
 
-def _answers_so(fan: Fan, weights: Sequence[float] | None, held: Held) -> bool:
+def _answers_so(fan: Fan, weights: Sequence[float] | None, held: HeldBest) -> bool:
     """Whether weights hold best what was named: the cone of closed answers has others too."""
     if weights is None:
         return False
@@ -233,30 +313,30 @@ def _answers_so(fan: Fan, weights: Sequence[float] | None, held: Held) -> bool:
     return not (held.best & ~optimal).any() and not (held.others & optimal).any()
 
 
-def _judged_indifferent(found: Audit, allowed: Allowed) -> Audit:
+def _judged_indifferent(found: Audit, bound: LossBound) -> Audit:
     """By the worst policy of all: where no action was called worse, the reward 0 answers so."""
-    worst = allowed.fan.worst
-    if worst <= allowed.limit and not allowed.fan.n_close:
-        told = f"no policy loses more than {allowed.words(worst)}"
+    worst = bound.fan.worst
+    if worst <= bound.limit and not bound.fan.n_close:
+        told = f"no policy loses more than {bound.words(worst)}"
         return replace(found, verdict="pass", reason=told, loss_bound=worst)
     told = (
         "no action was called worse than another, so that an agent without preferences, weights 0, "
-        f"acts so too; it may lose {allowed.words(worst)}. Ask for all best actions, or compare"
+        f"acts so too; it may lose {bound.words(worst)}. Ask for all best actions, or compare"
     )
-    n_features = allowed.fan.basis.shape[1]
+    n_features = bound.fan.basis.shape[1]
     return replace(found, reason=told, witness=(0.0,) * n_features)
 
 
-def _passed(found: Audit, loss: float, n_cells: int, allowed: Allowed) -> Audit:
+def _passed(found: Audit, loss: float, n_cells: int, bound: LossBound) -> Audit:
     """Every class of policies that answers so was visited."""
-    told = f"nobody who answers so loses more than {allowed.words(loss)}"
+    told = f"nobody who answers so loses more than {bound.words(loss)}"
     reason = f"{told}; classes of policies visited: {n_cells}"
     return replace(found, verdict="pass", reason=reason, loss_bound=loss)
 
 
-def _open(found: Audit, loss: float, weights: Floats, allowed: Allowed) -> Audit:
+def _open(found: Audit, loss: float, weights: Floats, bound: LossBound) -> Audit:
     """Not decided: a reward that answers the same loses too much."""
     if not math.isfinite(loss):
         raise AssertionError(f"a loss must be finite; it is {loss}")
-    told = f"a reward that answers the same loses {allowed.words(loss)}"
+    told = f"a reward that answers the same loses {bound.words(loss)}"
     return replace(found, reason=told, witness=tuple(float(weight) for weight in weights))
