@@ -57,7 +57,7 @@ def pendulum():
 
     return didact.observe("Pendulum-v1", policy, features=features, weights=[1.0, 0.1, 0.001],
                           discount=0.9, n_rollouts=4, length=5,
-                          sampling={"actions": 1.0})  # fmt: skip
+                          settings={"actions": 1.0})  # fmt: skip
 
 
 def mountain_car():

@@ -30,7 +30,7 @@ def cart_pole():
         return np.stack([np.ones(len(after)), -np.abs(after[:, 0]) / 2.4], axis=1)
 
     return didact.observe("CartPole-v1", model, features=features, weights=[1.0, 0.0],
-                          feature_names=["up", "-away"], discount=0.95, sampling={"held": (1, 16)},
+                          feature_names=["up", "-away"], discount=0.95, settings={"held": (1, 16)},
                           n_rollouts=20, length=40, tolerance=0.5)  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def lander():
     return didact.observe("LunarLander-v3", policy, features=features, feature_names=names,
                           weights=[100, 100, 100, 100, 1, 100, 100], discount=0.9, n_rollouts=4,
                           length=10, tolerance=5,
-                          sampling={"horizon": 80, "repeats": 40})  # fmt: skip
+                          settings={"horizon": 80, "repeats": 40})  # fmt: skip
 
 
 def reacher():
@@ -102,7 +102,7 @@ def reacher():
 
     return didact.observe("Reacher-v5", policy_of(*best), features=features,
                           feature_names=["-distance", "-torque^2"], discount=0.9,
-                          n_rollouts=4, length=10, sampling={"actions": 0.5})  # fmt: skip
+                          n_rollouts=4, length=10, settings={"actions": 0.5})  # fmt: skip
 
 
 NEEDS = {cart_pole: ("stable_baselines3", "sb3"), lander: ("Box2D", "box2d"),

@@ -5,18 +5,18 @@ from dataclasses import fields
 import numpy as np
 
 import didact
-from didact.bec import Sampling, Workers
+from didact.bec import ObserveSettings, ObserveWorkers
 from didact.bec.observed.setting import Alternatives, Setting, StepRewards
 
-SAMPLING = {field.name for field in fields(Sampling)}
-WORKERS = {field.name for field in fields(Workers)}
+SAMPLING = {field.name for field in fields(ObserveSettings)}
+WORKERS = {field.name for field in fields(ObserveWorkers)}
 
 
 def observe(env, policy=None, **settings):
     """`didact.observe`; what belongs to its settings goes there."""
     sampling = {name: settings.pop(name) for name in SAMPLING & set(settings)}
     workers = {name: settings.pop(name) for name in WORKERS & set(settings)}
-    return didact.observe(env, policy, sampling=sampling, workers=workers, **settings)
+    return didact.observe(env, policy, settings=sampling, workers=workers, **settings)
 
 
 def plain_setting(weights, tolerance=0.1, *, seen=(None, None, None), discount=0.9, horizon=10,

@@ -181,7 +181,7 @@ def pins() -> dict[str, Callable[[], Any]]:
         right,
         n_rollouts=4,
         length=6,
-        sampling={"held": (1, 4)},
+        settings={"held": (1, 4)},
     )
     found["observed lqr"] = partial(of_observed_lqr, n_rollouts=4, length=6)
     found["frontier"] = of_frontier

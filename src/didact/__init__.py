@@ -43,8 +43,8 @@ _ROOM_OF = {
     "successor_features": "didact.planning",
     "EquivalenceClass": "didact.bec",
     "Observed": "didact.bec",
-    "Sampling": "didact.bec",
-    "Workers": "didact.bec",
+    "ObserveSettings": "didact.bec",
+    "ObserveWorkers": "didact.bec",
     "describe": "didact.bec",
     "equivalence_class": "didact.bec",
     "evaluate": "didact.bec",
@@ -96,8 +96,8 @@ if TYPE_CHECKING:
     from didact.auditing import load_exam as load_exam
     from didact.bec import EquivalenceClass as EquivalenceClass
     from didact.bec import Observed as Observed
-    from didact.bec import Sampling as Sampling
-    from didact.bec import Workers as Workers
+    from didact.bec import ObserveSettings as ObserveSettings
+    from didact.bec import ObserveWorkers as ObserveWorkers
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class
     from didact.bec import evaluate as evaluate

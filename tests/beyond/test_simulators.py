@@ -63,7 +63,7 @@ def test_states_of_rollouts_counted_as_independent_miss_far_more(first_room):
     policy = Rooms().best_policy(0.5)
     for seed in range(n):
         rolled = didact.observe(Rooms(), policy, discount=0.5, n_rollouts=3, length=10,
-                                tolerance=0.1, sampling={"horizon": 12}, seed=seed)  # fmt: skip
+                                tolerance=0.1, settings={"horizon": 12}, seed=seed)  # fmt: skip
         n_open = int((lesson.openness(rolled.scaled_rows / rolled.setting.unit
                                       * rolled.setting.scale / seen.setting.scale
                                       * seen.setting.unit) > 0.1).sum())  # fmt: skip

@@ -14,7 +14,7 @@ import didact
 from didact.app import convert as converting
 from didact.app import explain as explaining
 from didact.app import reproduce as reproducing
-from didact.bec import Sampling, Workers
+from didact.bec import ObserveSettings, ObserveWorkers
 from didact.cli import COMMANDS, cli
 from didact.cli.spellings import OLD, respelled
 from didact.learners.chains.birl import birl
@@ -56,7 +56,7 @@ PYTHON_ONLY = {
     "env": "ENV", "known": "a class at hand", "progress": "shown", "command": "", "watch": "",
     "answer": "--person", "settings": "of teach and ask",
     ("select", "episodes"): "the file's own numbers",
-    ("observe", "sampling"): "its fields", ("observe", "workers"): "its fields",
+    ("observe", "settings"): "its fields", ("observe", "workers"): "its fields",
     ("teach", "loss_time"): "seconds for the bound of --loss",
 }  # fmt: skip
 BEHIND = {
@@ -69,7 +69,7 @@ BEHIND = {
     "audit": [didact.audit, didact.exam],
     "explain": [explaining.explain_source, didact.teach],
     "reproduce": [reproducing.reproduce],
-    "observe": [didact.observe, Sampling, Workers, didact.certify, didact.teach],
+    "observe": [didact.observe, ObserveSettings, ObserveWorkers, didact.certify, didact.teach],
 }
 SERVED = ("studio", "study")
 """Commands that serve pages, or are groups of others: Python has no function behind them."""

@@ -198,14 +198,14 @@ CALLS = {
     "load_belief": lambda: dict(path="none.npz", mdp=mdp()),
     "observe": lambda: dict(
         env="point-robot", policy=None, features=None, weights=None, discount=0.5,
-        feature_names=None, n_rollouts=1, length=2, tolerance=0.1, sampling={"horizon": 5},
+        feature_names=None, n_rollouts=1, length=2, tolerance=0.1, settings={"horizon": 5},
         workers=None, seed=0,
     ),
-    "Sampling": lambda: dict(
+    "ObserveSettings": lambda: dict(
         starts=None, recorded=None, actions=None, held=1, horizon=5, repeats=None, restore="auto",
         reward_range=None,
     ),
-    "Workers": lambda: dict(jobs=1, cluster=None, checkpoint=None, progress=None),
+    "ObserveWorkers": lambda: dict(jobs=1, cluster=None, checkpoint=None, progress=None),
     "certify": lambda: dict(
         seen=seen(), lesson=didact.teach(seen()), n_states=3, level=0.9, target=0.5,
         extend=False, seed=1,

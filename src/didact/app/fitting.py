@@ -16,7 +16,7 @@ import numpy as np
 from didact.app.lessons import class_for, read_settings
 from didact.bec.classes import EquivalenceClass
 from didact.bec.rows import demonstrated_pairs
-from didact.bec.weight_bounds import Bound, weight_bounds
+from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, shown, whole_number
 from didact.mdp import Demonstration, Family, Task
@@ -153,7 +153,7 @@ class _Chosen:
         return cls((first, second), unit)
 
 
-def _bar(low: Bound, high: Bound) -> dict[str, Any]:
+def _bar(low: WeightBound, high: WeightBound) -> dict[str, Any]:
     """A bar: its ends as floats (None without end), as text, and whether both are proved."""
     return {
         "low": None if low.value is None else float(low.value),
@@ -163,7 +163,7 @@ def _bar(low: Bound, high: Bound) -> dict[str, Any]:
     }
 
 
-def _told(bound: Bound) -> str:
+def _told(bound: WeightBound) -> str:
     if bound.value is None:
         return "any"
     if isinstance(bound.value, Fraction) and bound.value.denominator < 100:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from didact.bec import Observed, Sampling, Workers, observe
+from didact.bec import Observed, ObserveSettings, ObserveWorkers, observe
 from didact.bec.observed.result import OBSERVED_FORMAT
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
@@ -60,10 +60,10 @@ def observe_source(
     phi = None if features is None else named_object(features, "--features")
     sampling, workers = (
         {field.name: settings.pop(field.name) for field in fields(kind) if field.name in settings}
-        for kind in (Sampling, Workers)
+        for kind in (ObserveSettings, ObserveWorkers)
     )
     seen = observe(
-        *(env, agent), features=phi, sampling=sampling, workers=workers, seed=given, **settings
+        *(env, agent), features=phi, settings=sampling, workers=workers, seed=given, **settings
     )
     if out is not None:
         seen.save(out)

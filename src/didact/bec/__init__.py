@@ -5,9 +5,9 @@ from didact.bec.cone import Cone
 from didact.bec.describe import describe
 from didact.bec.families import FamilyClass, equivalence_class
 from didact.bec.observed.evaluate import evaluate
-from didact.bec.observed.observe import Sampling, observe
+from didact.bec.observed.observe import ObserveSettings, observe
 from didact.bec.observed.result import Observed, load_observed
-from didact.bec.observed.setting import Workers
+from didact.bec.observed.setting import ObserveWorkers
 from didact.bec.proofs import Proof, prove
 from didact.bec.similarity import angular_similarity
 
@@ -15,10 +15,10 @@ __all__ = [
     "Cone",
     "EquivalenceClass",
     "FamilyClass",
+    "ObserveSettings",
+    "ObserveWorkers",
     "Observed",
     "Proof",
-    "Sampling",
-    "Workers",
     "angular_similarity",
     "demonstration_class",
     "describe",

@@ -26,14 +26,16 @@ NEAR = 1e-6
 
 
 @dataclass(frozen=True)
-class Bound:
+class WeightBound:
     """A bound of a weight: exact where it is proved; value None where there is none."""
 
     value: Fraction | float | None
     is_proved: bool
 
 
-def weight_bounds(rows: Sequence[Row], k: int, unit: int, sign: int) -> list[tuple[Bound, Bound]]:
+def weight_bounds(
+    rows: Sequence[Row], k: int, unit: int, sign: int
+) -> list[tuple[WeightBound, WeightBound]]:
     """The smallest and the largest value of each weight, (k,), in units of one weight.
 
     rows: integer rows (m, k) of what fits, rows . w >= 0; at least one reward with w[unit] of this
@@ -43,7 +45,7 @@ def weight_bounds(rows: Sequence[Row], k: int, unit: int, sign: int) -> list[tup
     found = []
     for i in range(k):
         if i == unit:
-            found.append((Bound(Fraction(sign), True),) * 2)
+            found.append((WeightBound(Fraction(sign), True),) * 2)
             continue
         low, high = (_bound(rows, normals, i, unit, sign, towards) for towards in (-1, 1))
         found.append((low, high))
@@ -52,7 +54,7 @@ def weight_bounds(rows: Sequence[Row], k: int, unit: int, sign: int) -> list[tup
 
 def _bound(
     rows: Sequence[Row], normals: Floats, i: int, unit: int, sign: int, towards: int
-) -> Bound:
+) -> WeightBound:
     """The largest (towards 1) or the smallest (towards -1) value of w[i]."""
     from scipy.optimize import linprog
 
@@ -63,14 +65,14 @@ def _bound(
     limits[unit] = (sign, sign)
     answer = linprog(objective, A_ub=-normals, b_ub=np.zeros(len(normals)), bounds=limits)
     if answer.status != 0:
-        return Bound(None, answer.status == 3)
+        return WeightBound(None, answer.status == 3)
     value = towards * float(answer.x[i])
     support = np.flatnonzero(np.abs(answer.ineqlin.marginals) > 1e-12).tolist()
     target = tuple(-towards if j == i else 0 for j in range(k))
     proved = _proved([rows[j] for j in support], target, unit, sign)
     if proved is None or abs(float(proved) - value) > NEAR * (1 + abs(value)):
-        return Bound(towards * value, False)
-    return Bound(towards * proved, True)
+        return WeightBound(towards * value, False)
+    return WeightBound(towards * proved, True)
 
 
 def _proved(rows: list[Row], target: Row, unit: int, sign: int) -> Fraction | None:

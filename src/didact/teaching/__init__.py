@@ -2,7 +2,7 @@
 
 from didact.teaching.check import Verdict, check
 from didact.teaching.clips.certify import certify
-from didact.teaching.clips.lesson import Certificate, ClipLesson
+from didact.teaching.clips.lesson import ClipCertificate, ClipLesson
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.frontier import Frontier, frontier
 from didact.teaching.lesson import Lesson
@@ -14,7 +14,7 @@ from didact.teaching.teachers import register_teacher, teachers
 from didact.teaching.transfer import Transfer, transfer
 
 __all__ = [
-    "Certificate",
+    "ClipCertificate",
     "ClipLesson",
     "Difficulty",
     "Frontier",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.observed.evaluate import Estimate
+from didact.bec.observed.evaluate import MeanEstimate
 from didact.errors import InvalidParameter
 from didact.worlds.simulators.lqr import LQR
 from tests.bec.observed.test_observe import Coin, watch
@@ -51,7 +51,7 @@ def test_weights_without_a_planner_act_by_branching():
 
 
 def test_an_estimate_has_the_error_of_a_mean():
-    told = Estimate.of(np.array([1.0, 2.0, 3.0, 4.0]))
+    told = MeanEstimate.of(np.array([1.0, 2.0, 3.0, 4.0]))
     assert told.mean == 2.5
     assert told.error == pytest.approx(np.sqrt(5 / 3) / 2)
 

@@ -213,3 +213,25 @@ def test_objects_begin_with_the_seeds_they_are_told():
     assert (first == first[0]).all()
     with pytest.raises(InvalidParameter, match="starts must be"):
         observe("CartPole-v1", lambda o: 0, starts=[], **given)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"settings": {"hold": 2}}, r"settings has no 'hold'.*did you mean 'held'"),
+        ({"settings": 5}, "settings must be ObserveSettings or a dict of its fields"),
+        ({"workers": {"job": 2}}, r"workers has no 'job'.*did you mean 'jobs'"),
+        ({"settings": {"repeats": 1}}, "repeats must be"),
+        ({"settings": {"reward_range": (1, 0)}}, "reward_range must be the least and the largest"),
+    ],
+)
+def test_settings_are_checked_when_they_are_made(change, message):
+    with pytest.raises(InvalidParameter, match=message):
+        didact.observe("point-robot", **change)
+
+
+def test_settings_may_be_an_object_or_a_dict():
+    given = dict(discount=0.9, n_rollouts=2, length=3)
+    one = didact.observe("point-robot", settings={"held": (1, 4)}, **given)
+    other = didact.observe("point-robot", settings=didact.ObserveSettings(held=(1, 4)), **given)
+    assert one.rows.tobytes() == other.rows.tobytes()

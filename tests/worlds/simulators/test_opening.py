@@ -43,14 +43,14 @@ def test_a_vector_entry_does_what_the_object_does():
 
 
 @pytest.mark.parametrize("id", ["MountainCar-v0", "Pendulum-v1"])
-def test_situations_are_resumed_as_often_as_one_likes(id):
+def test_saved_states_are_resumed_as_often_as_one_likes(id):
     simulator = open_simulator(id)
     batch = simulator.begin([3, 4])
     space = simulator.action_space
     space.seed(0)
     for _ in range(5):
         batch.step(np.array([space.sample(), space.sample()]))
-    saved = batch.situations()
+    saved = batch.saved_states()
     actions = [np.array([space.sample(), space.sample()]) for _ in range(6)]
     expected = [batch.step(action).observations.tobytes() for action in actions]
     for _ in range(2):
@@ -85,7 +85,7 @@ def test_steps_that_depend_on_chance_are_noticed():
     simulator = open_simulator(Windy)
     assert simulator.is_random
     assert not open_simulator("MountainCar-v0").is_random
-    (saved,) = simulator.begin([3]).situations()
+    (saved,) = simulator.begin([3]).saved_states()
     batch = simulator.resume([saved] * 3, [1, 1, 2])
     places = batch.step(np.zeros(3, dtype=int)).observations[:, 0]
     assert places[0] == places[1] != places[2]

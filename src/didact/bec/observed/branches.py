@@ -33,9 +33,9 @@ from didact.bec.observed.setting import (
     HERE,
     BranchRewards,
     Floats,
+    ObserveWorkers,
     Setting,
     StepRewards,
-    Workers,
     joined_extremes,
 )
 from didact.errors import InvalidFile
@@ -43,7 +43,7 @@ from didact.files.archives import Archive, read_archive, write_archive
 from didact.files.extras import require_package
 from didact.inputs import own_code
 from didact.numerics.threads import begin_worker, without_interrupts
-from didact.worlds.simulators.batches import Batch, Simulator
+from didact.worlds.simulators.batches import Simulator, SimulatorBatch
 
 Indices = NDArray[np.int64]
 
@@ -165,7 +165,7 @@ class _Branches:
 
     def __init__(
         self,
-        batch: Batch,
+        batch: SimulatorBatch,
         setting: Setting,
         n_branches: int,
         held: Sequence[int] | None,
@@ -317,7 +317,7 @@ class Block(NamedTuple):
         )
 
 
-def measure_blocks(blocks: Sequence[Block], workers: Workers) -> BlockRows:
+def measure_blocks(blocks: Sequence[Block], workers: ObserveWorkers) -> BlockRows:
     """The rows of all blocks, in their order; the first block's simulator counts the steps."""
     known = _Checkpoint(workers.checkpoint, blocks) if workers.checkpoint else None
     done: list[BlockRows] = [] if known is None else known.read()
@@ -341,14 +341,14 @@ def measure_blocks(blocks: Sequence[Block], workers: Workers) -> BlockRows:
     return BlockRows.joined(done)
 
 
-def _is_here(blocks: Sequence[Block], workers: Workers) -> bool:
+def _is_here(blocks: Sequence[Block], workers: ObserveWorkers) -> bool:
     """Whether this process measures them itself."""
     return len(blocks) < 2 or (workers.jobs == 1 and workers.cluster is None)
 
 
 @contextmanager
 def _results(
-    blocks: Sequence[Block], workers: Workers
+    blocks: Sequence[Block], workers: ObserveWorkers
 ) -> Iterator[Iterable[tuple[BlockRows, int]]]:
     """What each block gives, in their order."""
     if _is_here(blocks, workers):

@@ -21,9 +21,9 @@ from didact.errors import InvalidParameter, NotConverged
 from didact.mdp.exchange.minari_episodes import Episode
 from didact.random import stream
 from didact.worlds.simulators.agents import Features, Policy
-from didact.worlds.simulators.batches import Batch, Simulator
+from didact.worlds.simulators.batches import Simulator, SimulatorBatch
 
-Choose = Callable[[Batch], Any]
+Choose = Callable[[SimulatorBatch], Any]
 """The actions of a policy in every copy of a batch."""
 
 ALIKE = 1e-5
@@ -82,7 +82,7 @@ class Walked:
         return record
 
 
-def followed(batch: Batch, policy: Policy, features: Features, length: int) -> Walked:
+def followed(batch: SimulatorBatch, policy: Policy, features: Features, length: int) -> Walked:
     """What the policy does from where the copies of a batch stand, which is used up."""
     walked, alive = Walked(), np.arange(len(batch.observations))
     for t in range(length):

@@ -28,20 +28,20 @@ from didact.planning import Evaluation, Plan
 from didact.planning import evaluate as evaluate_on_task
 from didact.random import Seed, as_generator
 from didact.worlds.simulators.agents import Policy, batch_policy
-from didact.worlds.simulators.batches import Batch
+from didact.worlds.simulators.batches import SimulatorBatch
 from didact.worlds.simulators.weights import as_weights
 
 DEFAULT_STATES, DEFAULT_SEED = 300, 2
 
 
-class Estimate(NamedTuple):
+class MeanEstimate(NamedTuple):
     """A mean and its standard error."""
 
     mean: float
     error: float
 
     @classmethod
-    def of(cls, values: Floats) -> Estimate:
+    def of(cls, values: Floats) -> MeanEstimate:
         """From independent draws."""
         spread = float(values.std(ddof=1)) if len(values) > 1 else float("inf")
         return cls(float(values.mean()), spread / float(np.sqrt(len(values))))
@@ -61,11 +61,11 @@ class ObservedEvaluation:
     return_loss: the difference of both from the same starts, the loss once more.
     """
 
-    loss: Estimate
-    other_actions: Estimate
-    own_return: Estimate
-    other_return: Estimate | None = None
-    return_loss: Estimate | None = None
+    loss: MeanEstimate
+    other_actions: MeanEstimate
+    own_return: MeanEstimate
+    other_return: MeanEstimate | None = None
+    return_loss: MeanEstimate | None = None
 
     def __repr__(self) -> str:
         twice = "" if self.return_loss is None else f", {self.return_loss} by returns"
@@ -160,7 +160,7 @@ def _planned(seen: Observed, weights: Floats, planner: Any) -> Policy:
 def _by_branching(setting: Setting, weights: Floats, rng: np.random.Generator) -> Choose:
     """The action that is best for weights when the observed policy goes on after it."""
 
-    def choose(batch: Batch) -> Any:
+    def choose(batch: SimulatorBatch) -> Any:
         own = setting.policy(batch.observations)
         rows, others, _, _ = measure(setting, batch.saved_states(), batch.observations, rng)
         gains = -(rows @ weights)
@@ -187,11 +187,11 @@ def _compared(
     own = returns_of(setting, own_actions(setting), seeds)
     its = returns_of(setting, choose, seeds) if rolled else None
     return ObservedEvaluation(
-        Estimate.of(gaps / (1 - setting.discount)),
-        Estimate.of(differs),
-        Estimate.of(own),
-        None if its is None else Estimate.of(its),
-        None if its is None else Estimate.of(own - its),
+        MeanEstimate.of(gaps / (1 - setting.discount)),
+        MeanEstimate.of(differs),
+        MeanEstimate.of(own),
+        None if its is None else MeanEstimate.of(its),
+        None if its is None else MeanEstimate.of(own - its),
     )
 
 

@@ -25,9 +25,9 @@ from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import (
     Alternatives,
     Floats,
+    ObserveWorkers,
     Setting,
     StepRewards,
-    Workers,
     blind_directions,
     enough_repeats,
     fit_notes,
@@ -76,7 +76,7 @@ Options = TypeVar("Options")
 
 
 @dataclass(frozen=True)
-class Sampling:
+class ObserveSettings:
     """Where episodes begin and how states are branched. Checked when it is made.
 
     starts: where episodes begin, each as likely: states (n, d) of a simulator that steps arrays,
@@ -126,8 +126,8 @@ def observe(
     n_rollouts: int = 100,
     length: int = 40,
     tolerance: float | None = None,
-    sampling: Sampling | Mapping[str, Any] | None = None,
-    workers: Workers | Mapping[str, Any] | None = None,
+    settings: ObserveSettings | Mapping[str, Any] | None = None,
+    workers: ObserveWorkers | Mapping[str, Any] | None = None,
     seed: Seed = 0,
 ) -> Observed:
     """Half-spaces of a policy in a simulator: its action against every alternative, by branching.
@@ -146,27 +146,27 @@ def observe(
     length: their most steps.
     tolerance: return below which a difference counts as none; by default a twentieth of what an
         action typically makes a difference.
-    sampling: where episodes begin and how states are branched: a `Sampling` or a dict of its
+    settings: where episodes begin and how states are branched: `ObserveSettings` or a dict of its
         fields: starts, recorded, actions, held, horizon, repeats, restore, reward_range.
-    workers: who steps branches: a `Workers` or a dict of its fields: jobs, cluster, checkpoint,
-        progress. The result does not depend on them.
+    workers: who steps branches: `ObserveWorkers` or a dict of its fields: jobs, cluster,
+        checkpoint, progress. The result does not depend on them.
     seed: None, a whole number, or a generator.
     """
     if not is_number(discount) or not 0 < discount < 1:
         raise InvalidParameter(f"discount must be between 0 and 1; it is {shown(discount)}")
     whole_number(n_rollouts, "n_rollouts", 1)
     whole_number(length, "length", 1)
-    sampled = _options(sampling, Sampling, "sampling")
-    helpers = _options(workers, Workers, "workers")
+    chosen = _options(settings, ObserveSettings, "settings")
+    helpers = _options(workers, ObserveWorkers, "workers")
     names = _checked_names(feature_names)
     env = named_environment(env)
-    episodes = None if sampled.recorded is None else read_episodes(sampled.recorded)
-    simulator = open_simulator(_as_objects(env) if episodes else env, restore=sampled.restore)
-    if sampled.starts is not None:
-        simulator.start_from(sampled.starts)
+    episodes = None if chosen.recorded is None else read_episodes(chosen.recorded)
+    simulator = open_simulator(_as_objects(env) if episodes else env, restore=chosen.restore)
+    if chosen.starts is not None:
+        simulator.start_from(chosen.starts)
     asked = _asked(env, policy, (features, weights, names), float(discount))
-    others = _alternatives(simulator.action_space, sampled, seed)
-    observer = _Observer(simulator, asked, sampled, others, (n_rollouts, length), episodes)
+    others = _alternatives(simulator.action_space, chosen, seed)
+    observer = _Observer(simulator, asked, chosen, others, (n_rollouts, length), episodes)
 
     try:
         return observer.run(tolerance, helpers, as_generator(seed, "observe"))
@@ -185,7 +185,7 @@ def _options(given: Any, kind: type[Options], name: str) -> Options:
         return kind()
     if not isinstance(given, Mapping):
         raise InvalidParameter(
-            f"{name} must be a {kind.__name__} or a dict of its fields; it is {shown(given)}"
+            f"{name} must be {kind.__name__} or a dict of its fields; it is {shown(given)}"
         )
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for key in given:
@@ -266,13 +266,13 @@ def _checked_names(given: Any) -> list[str] | None:
     return [as_text(name, "feature_names") for name in names]
 
 
-def _alternatives(space: Any, sampled: Sampling, seed: Seed) -> Alternatives:
-    n, actions = getattr(space, "n", None), sampled.actions
+def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternatives:
+    n, actions = getattr(space, "n", None), settings.actions
     if n is not None:
         if actions is not None:
             raise InvalidParameter("actions is for continuous actions; here all others are tried")
         first = int(getattr(space, "start", 0))
-        return Alternatives(n_actions=int(n), first=first, held=sampled.held)
+        return Alternatives(n_actions=int(n), first=first, held=settings.held)
     low, high = np.asarray(space.low, dtype=float), np.asarray(space.high, dtype=float)
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise InvalidModel("continuous actions must have bounds; this action space has none")
@@ -280,7 +280,7 @@ def _alternatives(space: Any, sampled: Sampling, seed: Seed) -> Alternatives:
     if not np.all(np.asarray(width) > 0):
         raise InvalidParameter(f"actions must be a step above 0; it is {shown(actions)}")
     own_seed = seed if isinstance(seed, int) else 0
-    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, sampled.held)
+    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, settings.held)
 
 
 class _Observer(NamedTuple):
@@ -289,15 +289,15 @@ class _Observer(NamedTuple):
 
     simulator: Simulator
     asked: _Asked
-    sampled: Sampling
+    settings: ObserveSettings
     alternatives: Alternatives
     size: tuple[int, int]
     episodes: list[Episode] | None
 
-    def run(self, tolerance: Any, workers: Workers, rng: np.random.Generator) -> Observed:
+    def run(self, tolerance: Any, workers: ObserveWorkers, rng: np.random.Generator) -> Observed:
         """Roll out, calibrate, and measure the rows of all states along the rollouts."""
         (n_rollouts, length), discount = self.size, self.asked.discount
-        repeats = _repeats(self.simulator, self.sampled.repeats)
+        repeats = _repeats(self.simulator, self.settings.repeats)
         seeds = rng.integers(2**31, size=n_rollouts).tolist()
         act, phi = self._tried(seeds[:2])
         if self.episodes is None:
@@ -307,7 +307,7 @@ class _Observer(NamedTuple):
         k = walked.features.shape[1]
         draft = Setting(
             *(self.simulator, act, phi, np.zeros(k), _names(self.asked.names, k), discount),
-            horizon=self.sampled.horizon or math.ceil(LOOK / (1 - discount)),
+            horizon=self.settings.horizon or math.ceil(LOOK / (1 - discount)),
             tolerance=1.0,
             scale=np.ones(k),
             alternatives=self.alternatives,
@@ -316,7 +316,7 @@ class _Observer(NamedTuple):
             workers=workers.quiet,
         )
         weighed, notes = self._with_weights(draft, walked)
-        setting = _calibrated(weighed, walked, tolerance, self.sampled.horizon, rng)
+        setting = _calibrated(weighed, walked, tolerance, self.settings.horizon, rng)
         found = _observed(replace(setting, workers=workers), walked, rng)
         return _require_measurable(replace(found, notes=notes))
 
@@ -344,7 +344,7 @@ class _Observer(NamedTuple):
             record = probed_rewards(draft, walked, walked.paid(StepRewards(None)), far)
             weights = fitted_weights(record, draft.feature_names)
             notes = fit_notes(record, draft.feature_names)
-        paid = walked.paid(replace(StepRewards(weights), declared=self.sampled.reward_range))
+        paid = walked.paid(replace(StepRewards(weights), declared=self.settings.reward_range))
         probed = probed_rewards(draft, walked, StepRewards(weights), far)
         rewards = paid.joined(probed).checked()
         return replace(draft, weights=weights, rewards=rewards), notes

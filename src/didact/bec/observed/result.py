@@ -12,7 +12,7 @@ once more.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -32,7 +32,7 @@ from didact.files.archives import Archive, read_archive, write_archive
 from didact.inputs import counted, is_number, is_whole, shown
 from didact.worlds.simulators.agents import batch_features, batch_policy
 from didact.worlds.simulators.arrays import ArraySimulator
-from didact.worlds.simulators.batches import Batch, Simulator
+from didact.worlds.simulators.batches import Simulator
 from didact.worlds.simulators.opening import named_environment, open_simulator
 
 OBSERVED_FORMAT = "didact.observed/1"
@@ -50,17 +50,6 @@ NUMBERS = (
 )
 PLACES = ("rollout", "step")
 KINDS = {**dict.fromkeys(NUMBERS, "f"), **dict.fromkeys(PLACES, "i")}
-SCALARS = ("discount", "tolerance", "residual")
-COUNTS = (
-    "horizon",
-    "repeats",
-    "n_steps",
-    "n_actions",
-    "first_action",
-    "n_random",
-    "seed",
-    "n_paid",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,35 +153,13 @@ class Absent:
     def __init__(self, name: str, restoring: str):
         self.name, self.restoring = name, restoring
 
-    def start_from(self, starts: Any) -> None:
-        """Refused."""
-        raise self._refusal()
-
-    def begin(self, seeds: Sequence[int]) -> Batch:
-        """Refused."""
-        raise self._refusal()
-
-    def resume(
-        self, saved_states: Sequence[Any], seeds: Any = None, *, watched: bool = False
-    ) -> Batch:
-        """Refused."""
-        raise self._refusal()
-
-    def nudged(
-        self, saved_states: Sequence[Any], size: float, rng: np.random.Generator
-    ) -> list[Any] | None:
-        """Refused."""
-        raise self._refusal()
-
-    def __call__(self, *_: Any) -> Any:
-        """Refused."""
-        raise self._refusal()
-
-    def _refusal(self) -> Unsupported:
-        return Unsupported(
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise Unsupported(
             f"what was seen of {self.name} was read from a file, without its simulator; "
             "load_observed(path, env=..., policy=..., features=...) brings it back"
         )
+
+    start_from = begin = resume = nudged = __call__ = _refuse
 
 
 def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
@@ -344,36 +311,51 @@ def _alternatives(header: dict[str, Any], bounds: NDArray[Any]) -> Alternatives:
     return Alternatives(n_actions, first, low, high, width, n_random, seed, held)
 
 
+def _is_amount(value: Any) -> bool:
+    return is_number(value) and bool(np.isfinite(value)) and value >= 0
+
+
+def _is_count(value: Any) -> bool:
+    return is_whole(value) and value >= 0
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _is_held(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(is_whole(n) and n > 0 for n in value)
+
+
+_AMOUNT = (_is_amount, "a number from 0 on")
+_COUNT = (_is_count, "a whole number from 0 on")
+_TEXT = (lambda value: isinstance(value, str), "a text")
+_TEXTS = (_is_texts, "texts")
+_HEADER: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("name", "restoring"), _TEXT),
+    **dict.fromkeys(("feature_names", "notes"), _TEXTS),
+    **dict.fromkeys(("discount", "tolerance", "residual"), _AMOUNT),
+    **dict.fromkeys(("horizon", "repeats", "n_steps", "n_actions"), _COUNT),
+    **dict.fromkeys(("n_random", "seed", "n_paid"), _COUNT),
+    "first_action": (is_whole, "a whole number"),
+    "jitter": (lambda value: value is None or _is_amount(value), "null or a number from 0 on"),
+    "held": (_is_held, "numbers of steps"),
+}
+"""Of each entry of the header, but for its format and bounds of rewards, what it must be."""
+
+
 def _require_header(header: dict[str, Any]) -> None:
-    known = {"format", "name", "restoring", "feature_names", "jitter", "rewards", "reward_range"}
-    known |= {"notes", *SCALARS, *COUNTS}
-    if set(header) - {"held"} != known:
-        wrong = sorted(set(header) - {"held"} ^ known)
+    known = {"format", "rewards", "reward_range", *_HEADER}
+    wrong = sorted({"held", *header} ^ known)  # held may be left out
+    if wrong:
         raise InvalidFile(f"the header must have exactly its own entries; look at {wrong[0]!r}")
-    for name in SCALARS:
-        value = header[name]
-        if not is_number(value) or not np.isfinite(value) or value < 0:
-            raise InvalidFile(f"{name} must be a number from 0 on; it is {shown(value)}")
-    for name in COUNTS:
-        value = header[name]
-        if not is_whole(value) or not (value >= 0 or name == "first_action"):
-            raise InvalidFile(f"{name} must be a whole number from 0 on; it is {shown(value)}")
-    held = header.get("held", [1])
-    if not isinstance(held, list) or not held or not all(is_whole(n) and n > 0 for n in held):
-        raise InvalidFile(f"held must be numbers of steps; it is {shown(held)}")
+    for name, (is_right, what) in _HEADER.items():
+        if name in header and not is_right(header[name]):
+            raise InvalidFile(f"{name} must be {what}; it is {shown(header[name])}")
     for name in ("rewards", "reward_range"):
         _require_bounds(header[name], name)
-    jitter = header["jitter"]
-    if jitter is not None and (not is_number(jitter) or not np.isfinite(jitter) or jitter < 0):
-        raise InvalidFile(f"jitter must be null or a number from 0 on; it is {shown(jitter)}")
     if not 0 < header["discount"] < 1 or not header["tolerance"] > 0:
         raise InvalidFile("discount must be between 0 and 1, and tolerance above 0")
-    texts = [header["name"], header["restoring"]]
-    for names in (header["feature_names"], header["notes"]):
-        if not isinstance(names, list) or not all(isinstance(t, str) for t in [*texts, *names]):
-            raise InvalidFile(
-                "name, restoring, feature_names and notes must be texts; some are not"
-            )
 
 
 def _require_bounds(given: Any, name: str) -> None:
@@ -387,35 +369,39 @@ def _require_bounds(given: Any, name: str) -> None:
         raise InvalidFile(f"{name} must rise, and 0 be one of rewards; it is {shown(given)}")
 
 
-def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    rows = arrays["rows"]
-    if rows.ndim != 3 or not rows.size:
-        raise InvalidFile(f"rows must be (states, actions, features); they are {rows.shape}")
-    n, n_others, k = rows.shape
-    discrete = header["n_actions"] > 0
+def _shapes(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, tuple[int, ...]]:
+    """The shapes that arrays must have beside the rows."""
+    n, n_others, k = arrays["rows"].shape
+    discrete, random = header["n_actions"] > 0, header["repeats"] > 1
     shape = () if discrete else arrays["own"].shape[1:]
-    bounds = (0,) if discrete else (3, *shape)
-    if n_others % len(header.get("held", [1])):
-        raise InvalidFile(f"held must divide the {n_others} alternatives; it does not")
-    spread = (n, n_others, k, k) if header["repeats"] > 1 else (0,)
-    expected: dict[str, tuple[int, ...]] = {
+    return {
         "weights": (k,),
         "scale": (k,),
         "rollout": (n,),
         "step": (n,),
         "own": (n, *shape),
         "others": (n, n_others, *shape),
-        "bounds": bounds,
-        "covariances": spread,
-        "extremes": (2, k) if header["repeats"] > 1 else (0,),
+        "bounds": (0,) if discrete else (3, *shape),
+        "covariances": (n, n_others, k, k) if random else (0,),
+        "extremes": (2, k) if random else (0,),
     }
-    for name, wanted in expected.items():
+
+
+def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    rows, states = arrays["rows"], arrays["states"]
+    if rows.ndim != 3 or not rows.size:
+        raise InvalidFile(f"rows must be (states, actions, features); they are {rows.shape}")
+    n, n_others, k = rows.shape
+    if n_others % len(header.get("held", [1])):
+        raise InvalidFile(f"held must divide the {n_others} alternatives; it does not")
+    for name, wanted in _shapes(header, arrays).items():
         if arrays[name].shape != wanted:
             raise InvalidFile(f"{name} must have the shape {wanted}; it has {arrays[name].shape}")
-    states = arrays["states"]
-    for name, there in (("observations", arrays["observations"]), ("states", states)):
-        if len(there) != n and (name == "observations" or there.size):
-            raise InvalidFile(f"{name} must be {n}, one for each state; they are {len(there)}")
+    for name in ("observations", "states") if states.size else ("observations",):
+        if len(arrays[name]) != n:
+            raise InvalidFile(
+                f"{name} must be {n}, one for each state; they are {len(arrays[name])}"
+            )
     for name in (*NUMBERS, *PLACES):
         if not np.isfinite(arrays[name]).all():
             raise InvalidFile(f"{name} must be finite; some number in it is not")

@@ -300,7 +300,7 @@ def joined_extremes(parts: Sequence[Floats | None]) -> Floats | None:
 
 
 @dataclass(frozen=True)
-class Workers:
+class ObserveWorkers:
     """Who steps branches; results do not depend on it. Checked when it is made.
 
     jobs: processes on this machine.
@@ -327,12 +327,12 @@ class Workers:
                 require_writable(self.checkpoint, None)
 
     @property
-    def quiet(self) -> Workers:
+    def quiet(self) -> ObserveWorkers:
         """The same workers for small measurements, which report and keep nothing."""
         return replace(self, checkpoint=None, progress=None)
 
 
-HERE = Workers()
+HERE = ObserveWorkers()
 """This process alone."""
 
 
@@ -407,7 +407,7 @@ class Setting:
     alternatives: Alternatives
     rewards: StepRewards
     repeats: int = 1
-    workers: Workers = HERE
+    workers: ObserveWorkers = HERE
     blind: Floats | None = None
     extremes: Floats | None = None
 

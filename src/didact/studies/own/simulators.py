@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec import Observed, Sampling, observe
+from didact.bec import Observed, ObserveSettings, observe
 from didact.bec.observed.evaluate import returns_of
 from didact.numerics.exact import Floats
 from didact.random import stream
@@ -81,7 +81,7 @@ def trial(settings: SimulatorSettings, number: int) -> Record:
         discount=discount,
         n_rollouts=settings.n_rollouts,
         length=length,
-        sampling=Sampling(held=settings.held),
+        settings=ObserveSettings(held=settings.held),
         seed=int(rng.integers(2**31)),
     )
     lesson = certify(

@@ -34,7 +34,7 @@ from didact.inputs import flag, instance, is_number, shown, whole_number
 from didact.numerics.intervals import binomial_upper_bound
 from didact.random import Seed, as_generator
 from didact.teaching.clips.clips import clip_from
-from didact.teaching.clips.lesson import Certificate, ClipLesson, LeftOpen, assumptions_of
+from didact.teaching.clips.lesson import ClipCertificate, ClipLesson, LeftOpen, assumptions_of
 
 MAX_ROUNDS = 20
 """Of sampled states; after them the last bounds are given."""
@@ -127,7 +127,7 @@ def _judged(
     is_open = (away > lesson.seen.setting.tolerance) & ~fresh.surely_mistaken
     wrong = 0.0 if fresh.measured.covariances is None else WRONG
     n, n_open, n_mistaken = len(away), int(is_open.sum()), int(fresh.mistaken.sum())
-    told = Certificate(
+    told = ClipCertificate(
         n,
         n_open,
         n_mistaken,

@@ -40,7 +40,7 @@ THIN = 1e-6
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ClipCertificate:
     """Upper bounds from independently sampled states: a statistical statement, no proof.
 
     n_states: of the last round. n_open, n_mistaken: how many of them leave something open, or are
@@ -93,7 +93,7 @@ class ClipLesson:
     seen: Observed
     clips: tuple[Clip, ...]
     candidates: tuple[Clip, ...]
-    certificate: Certificate | None = None
+    certificate: ClipCertificate | None = None
     left_open: tuple[LeftOpen, ...] = ()
 
     @cached_property

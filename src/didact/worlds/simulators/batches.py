@@ -32,7 +32,7 @@ class Stepped(NamedTuple):
     ended: Mask
 
 
-class Batch(Protocol):
+class SimulatorBatch(Protocol):
     """Copies of one environment."""
 
     @property
@@ -72,12 +72,12 @@ class Simulator(Protocol):
     def start_from(self, starts: Any) -> None:
         """Let episodes begin in one of these states, or by one of these seeds."""
 
-    def begin(self, seeds: Sequence[int]) -> Batch:
+    def begin(self, seeds: Sequence[int]) -> SimulatorBatch:
         """A fresh episode for each seed."""
 
     def resume(
         self, saved_states: Sequence[Any], seeds: Any = None, *, watched: bool = False
-    ) -> Batch:
+    ) -> SimulatorBatch:
         """Copies in these states; seeds of the chance that follows.
 
         watched: look at shared generators too, as is done for episodes that begin."""
