@@ -43,7 +43,7 @@ FLOORS = {
     "teaching": ({REST}, {"covers"}, {"clips", "wish"}, {"closure", "witness"},
                  {"soonest"}, {"evidence", "gaps", "trimming"}, {"methods"}, {"feedback"},
                  {"loss", "teachers"}, {"picked"}, {"bounds", "check", "lesson_files", "teach"},
-                 {"contradictions", "mixed_selection", "way_out"},
+                 {"way_out"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
     "studies": ({REST}, {"own", "paper", "people"}, {"registry"}),

@@ -103,7 +103,7 @@ def test_other_formats_and_methods(didact, dataset):
     for name in ("folder", "grid.jsonl"):
         assert didact("select", "grid-v0", "--out", name).code == 0
         answer = didact("select", name, "--method", "exact", "--cost", "pairs", "--json")
-        assert json.loads(answer.out)["n_episodes"] == dataset
+        assert json.loads(answer.out)["n_items"] == dataset
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -124,7 +124,7 @@ def test_a_dataset_that_others_recorded(didact):
         )  # fmt: skip
     minari.create_dataset_from_buffers("lake-v0", buffers, env=env)
     document = json.loads(didact("select", "lake-v0", "--json").out)
-    assert document["n_episodes"] == 3
+    assert document["n_items"] == 3
     assert [c["episode"] for c in document["contradicting"]] == [2]
     assert document["contradicting"][0]["step"] == 0
     assert [w["episode"] for w in document["wrong"]] == [2]

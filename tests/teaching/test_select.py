@@ -312,7 +312,7 @@ def test_wrong_episodes_are_refused():
     beyond = Demonstration([(2, 1)])
     with pytest.raises(InvalidParameter, match=r"episode 1 must stay in scope 'reachable'"):
         select(task, [beyond])
-    assert select(task, [beyond], scope="all").n_episodes == 1
+    assert select(task, [beyond], scope="all").n_items == 1
 
 
 def test_episodes_of_a_file_keep_its_numbers(tmp_path):

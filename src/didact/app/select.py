@@ -18,7 +18,6 @@ from didact.errors import Unsupported
 from didact.mdp import Task
 from didact.mdp.exchange.feedback import has_feedback, task_in
 from didact.mdp.exchange.recordings import Recording
-from didact.teaching.mixed_selection import MixedSelection
 from didact.teaching.select import Selection, select
 from didact.worlds.opening import open_task
 
@@ -29,7 +28,7 @@ class Selected:
 
     task: Task
     recording: Recording
-    selection: Selection | MixedSelection
+    selection: Selection
     written: Converted | None
 
     def document(self) -> dict[str, Any]:
@@ -59,7 +58,6 @@ def select_source(
     recording = open_recording(source, world, parameters, format=read_as)
     task = require_task(recording, source)
     selection = select(task, recording.demonstrations, episodes=recording.episodes, **settings)
-    assert isinstance(selection, Selection)
     written = None
     if target is not None:
         written = write_recording(_kept(recording, selection), target, None, replace)

@@ -69,15 +69,10 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     if as_json:
         printing.print_json(selected.document())
         return exit_code(selected.selection.teaches)
-    from didact.report.terminal.selection import mixed_lines, selection_lines
-    from didact.teaching.select import Selection
+    from didact.report.terminal.selection import selection_lines
 
-    found = selected.selection
-    if isinstance(found, Selection):
-        lines = selection_lines(selected.task, found, selected.recording.episodes)
-    else:
-        lines = mixed_lines(selected.task, found)
-    for line in lines:
+    episodes = selected.recording.episodes
+    for line in selection_lines(selected.task, selected.selection, episodes):
         printing.print_line(line)
     if selected.written is not None:
         printing.print_line(f"  saved as {selected.written.path}")

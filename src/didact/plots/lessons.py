@@ -89,7 +89,7 @@ def coverage(found: Lesson | Selection, ax: Axes | None = None, **style: Any) ->
         total = found.n_facets + found.n_equalities
         what = "items shown" if found.is_mixed else "demonstrations shown"
     else:
-        total, what = found.n_elements, "episodes shown"
+        total, what = found.n_elements, "items shown" if found.is_mixed else "episodes shown"
     covered = np.concatenate(([0], np.cumsum(found.gains, dtype=np.int64)))
     drawn = axes_of(ax, 4.0, 3.0)
     drawn.axhline(total, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)))

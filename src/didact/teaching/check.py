@@ -27,7 +27,7 @@ from didact.mdp.items import Item
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
-from didact.teaching.closure import is_closed
+from didact.teaching.closure import all_closed
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.feedback.halfspaces import WrongItem, judge_items, mixed_proof
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
@@ -154,7 +154,7 @@ def check(
         segments=segments,
         witness=found.witness,
         loss=found.loss,
-        closed=all(is_closed(part.task.mdp, part.plan, part.own(right)) for part in known.parts),
+        closed=all_closed(known.parts, right),
         n_open=(elements.everything & ~covered).bit_count(),
         **_told_of(known, missing),
         proof=None if found.proof is None else found.proof.document,

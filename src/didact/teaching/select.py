@@ -1,19 +1,22 @@
-"""Which recorded episodes teach a task: the best few, the redundant, the contradicting, the gaps.
+"""Which recorded items teach a task: the best few, the redundant, the contradicting, the gaps.
 
 Episodes are the candidates of a set cover of the facets, as in SCOT; nothing is demonstrated anew.
 A step that is not optimal contradicts the task and is never chosen; the right steps before and
-after it are candidates of their own (see `segments`).
+after it are candidates of their own (see `segments`). With comparisons and other items among them,
+few are found from which all follows that all of them imply: see `feedback.recorded`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from didact.bec.classes import (
     EquivalenceClass,
     equivalence_class,
+    require_shown_in_scope,
 )
 from didact.bec.families import require_class
 from didact.bec.rows import Scope, showable_states
@@ -22,51 +25,85 @@ from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task
 from didact.mdp.exchange.feedback import given_feedback
 from didact.mdp.exchange.given import given_episodes
+from didact.mdp.files import write_number
+from didact.mdp.items import Item
 from didact.mdp.naming import episode_numbers, state_words
 from didact.mdp.showing import in_notebook, show
+from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.check import Verdict, check
-from didact.teaching.contradictions import Contradiction, contradictions
 from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Problem
+from didact.teaching.feedback.halfspaces import WrongItem, true_halfspaces
 from didact.teaching.feedback.mix import item_costs
+from didact.teaching.feedback.recorded import chosen_items
 from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
 from didact.teaching.methods.recorded import picked_segments, problem_of_segments
-from didact.teaching.mixed_selection import MixedSelection, select_items
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 
 METHODS = ("greedy", "exact")
 
 
+@dataclass(frozen=True)
+class Contradiction:
+    """An episode that shows an action which is not optimal.
+
+    step, state, action: the first such action; better, gap: an optimal one and how much more it is
+    worth. n_wrong: how many steps of the episode are not optimal. against: episodes whose right
+    steps together say that `better` is at least as good, so that no reward fits them and makes
+    this action the better one; empty where nothing else that was recorded says so.
+    """
+
+    episode: int
+    step: int
+    state: int
+    action: int
+    better: int
+    gap: float
+    n_wrong: int
+    against: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Which episodes teach a task; all lists hold episode numbers.
+    """Which recorded items teach a task; all lists hold the numbers of episodes, or of items.
 
-    Where an episode has wrong steps, the right ones before and after them are chosen alone.
+    Where an episode has wrong steps, the right ones before and after them are chosen alone; in a
+    mix it is chosen as a whole, and only its right steps count.
 
     task_name: of the task.
-    n_episodes: how many there were to choose from.
+    n_items: how many there were to choose from.
     chosen: in the order to show them; an episode stands once for each of its `segments`.
+    cost: of the chosen: 1 each, their steps, or as `select` was told by kinds.
+    lower_bound: no items from which all that is wanted follows cost less; None where that is not
+        proved.
     gains: how many facets and equalities each newly covers, 0 where it only narrows what stays
         open.
-    left_out: some of their right steps would add something, but the budget is spent.
-    redundant: all that their right steps say follows from the chosen.
+    left_out: something that they rightly say would add to the chosen, but the budget is spent.
+    redundant: all that they rightly say follows from the chosen; in a mix that teaches the task,
+        all of it that matters.
     contradicting: show an action that is not optimal; their right steps are used all the same.
-    missing: what the chosen leave open, with the reason 'budget' (a left-out episode shows it) or
-        'not recorded'.
+    missing: what the chosen leave open, with the reason 'budget' (another item shows it) or 'not
+        recorded'.
     n_covered: how many facets and equalities the chosen cover.
     n_elements: how many there are.
     verdict: what `check` says of the chosen.
-    demonstrations: the chosen ones themselves.
-    segments: where each chosen one stands in its episode (`step`); whole where nothing is wrong.
+    items: the chosen ones themselves.
+    segments: where each chosen one stands in its episode (`step`); whole where nothing is wrong;
+        empty in a mix.
     wrong: every recorded step that is not optimal, with what it costs, by episode number.
+    wrong_items: recorded comparisons and other feedback that are not true of the task.
+    is_mixed: whether other items than demonstrations were recorded.
     """
 
     task_name: str
-    n_episodes: int
+    n_items: int
     chosen: tuple[int, ...]
+    cost: int | Fraction
+    lower_bound: int | Fraction | None
     gains: tuple[int, ...]
     left_out: tuple[int, ...]
     redundant: tuple[int, ...]
@@ -75,24 +112,26 @@ class Selection:
     n_covered: int
     n_elements: int
     verdict: Verdict
-    demonstrations: tuple[Demonstration, ...] = field(repr=False)
+    items: tuple[Item, ...] = field(repr=False)
     segments: tuple[Segment, ...] = field(repr=False)
     wrong: tuple[WrongPair, ...] = field(repr=False)
+    wrong_items: tuple[WrongItem, ...] = field(default=(), repr=False)
+    is_mixed: bool = False
 
     _repr_html_ = in_notebook("selection")
 
     def to_records(self) -> list[dict[str, Any]]:
-        """A row for each episode: its number, what becomes of it, what it newly covers.
+        """A row for each episode or item: its number, what becomes of it, what it newly covers.
 
         verdict: 'chosen' where some of it is, else 'left out', 'redundant', or 'contradicting'
-        where no step is right. n_wrong: how many steps are not optimal.
+        where nothing of it is right. n_wrong: how many steps are not optimal.
         """
         gains = dict.fromkeys(self.chosen, 0)
         for number, gain in zip(self.chosen, self.gains, strict=True):
             gains[number] += gain
         n_wrong = {c.episode: c.n_wrong for c in self.contradicting}
         verdicts = {
-            **dict.fromkeys(n_wrong, "contradicting"),
+            **dict.fromkeys([*n_wrong, *(w.item for w in self.wrong_items)], "contradicting"),
             **dict.fromkeys(self.redundant, "redundant"),
             **dict.fromkeys(self.left_out, "left out"),
             **dict.fromkeys(self.chosen, "chosen"),
@@ -108,28 +147,42 @@ class Selection:
         ]
 
     def __repr__(self) -> str:
-        chosen = f"{len(self.chosen)} of {counted(self.n_episodes, 'episode')} chosen"
+        what = "item" if self.is_mixed else "episode"
+        chosen = f"{len(self.chosen)} of {counted(self.n_items, what)} chosen"
         covered = f"{self.n_covered} of {counted(self.n_elements, 'constraint')} covered"
         teaches = "teaches" if self.teaches else "does not teach"
         return f"Selection({shown_name(self.task_name)!r}, {teaches}: {chosen}, {covered})"
 
     @property
+    def demonstrations(self) -> tuple[Demonstration, ...]:
+        """The demonstrations among the chosen: all of them, unless it is a mix."""
+        return tuple(item for item in self.items if isinstance(item, Demonstration))
+
+    @property
     def teaches(self) -> bool:
-        """Whether the chosen episodes alone pin the behaviour down."""
-        return self.verdict.teaches
+        """Whether what is right of the chosen alone determines the behaviour."""
+        return self.verdict.right_teaches
+
+    @property
+    def is_minimal(self) -> bool:
+        """Whether no cheaper items are enough for as much, proved."""
+        return self.lower_bound == self.cost
 
     def document(self) -> dict[str, Any]:
         """The same for machines."""
-        verdict = self.verdict
+        verdict, bound = self.verdict, self.lower_bound
         return {
             "task": self.task_name,
             "teaches": self.teaches,
-            "n_episodes": self.n_episodes,
+            "n_items": self.n_items,
             "chosen": list(self.chosen),
             "segments": [
                 {"episode": s.demonstration, "step": s.step, "n_steps": len(s.shown)}
                 for s in self.segments
             ],
+            "items": [item.document() for item in self.items],
+            "cost": write_number(Fraction(self.cost)),
+            "lower_bound": None if bound is None else write_number(Fraction(bound)),
             "gains": list(self.gains),
             "n_covered": self.n_covered,
             "n_elements": self.n_elements,
@@ -137,6 +190,7 @@ class Selection:
             "redundant": list(self.redundant),
             "contradicting": [{**vars(c), "against": list(c.against)} for c in self.contradicting],
             "wrong": [_by_episode(wrong.to_dict()) for wrong in self.wrong],
+            "wrong_items": [wrong.to_dict() for wrong in self.wrong_items],
             "missing": [vars(missing) for missing in self.missing],
             "witness": number_texts(verdict.witness),
             "loss": verdict.loss,
@@ -171,14 +225,14 @@ def select(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     known: EquivalenceClass | None = None,
-) -> Selection | MixedSelection:
+) -> Selection:
     """Which of the recorded demonstrations teach the task, and what is wrong with the others.
 
     task: what they should teach.
     demonstrations: lists of (state, action) or (observation, action) pairs, a recording, or the
         path of a file; those outside the scope are refused. Wrong steps are named with what they
-        cost, and the right ones before and after them are used alone. With comparisons,
-        preferences, rankings or stops among them, a `MixedSelection` of items is returned.
+        cost, and the right ones before and after them are used alone. Comparisons, preferences,
+        rankings and stops may be among them, and are judged in exact arithmetic.
     budget: choose at most so many.
     method: 'greedy' (covers at least 1 - 1/e of the best within a budget) or 'exact' (the fewest,
         or shortest, from which all that was recorded follows).
@@ -190,20 +244,18 @@ def select(
     known: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
     require_class(task, known)
-    said = given_feedback(demonstrations, task)
-    if said is not None:
+    choice(method, "method", METHODS)
+    most = None if budget is None else whole_number(budget, "budget", 1)
+    items = given_feedback(demonstrations, task)
+    if items is not None:
         if arithmetic == "float":
             raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
-        costs = item_costs(cost, said)
-        most = None if budget is None else whole_number(budget, "budget", 1)
-        is_exact = choice(method, "method", METHODS) == "exact"
+        costs = item_costs(cost, items)
         known = known or equivalence_class(task, scope=scope, arithmetic="exact")
-        return select_items(known, said, most, costs, exact=is_exact)
+        return _of_items(known, items, most, costs, exact=method == "exact")
     recorded, own = given_episodes(demonstrations, task)
     numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
-    choice(method, "method", METHODS)
     unit = choice(cost, "cost", ("demonstrations", "pairs"))
-    most = None if budget is None else whole_number(budget, "budget", 1)
     known = known or equivalence_class(task, scope=scope, arithmetic=arithmetic)
     _require_in_scope(known, recorded, numbers)
     segments = right_segments(known, recorded, numbers)
@@ -214,18 +266,89 @@ def select(
     wrong = wrong_steps(known, recorded, numbers)
     return Selection(
         task_name=task.name,
-        n_episodes=len(recorded),
+        n_items=len(recorded),
+        cost=problem.cost_of(picked),
+        lower_bound=None,
         gains=coverage.gains,
-        contradicting=contradictions(wrong, recorded, numbers),
+        contradicting=_contradictions(wrong, recorded, numbers),
         missing=_missing(problem, coverage.covered),
         n_covered=coverage.covered.bit_count(),
         n_elements=problem.n_elements,
         verdict=check(task, shown_ones, known=known),
-        demonstrations=shown_ones,
+        items=shown_ones,
         segments=tuple(segments[place] for place in picked),
         wrong=wrong,
         **_fates(segments, picked, adding),
     )
+
+
+def _of_items(
+    known: EquivalenceClass,
+    items: Sequence[Item],
+    budget: int | None,
+    costs: Sequence[int | Fraction],
+    *,
+    exact: bool,
+) -> Selection:
+    """The selection among items of several kinds."""
+    elements = cover_elements(known)
+    numbers = [i for i, item in enumerate(items) if isinstance(item, Demonstration)]
+    shown_ones = [item for item in items if isinstance(item, Demonstration)]
+    segments = right_segments(known, shown_ones, numbers)
+    require_shown_in_scope(known, [segment.shown for segment in segments])
+    found = chosen_items(elements, items, budget, costs, exact=exact)
+    wrong = wrong_steps(known, shown_ones, numbers)
+    chosen = tuple(items[number] for number in found.numbers)
+    recorded = found.recorded
+    return Selection(
+        task_name=known.name,
+        n_items=len(items),
+        chosen=found.numbers,
+        cost=whole_if_whole(Fraction(sum(costs[number] for number in found.numbers))),
+        lower_bound=found.lower_bound,
+        gains=found.gains,
+        left_out=found.left_out,
+        redundant=found.redundant,
+        contradicting=_contradictions(wrong, shown_ones, numbers),
+        missing=missing_elements(
+            elements,
+            found.covered,
+            lambda element: "budget" if recorded >> element & 1 else "not recorded",
+        ),
+        n_covered=found.covered.bit_count(),
+        n_elements=elements.n_elements,
+        verdict=check(known.task, list(chosen), known=known),
+        items=chosen,
+        segments=(),
+        wrong=wrong,
+        wrong_items=true_halfspaces(known, items)[1],
+        is_mixed=True,
+    )
+
+
+def _contradictions(
+    wrong: Sequence[WrongPair], recorded: Sequence[Demonstration], numbers: Sequence[int]
+) -> tuple[Contradiction, ...]:
+    """One for each episode that shows an action which is not optimal.
+
+    wrong: all such steps, by the numbers of their episodes.
+    """
+    by_episode: dict[int, list[WrongPair]] = {}
+    for step in wrong:
+        by_episode.setdefault(step.demonstration, []).append(step)
+    first_with: dict[tuple[int, ...], int] = {}
+    if wrong:
+        for number, demonstration in zip(numbers, recorded, strict=True):
+            for pair in demonstration:
+                first_with.setdefault(pair, number)
+    found = []
+    for episode, steps in by_episode.items():
+        first = steps[0]
+        speaking = {first_with[pair] for step in steps for pair in step.contradicted_by}
+        against = tuple(sorted(speaking - {episode}))
+        about = (first.step, first.state, first.action, first.better, first.gap)
+        found.append(Contradiction(episode, *about, len(steps), against))
+    return tuple(found)
 
 
 def _fates(

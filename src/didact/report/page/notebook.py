@@ -166,7 +166,9 @@ def verdict_fragment(verdict: Verdict) -> str:
 
 def selection_fragment(found: Selection) -> str:
     """What to keep of a recording."""
-    chosen = f"{len(found.chosen)} of {counted(found.n_episodes, 'episode')}"
+    chosen = (
+        f"{len(found.chosen)} of {counted(found.n_items, 'item' if found.is_mixed else 'episode')}"
+    )
     title = f"{shown_name(found.task_name)}: keep {chosen}"
     teaches = "They teach it." if found.teaches else "They do NOT teach it."
     covered = f"{found.n_covered} of {counted(found.n_elements, 'constraint')} covered."

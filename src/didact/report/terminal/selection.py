@@ -9,7 +9,6 @@ from didact.mdp import Demonstration, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import action_words, episode_numbers, pair_words
 from didact.teaching.feedback.halfspaces import item_words
-from didact.teaching.mixed_selection import MixedSelection
 from didact.teaching.segments import Segment
 from didact.teaching.select import Selection
 
@@ -31,7 +30,9 @@ def selection_lines(
 
     episodes: the numbers of all in their file; 0, 1, 2, ... by default.
     """
-    called = episode_numbers(range(selection.n_episodes) if episodes is None else episodes)
+    if selection.is_mixed:
+        return _mixed_lines(task, selection)
+    called = episode_numbers(range(selection.n_items) if episodes is None else episodes)
     named = [
         *_chosen(selection, called),
         *_others("left out by the budget", selection.left_out, called),
@@ -42,7 +43,7 @@ def selection_lines(
     return [_verdict(selection), *named, *_missing(task, selection), *counting]
 
 
-def mixed_lines(task: Task, selection: MixedSelection) -> list[str]:
+def _mixed_lines(task: Task, selection: Selection) -> list[str]:
     """The same of items of several kinds."""
     n = len(selection.chosen)
     where = f"{shown_name(selection.task_name)}: {counted(selection.n_items, 'item')}"
@@ -60,17 +61,16 @@ def mixed_lines(task: Task, selection: MixedSelection) -> list[str]:
     called = {number: str(number + 1) for number in range(selection.n_items)}
     lines += _others("left out by the budget", selection.left_out, called)
     lines += _others("redundant", selection.redundant, called)
-    found = selection.verdict
     lines += [
         f"  item {wrong.demonstration + 1}, step {wrong.step + 1} is wrong: "
         f"{pair_words(task, wrong.state, wrong.action)}"
-        for wrong in found.wrong[:MOST_LISTED]
+        for wrong in selection.wrong[:MOST_LISTED]
     ]
     lines += [
         f"  item {wrong.item + 1} is not true: {wrong.words}"
-        for wrong in found.wrong_items[:MOST_LISTED]
+        for wrong in selection.wrong_items[:MOST_LISTED]
     ]
-    return lines + [f"  still missing: {words}" for words in selection.missing[:MOST_LISTED]]
+    return lines + [f"  still missing: {each.words}" for each in selection.missing[:MOST_LISTED]]
 
 
 def _item_words(task: Task, item: Item) -> str:
@@ -80,7 +80,7 @@ def _item_words(task: Task, item: Item) -> str:
 
 
 def _verdict(selection: Selection) -> str:
-    where = f"{shown_name(selection.task_name)}: {counted(selection.n_episodes, 'episode')}"
+    where = f"{shown_name(selection.task_name)}: {counted(selection.n_items, 'episode')}"
     if selection.wrong:
         where += f", {len(selection.contradicting)} with wrong steps"
     n, of = len(selection.chosen), counted(selection.n_elements, "constraint")

@@ -151,7 +151,7 @@ class Mixed(NamedTuple):
 
 def judge_items(known: Known, items: Sequence[Item], right: Sequence[Demonstration]) -> Mixed:
     """What items say together; right: the right steps of the demonstrations among them."""
-    rows, wrong, margins = _true_rows(known, items)
+    rows, wrong, margins = true_halfspaces(known, items)
     exact = known.rows.exact
     assert exact is not None
     stated = known.rows.stated_by(shown_pairs(known.parts, right))
@@ -171,10 +171,13 @@ def judge_items(known: Known, items: Sequence[Item], right: Sequence[Demonstrati
     return Mixed(tuple(open_rows), witness, loss, wrong, hardest)
 
 
-def _true_rows(
+def true_halfspaces(
     known: Known, items: Sequence[Item]
 ) -> tuple[list[Row], tuple[WrongItem, ...], list[Fraction]]:
-    """Rows of true feedback, what is not true, and the margins of what is."""
+    """Normals that true feedback states, what is not true, and the margins of what is.
+
+    Demonstrations are passed over: `wrong_steps` judges them step by step.
+    """
     rows: list[Row] = []
     wrong: list[WrongItem] = []
     margins: list[Fraction] = []

@@ -19,120 +19,57 @@ cheapest items that hit all these sets are a lower bound, and the answer once no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import NamedTuple
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.families import Known
 from didact.bec.linear import Row
 from didact.bec.parts import shown_pairs
-from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration
-from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.numerics.exact import whole_if_whole
-from didact.numerics.texts import number_texts
-from didact.teaching.check import Verdict, check
-from didact.teaching.covers.elements import Elements, cover_elements
+from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.minimum import Minimum, cheapest_cover
 from didact.teaching.feedback.halfspaces import direction, item_differences, margin
 from didact.teaching.segments import right_segments
 from didact.teaching.shown_cone import ExactlyShown
 
 ALMOST = Fraction(999, 1000)
-"""Of the way to where wrong weights would no longer be wrong."""
+"""Of the way to where wrong weights would no longer be wrong: at its end they are right."""
 
 
-@dataclass(frozen=True, eq=False)
-class MixedSelection:
-    """Which items of a recording teach a task; lists hold the items' numbers, from 0.
+class Chosen(NamedTuple):
+    """Items that were chosen, by number, and what is known of them.
 
-    task_name: of the task.
-    n_items: how many there were to choose from.
-    chosen: in the order to show them.
-    cost: of the chosen; 1 each, or as `select` was told by kinds.
-    lower_bound: no items from which all that is wanted follows cost less; None where that is not
-        proved.
-    gains: how many facets and equalities each newly settles, 0 where it only narrows the rest.
-    left_out: they would add something, but the budget is spent.
-    redundant: all that they rightly say follows from the chosen; where these teach the task, it
-        says nothing that matters.
-    n_covered: how many facets and equalities follow from the chosen.
-    n_elements: how many there are.
-    verdict: what `check` says of the whole recording, wrong steps and items named.
-    items: the chosen ones themselves.
-    missing: what the chosen leave open, in words.
+    numbers: in the order to show them. gains: how many facets and equalities each newly settles, 0
+    where it only narrows what stays open. covered, recorded: what follows from the chosen, and from
+    all items, as bits. lower_bound: no items from which all that is wanted follows cost less; None
+    where that is not proved. left_out: would add something, but the budget is spent. redundant:
+    state something true, all of which that is wanted follows from the chosen.
     """
 
-    task_name: str
-    n_items: int
-    chosen: tuple[int, ...]
-    cost: int | Fraction
-    lower_bound: int | Fraction | None
+    numbers: tuple[int, ...]
     gains: tuple[int, ...]
+    covered: int
+    recorded: int
+    lower_bound: int | Fraction | None
     left_out: tuple[int, ...]
     redundant: tuple[int, ...]
-    n_covered: int
-    n_elements: int
-    verdict: Verdict
-    items: tuple[Item, ...] = field(repr=False)
-    missing: tuple[str, ...] = field(repr=False)
-
-    @property
-    def teaches(self) -> bool:
-        """Whether the right part of the chosen items alone pins the behaviour down."""
-        return self.n_covered == self.n_elements
-
-    @property
-    def is_minimal(self) -> bool:
-        """Whether no cheaper items are enough for as much, proved."""
-        return self.lower_bound == self.cost
-
-    def __repr__(self) -> str:
-        chosen = f"{len(self.chosen)} of {counted(self.n_items, 'item')} chosen"
-        covered = f"{self.n_covered} of {counted(self.n_elements, 'constraint')} covered"
-        teaches = "teaches" if self.teaches else "does not teach"
-        return f"MixedSelection({shown_name(self.task_name)!r}, {teaches}: {chosen}, {covered})"
-
-    def document(self) -> dict[str, Any]:
-        """The same for machines."""
-        return {
-            "task": self.task_name,
-            "teaches": self.teaches,
-            "n_items": self.n_items,
-            "chosen": list(self.chosen),
-            "cost": write_number(Fraction(self.cost)),
-            "lower_bound": None
-            if self.lower_bound is None
-            else write_number(Fraction(self.lower_bound)),
-            "gains": list(self.gains),
-            "left_out": list(self.left_out),
-            "redundant": list(self.redundant),
-            "n_covered": self.n_covered,
-            "n_elements": self.n_elements,
-            "wrong": self.verdict.to_records(),
-            "wrong_items": [wrong.to_dict() for wrong in self.verdict.wrong_items],
-            "missing": list(self.missing),
-            "witness": number_texts(self.verdict.witness),
-            "items": [item.document() for item in self.items],
-        }
-
-    to_dict = document
 
 
-def select_items(
-    known: EquivalenceClass,
+def chosen_items(
+    elements: Elements,
     items: Sequence[Item],
     budget: int | None,
     costs: Sequence[int | Fraction],
     *,
     exact: bool = False,
-) -> MixedSelection:
+) -> Chosen:
     """Few of the items from which all follows that all of them imply; at most `budget`.
 
     exact: the cheapest of them, proved, where these are no more.
     """
-    search = _Search(known, items)
+    search = _Search(elements, items)
     search.choose(budget)
     search.drop()
     found = search.cheapest(costs) if exact else None
@@ -141,41 +78,29 @@ def select_items(
     if found is not None:
         search.take_in_order(found.chosen)
     left_out = search.adding()
-    return MixedSelection(
-        task_name=known.name,
-        n_items=len(items),
-        chosen=tuple(search.chosen),
-        cost=whole_if_whole(Fraction(sum(costs[number] for number in search.chosen))),
-        lower_bound=None if found is None else whole_if_whole(Fraction(found.lower_bound)),
+    used = {*search.chosen, *left_out}
+    return Chosen(
+        numbers=tuple(search.chosen),
         gains=tuple(search.gains),
+        covered=search.covered,
+        recorded=search.recorded,
+        lower_bound=None if found is None else whole_if_whole(Fraction(found.lower_bound)),
         left_out=tuple(left_out),
-        redundant=tuple(
-            number
-            for number in range(len(items))
-            if number not in search.chosen and number not in left_out and search.rows[number]
-        ),
-        n_covered=search.covered.bit_count(),
-        n_elements=search.elements.n_elements,
-        verdict=check(known.task, list(items), known=known),
-        items=tuple(items[number] for number in search.chosen),
-        missing=tuple(
-            known.words_of(search.elements.row_of(e))
-            for e in search.elements.within(search.elements.everything & ~search.covered)
-        ),
+        redundant=tuple(n for n, rows in enumerate(search.rows) if rows and n not in used),
     )
 
 
 class _Search:
     """The rows that each item rightly states, and what has been chosen."""
 
-    def __init__(self, known: EquivalenceClass, items: Sequence[Item]):
-        self.known, self.elements = known, cover_elements(known)
-        self.rows = [_rows_of(known, item) for item in items]
+    def __init__(self, elements: Elements, items: Sequence[Item]):
+        self.known, self.elements = elements.known, elements
+        self.rows = [_rows_of(self.known, item) for item in items]
         self.chosen: list[int] = []
         self.gains: list[int] = []
         self.covered = 0
-        everything = self._following(range(len(items)), 0)
-        if everything == self.elements.everything:
+        self.recorded = self._following(range(len(items)), 0)
+        if self.recorded == elements.everything:
             elements = range(self.elements.n_elements)
             self.wanted = [self._exact[self.elements.row_of(element)] for element in elements]
         else:
@@ -296,7 +221,7 @@ def _worth(row: Row, weights: Sequence[Fraction]) -> Fraction:
     return sum((x * w for x, w in zip(row, weights, strict=True)), Fraction(0))
 
 
-def _rows_of(known: EquivalenceClass, item: Item) -> list[Row]:
+def _rows_of(known: Known, item: Item) -> list[Row]:
     """The rows that an item rightly states; none where it is not true."""
     exact = known.rows.exact
     assert exact is not None

@@ -31,7 +31,7 @@ def test_chosen_items_teach_and_the_others_are_redundant_or_wrong():
     found = didact.select(SIX, said)
     assert found.teaches
     assert didact.check(SIX, list(found.items)).teaches
-    assert [wrong.item for wrong in found.verdict.wrong_items] == [0]
+    assert [wrong.item for wrong in found.wrong_items] == [0]
     assert set(found.chosen) | set(found.redundant) == {1, 2, 3, 4}
     assert sum(found.gains) == found.n_elements == found.n_covered
     assert didact.select(SIX, said, budget=1).n_covered == 1
