@@ -10,8 +10,7 @@ import pytest
 
 import didact
 from didact.active.compare import compare
-from didact.bec.nearest_reward import nearest_reward
-from didact.bec.rationalise import rationalise
+from didact.bec.rationalise import nearest_reward, rationalise
 from tests.report.drawn import WORLDS
 
 LONGEST = 300

@@ -11,8 +11,7 @@ from didact.app.policies import read_policy
 from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.families import FamilyClass, class_of_family
-from didact.bec.nearest_reward import NearestReward, nearest_reward
-from didact.bec.rationalise import Rationalisation, rationalise
+from didact.bec.rationalise import NearestReward, Rationalisation, nearest_reward, rationalise
 from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_text

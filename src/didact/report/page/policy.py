@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from didact.bec.nearest_reward import NearestReward
-from didact.bec.rationalise import Comparison, Rationalisation
+from didact.bec.rationalise import Comparison, NearestReward, Rationalisation
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
 from didact.mdp.naming import action_words
