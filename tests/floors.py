@@ -40,7 +40,7 @@ REST = "the other modules"
 FLOORS = {
     "mdp": ({REST}, {"exchange"}),
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}, {"members"}),
-    "teaching": ({REST}, {"covers"}, {"clips", "wish"}, {"closure", "witness"},
+    "teaching": ({REST}, {"covers"}, {"clips", "settings"}, {"closure", "witness"},
                  {"soonest"}, {"evidence", "gaps", "trimming"}, {"methods"}, {"feedback"},
                  {"loss", "teachers"}, {"picked"}, {"bounds", "check", "lesson_files", "teach"},
                  {"way_out"},

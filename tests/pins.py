@@ -49,7 +49,10 @@ def digest(document: Any) -> str:
 
 def of_lesson(make: Callable[[], Any], **settings: Any) -> Any:
     """What a lesson costs, and its document."""
-    lesson = didact.teach(make(), **settings)
+    teach = didact.teach
+    if "loss" in settings or "feedback" in settings:
+        teach = didact.teach_within if "loss" in settings else didact.teach_mixed
+    lesson = teach(make(), **settings)
     return {"cost": str(lesson.cost), "status": lesson.status, "digest": digest(lesson.document())}
 
 

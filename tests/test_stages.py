@@ -1,6 +1,6 @@
 """Stages: told to who listens, inside and only there, and to nobody else."""
 
-from didact import learn, make, teach
+from didact import learn, make, teach, teach_within
 from didact.stages import counting, listening, stage
 
 
@@ -28,7 +28,7 @@ def test_a_listener_that_fails_is_forgotten():
 def test_teaching_tells_its_stages_in_order():
     told = []
     with listening(told.append):
-        teach(make("random-grid", size=4, n_features=4, seed=1), teacher="exact", loss="5%")
+        teach_within(make("random-grid", size=4, n_features=4, seed=1), teacher="exact", loss="5%")
     names = list(dict.fromkeys(words.partition(":")[0] for words in told))
     assert names == ["solving", "comparing actions", "facets", "cover", "bounds of loss", "proof"]
     assert "facets: 15 of 15 rows decided" in told

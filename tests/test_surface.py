@@ -80,6 +80,8 @@ PUBLIC = [
     "solve",
     "successor_features",
     "teach",
+    "teach_mixed",
+    "teach_within",
     "transfer",
 ]
 HEAVY = ["numpy", "scipy", "numba", "flint", "gymnasium", "click", "rich"]

@@ -65,6 +65,8 @@ _ROOM_OF = {
     "select": "didact.teaching",
     "register_teacher": "didact.teaching",
     "teach": "didact.teaching",
+    "teach_mixed": "didact.teaching",
+    "teach_within": "didact.teaching",
     "transfer": "didact.teaching",
     "learn": "didact.learners",
     "Belief": "didact.learners",
@@ -148,6 +150,8 @@ if TYPE_CHECKING:
     from didact.teaching import register_teacher as register_teacher
     from didact.teaching import select as select
     from didact.teaching import teach as teach
+    from didact.teaching import teach_mixed as teach_mixed
+    from didact.teaching import teach_within as teach_within
     from didact.teaching import transfer as transfer
     from didact.worlds import from_environment as from_environment
     from didact.worlds import from_gymnasium as from_gymnasium

@@ -194,7 +194,7 @@ def test_what_an_agent_was_seen_to_do_passes_only_if_every_policy_may():
     """No action was called worse, so that the reward 0 fits, and with it the worst policy."""
     task = corridor()
     known = didact.equivalence_class(task)
-    enough = didact.teach(task, known=known, teacher="exact", horizon=1, loss="1%")
+    enough = didact.teach_within(task, known=known, teacher="exact", horizon=1, loss="1%")
     assert enough.loss_status == "enumerated"
     seen = list(enough.demonstrations)
     found = didact.audit(task, seen, loss="1%", known=known)

@@ -291,7 +291,7 @@ def test_near_ties_in_one_world_determine_worlds_that_its_class_does_not():
     tasks = [didact.make("random-grid", size=9, n_features=8, seed=s) for s in range(11)]
     shared = [didact.Task(task.mdp, tasks[0].true_weights) for task in tasks]
     known = didact.equivalence_class(shared[0])
-    lesson = didact.teach(shared[0], feedback=["preferences"], over_teach=True, known=known)
+    lesson = didact.teach_mixed(shared[0], feedback=["preferences"], over_teach=True, known=known)
     assert len(lesson.items) == known.cone.rank
     taught = ExactlyShown([direction(item_differences(known, x)[0]) for x in lesson.items])
     own = ExactlyShown(list(known.rows.exact))

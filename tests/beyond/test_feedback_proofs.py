@@ -124,7 +124,7 @@ def holds(solved, lesson):
 
 def files(task, **options):
     """A task and its lesson as they come out of their files, without words and counts."""
-    lesson = didact.teach(task, feedback=KINDS, starts="all", **options).document()
+    lesson = didact.teach_mixed(task, feedback=KINDS, starts="all", **options).document()
     plain = {name: value for name, value in lesson.items() if name not in TEXTS}
     plain["facets"] = [{name: facet[name] for name in OF_FACETS} for facet in plain["facets"]]
     return as_read(task_document(task)), as_read(plain)
@@ -134,7 +134,7 @@ def files(task, **options):
 def test_lessons_of_all_kinds_are_proved_and_one_item_less_is_refused(kinds):
     n_open = 0
     for what in [world(seed) for seed in range(6)] + [small_family(seed) for seed in (0, 5)]:
-        lesson = didact.teach(what, feedback=kinds)
+        lesson = didact.teach_mixed(what, feedback=kinds)
         line = verify(what, lesson.document())
         n_open += not lesson.is_complete
         claim = f"{len(lesson.items)} items teach" if lesson.is_complete else "open: "
@@ -237,7 +237,7 @@ def test_demonstrations_among_items_stay_in_scope_and_comparisons_need_not():
 )
 def test_messages_name_the_item(change, words):
     task = didact.make("six-cell")
-    document = didact.teach(task, feedback=["comparisons"]).document()
+    document = didact.teach_mixed(task, feedback=["comparisons"]).document()
     assert {"better": 2, "other": 3}.items() <= document["items"][0].items()
     for place in (document, document["proof"]):
         place["items"] = [{**place["items"][0], **change}, *place["items"][1:]]
@@ -257,7 +257,7 @@ def test_messages_name_the_item(change, words):
 def test_trajectories_that_cannot_be_compared_are_refused(better, other):
     """What they say may be true, but it would fix the zero of the reward."""
     task = didact.make("six-cell")
-    proof = dict(didact.teach(task, feedback=["comparisons"]).proof)
+    proof = dict(didact.teach_mixed(task, feedback=["comparisons"]).proof)
     proof["items"] = [*proof["items"], {"kind": "preference", "better": better, "other": other}]
     with pytest.raises(ProofFailed, match=r"items\[2\]: trajectories must begin together"):
         verify(task, proof)
@@ -268,4 +268,4 @@ def test_a_family_s_lesson_is_none_of_a_task():
     with pytest.raises(ProofFailed, match="a lesson of a task must have items"):
         verify(family[0], didact.teach(family).document())
     with pytest.raises(ProofFailed, match="carries no proof"):
-        verify(family[0], didact.teach(family, feedback=KINDS).document())
+        verify(family[0], didact.teach_mixed(family, feedback=KINDS).document())

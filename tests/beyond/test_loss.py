@@ -33,7 +33,9 @@ def leak():
 @pytest.mark.parametrize(("horizon", "least"), [(1, 2), (None, 1)])
 def test_with_ties_nothing_lost_needs_less_than_the_exact_lesson(horizon, least):
     task = didact.make("uvm-failure")
-    lesson = didact.teach(task, teacher="exact", horizon=horizon, loss=0, learner="half-spaces")
+    lesson = didact.teach_within(
+        task, teacher="exact", horizon=horizon, loss=0, learner="half-spaces"
+    )
     assert len(lesson.demonstrations) == lesson.lower_bound == least
     assert lesson.loss_status == "enumerated"
     assert len(didact.teach(task, teacher="exact", horizon=1).demonstrations) == 3
@@ -73,7 +75,7 @@ def test_a_lesson_for_half_spaces_need_not_serve_who_plans():
     lost = Losses(task, action_gaps(solve(task))).of(np.array([[-1.0]]))
     assert lost.optimal[0, 0, 0]
     assert lost.losses[0] == pytest.approx(0.81 * 3)
-    lesson = didact.teach(task, starts="all", teacher="exact", horizon=1, loss=0)
+    lesson = didact.teach_within(task, starts="all", teacher="exact", horizon=1, loss=0)
     assert {d.pairs[0] for d in lesson.demonstrations} >= {(1, 0)}
 
 
@@ -147,7 +149,7 @@ def test_optimal_lessons_are_not_nested():
     rough = 0.5 * (single[wide] + sorted(single.values())[1])
     settings = {"teacher": "exact", "horizon": 1, "starts": [1, 2, 3], "learner": "half-spaces"}
     for bound, best in ((rough, wide), (1e-3, exact[0])):
-        lesson = didact.teach(task, loss=bound, **settings)
+        lesson = didact.teach_within(task, loss=bound, **settings)
         assert {d.pairs[0] for d in lesson.demonstrations} == set(best)
         assert lesson.loss_status == "enumerated"
 
@@ -179,8 +181,8 @@ GOLDEN = {"0.1%": (8, 10, 8, 11, 9, 13), "1%": (6, 6, 6, 7, 7)}
 )
 def test_fewest_single_steps(loss, seed):
     task = didact.make("random-grid", size=9, seed=seed)
-    settings = {"teacher": "exact", "horizon": 1, "learner": "half-spaces", "loss_time": 600}
-    lesson = didact.teach(task, loss=loss, **settings)
+    settings = {"teacher": "exact", "horizon": 1, "learner": "half-spaces", "time_limit": 600}
+    lesson = didact.teach_within(task, loss=loss, **settings)
     assert len(lesson.demonstrations) == lesson.lower_bound == GOLDEN[loss][seed]
     assert lesson.loss_status == "enumerated"
 

@@ -77,7 +77,7 @@ def compared(seed, share):
         ("both", [every.half_spaces, every.planner]),
     ):
         settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner": learner}
-        lesson = didact.teach(task, known=known, starts="all", order="teacher", **settings)
+        lesson = didact.teach_within(task, known=known, starts="all", order="teacher", **settings)
         found.append((lesson, every.fewest(lesson.loss_bound, *kinds)))
     return found
 

@@ -98,7 +98,9 @@ def check_families(seeds):
         every = Every(known)
         for bound in BOUNDS:
             how = {"horizon": 1, "starts": all_of(known), "loss": bound, "learner": "half-spaces"}
-            lesson = didact.teach(members, known=known, teacher="exact", order="teacher", **how)
+            lesson = didact.teach_within(
+                members, known=known, teacher="exact", order="teacher", **how
+            )
             assert lesson.loss_status == "enumerated", (seed, bound)
             n = len(lesson.demonstrations)
             assert n == lesson.lower_bound, (seed, bound)
@@ -155,7 +157,7 @@ def test_a_family_of_one_has_the_lesson_of_its_task(loss, learner):
     for seed in range(1 if learner == "both" else 3):
         task = didact.make("random-grid", size=3, n_features=3, seed=seed)
         alone, one = (
-            didact.teach(what, teacher="exact", horizon=1, loss=loss, learner=learner)
+            didact.teach_within(what, teacher="exact", horizon=1, loss=loss, learner=learner)
             for what in (task, didact.Family([task]))
         )
         assert [d.pairs for d in one.demonstrations] == [d.pairs for d in alone.demonstrations]
@@ -172,7 +174,7 @@ def test_duplicates_and_the_order_of_members_change_nothing():
     tasks = grids(1, 2, 3)
     settings = {"teacher": "exact", "horizon": 1, "loss": "1%", "learner": "half-spaces"}
     found = [
-        didact.teach(didact.Family([tasks[i] for i in order]), **settings)
+        didact.teach_within(didact.Family([tasks[i] for i in order]), **settings)
         for order in ((0, 1, 2), (2, 0, 1, 2))
     ]
     assert len({(len(lesson.demonstrations), lesson.lower_bound) for lesson in found}) == 1
@@ -209,8 +211,10 @@ def test_a_member_with_nothing_to_lose_has_no_share():
     task = didact.make("random-grid", size=3, n_features=2, seed=0)
     flat = didact.MDP(np.ones((1, 2, 1)), [[1, 0]], 0.9)
     settings = {"teacher": "exact", "horizon": 1, "loss": "5%", "learner": "half-spaces"}
-    alone = didact.teach(task, **settings)
-    both = didact.teach(didact.Family([task, didact.Task(flat, task.true_weights)]), **settings)
+    alone = didact.teach_within(task, **settings)
+    both = didact.teach_within(
+        didact.Family([task, didact.Task(flat, task.true_weights)]), **settings
+    )
     assert (both.lower_bound, both.loss_status) == (alone.lower_bound, "enumerated")
     assert both.within.worst == pytest.approx(alone.within.worst / alone.within.spread, abs=1e-9)
 
@@ -244,7 +248,7 @@ def test_witnesses_of_lower_bounds_hold(loss, monkeypatch):
         members = family(seed)
         known = didact.equivalence_class(members)
         how = {"horizon": 1, "starts": all_of(known), "loss": loss}
-        lesson = didact.teach(members, known=known, teacher="exact", **how)
+        lesson = didact.teach_within(members, known=known, teacher="exact", **how)
         for witness in lesson.within.witnesses:
             weights = np.array([[float(w) for w in witness.weights]])
             unit = [spread_of(task) if loss == "2%" else 1.0 for task in members]

@@ -18,6 +18,8 @@ from didact.bec import ObserveSettings, ObserveWorkers
 from didact.cli import COMMANDS, cli
 from didact.cli.spellings import OLD, respelled
 from didact.learners.chains.birl import birl
+from didact.teaching.clips.lesson import teach_observed
+from didact.teaching.settings import TeachSettings
 from didact.worlds.members import open_task_or_family
 
 EDGE_ONLY = {
@@ -32,6 +34,7 @@ EDGE_ONLY = {
     "--setting": "NAME=VALUE of changes",
     ("rank", "--svg"): "writes what .plot() draws",
     ("teach", "--frontier"): "prints what frontier returns",
+    ("teach", "--loss-time"): "time_limit of teach_within",
     ("check", "--loss"): "prints what remaining_loss returns",
     ("check", "--proof"): "runs the independent checker",
     ("exam", "--proof"): "runs the independent checker",
@@ -57,10 +60,10 @@ PYTHON_ONLY = {
     "answer": "--person", "settings": "of teach and ask",
     ("select", "episodes"): "the file's own numbers",
     ("observe", "settings"): "its fields", ("observe", "workers"): "its fields",
-    ("teach", "loss_time"): "seconds for the bound of --loss",
 }  # fmt: skip
 BEHIND = {
     "worlds": [didact.make],
+    "teach": [didact.teach, didact.teach_within, didact.teach_mixed, TeachSettings],
     "show": [didact.make, didact.solve],
     "learn": [didact.learn, birl],
     "ask": [didact.ask, didact.AskSettings, birl],
@@ -69,7 +72,7 @@ BEHIND = {
     "audit": [didact.audit, didact.exam],
     "explain": [explaining.explain_source, didact.teach],
     "reproduce": [reproducing.reproduce],
-    "observe": [didact.observe, ObserveSettings, ObserveWorkers, didact.certify, didact.teach],
+    "observe": [didact.observe, ObserveSettings, ObserveWorkers, didact.certify, teach_observed],
 }
 SERVED = ("studio", "study")
 """Commands that serve pages, or are groups of others: Python has no function behind them."""

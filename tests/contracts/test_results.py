@@ -50,9 +50,9 @@ def results(world: str) -> dict[str, object]:
         "exam": didact.exam(task, known=known),
         "audit": didact.audit(task, task.true_weights.floats.tolist(), known=known),
         "astray": didact.audit(task, (-task.weights).tolist(), known=known),
-        "mix": didact.teach(task, feedback=["comparisons"], known=known),
+        "mix": didact.teach_mixed(task, feedback=["comparisons"], known=known),
         "mixed": didact.check(
-            task, didact.teach(task, feedback=["comparisons"], known=known), known=known
+            task, didact.teach_mixed(task, feedback=["comparisons"], known=known), known=known
         ),
         "said": didact.Comparison(going, *np.argsort(-plan.action_values[going])[:2].tolist()),
         "selection": didact.select(task, [*first, *first], known=known),

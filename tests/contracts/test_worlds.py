@@ -6,7 +6,7 @@ import pytest
 from didact.errors import InvalidParameter
 from didact.mdp import Task, load_task, save_task
 from didact.mdp.files import task_document
-from didact.teaching import frontier, teach
+from didact.teaching import frontier, teach_within
 from didact.worlds import make, worlds
 
 SMALL = {
@@ -112,7 +112,7 @@ def test_lessons_within_a_loss_and_frontiers_are_found_in_every_world(case, weig
         if within.status == "enumerated":
             assert within.worst is None or within.worst <= within.limit
     try:
-        lesson = teach(task, loss="1%", loss_time=600, **settings)
+        lesson = teach_within(task, loss="1%", time_limit=600, **settings)
     except InvalidParameter as error:
         assert str(error).startswith("no demonstrations ")  # noqa: PT017
         assert found.points[1].status == "exceeded"

@@ -229,7 +229,7 @@ CALLS = {
 OWN = {
     "risk": risk,
     "contains": contains,
-    "mix": lambda **given: didact.teach(**given),
+    "mix": lambda **given: didact.teach_mixed(**given),
     "evaluate clips": lambda **given: didact.evaluate(**given),
     "learn clips": lambda **given: didact.learn(**given),
     "teach clips": lambda **given: didact.teach(**given),

@@ -136,7 +136,7 @@ def exam_files() -> list[Files]:
 
 def feedback_files() -> list[Files]:
     first = tasks()[0]
-    mix = didact.teach(first, feedback=["comparisons", "preferences"])
+    mix = didact.teach_mixed(first, feedback=["comparisons", "preferences"])
     way = [[2, 1], [5, 2], [4, 2], [3, 0]]
     items = [
         way,

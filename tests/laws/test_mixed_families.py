@@ -73,7 +73,7 @@ def test_no_mix_for_a_family_is_cheaper_with_or_without_visits():
         visits = {m: seed % 2 * rng.choice([0, 1, 3]) for m in range(len(family))}
         known = didact.equivalence_class(family)
         given = {"horizon": 1, "starts": "all", "known": known, "member_cost": visits}
-        lesson = didact.teach(family, feedback=list(prices), cost=prices, **given)
+        lesson = didact.teach_mixed(family, feedback=list(prices), cost=prices, **given)
         n_tied += bool(lesson.n_equalities)
         kinds |= {frozenset(type(item) for item in lesson.items)}
         assert lesson.is_fewest, seed
@@ -91,7 +91,7 @@ def test_more_kinds_never_make_the_lesson_of_a_family_dearer(seed):
     found = {}
     for chosen in (c for size in (1, 2, 3) for c in itertools.combinations(KINDS, size)):
         given = {"horizon": 1, "starts": "all", "known": known, "member_cost": visits}
-        lesson = didact.teach(family, feedback=chosen, **given)
+        lesson = didact.teach_mixed(family, feedback=chosen, **given)
         assert lesson.is_complete == didact.check(family, lesson, known=known).teaches
         found[frozenset(chosen)] = lesson
     for few, many in itertools.permutations(found, 2):
@@ -104,7 +104,7 @@ def test_more_kinds_never_make_the_lesson_of_a_family_dearer(seed):
 def test_a_family_of_one_has_the_tasks_mix(seed):
     family = small_family(seed, n_members=1)
     for kinds in (KINDS[1:], KINDS[2:], KINDS):
-        alone, lesson = (didact.teach(what, feedback=kinds) for what in (family[0], family))
+        alone, lesson = (didact.teach_mixed(what, feedback=kinds) for what in (family[0], family))
         assert all(item.member == 0 for item in lesson.items)
         assert [lesson.why(i) for i in range(len(lesson.items))] == [
             alone.why(i) for i in range(len(alone.items))
@@ -125,9 +125,9 @@ def test_near_ties_teach_a_family_with_as_many_as_its_rank():
     """Fewer than one for each facet, from whichever members."""
     family = didact.make("random-grid", size=2, n_features=4, seed=39, members=2)
     known = didact.equivalence_class(family)
-    usual = didact.teach(family, feedback=["comparisons"], known=known)
+    usual = didact.teach_mixed(family, feedback=["comparisons"], known=known)
     given = {"feedback": ["comparisons", "preferences"], "known": known, "over_teach": True}
-    few = didact.teach(family, **given)
+    few = didact.teach_mixed(family, **given)
     assert len(few.items) == known.cone.rank == few.lower_bound < len(usual.items)
     assert few.hardest < usual.hardest
     assert didact.check(family, few, known=known).teaches
@@ -138,20 +138,23 @@ def test_near_ties_teach_a_family_with_as_many_as_its_rank():
 def test_near_ties_of_a_family_keep_to_margins_budgets_and_visits():
     family = didact.make("random-grid", size=3, n_features=4, seed=6, members=3)
     given = {"feedback": ["comparisons", "preferences"], "over_teach": True}
-    few, usual = didact.teach(family, **given), didact.teach(family, feedback=given["feedback"])
+    few, usual = (
+        didact.teach_mixed(family, **given),
+        didact.teach_mixed(family, feedback=given["feedback"]),
+    )
     visits = dict.fromkeys({item.member for item in few.items}, 9)
-    assert didact.teach(family, **given, member_cost=visits).cost <= len(few.items) + 9 * len(
+    assert didact.teach_mixed(family, **given, member_cost=visits).cost <= len(few.items) + 9 * len(
         visits
     )
-    assert len(didact.teach(family, **given, margin=100).items) == len(usual.items)
-    short = didact.teach(family, **given, budget=len(few.items) - 1)
+    assert len(didact.teach_mixed(family, **given, margin=100).items) == len(usual.items)
+    short = didact.teach_mixed(family, **given, budget=len(few.items) - 1)
     assert (short.status, len(short.items)) == ("partial", len(few.items) - 1)
     assert verify(family, short.document()).startswith("proved open")
 
 
 def test_files_keep_members_and_wrong_ones_are_refused(tmp_path):
     family = small_family(5)
-    lesson = didact.teach(family, feedback=KINDS, cost={"demonstrations": 3})
+    lesson = didact.teach_mixed(family, feedback=KINDS, cost={"demonstrations": 3})
     assert {type(item) for item in lesson.items} == {didact.Comparison}
     path = tmp_path / "mix.json"
     lesson.save(path)
@@ -171,7 +174,7 @@ def test_files_keep_members_and_wrong_ones_are_refused(tmp_path):
 
 def test_pages_draw_every_world_that_something_is_said_or_asked_of(tmp_path):
     family = didact.make("random-grid", size=3, n_features=4, seed=2, members=3)
-    lesson = didact.teach(family, feedback=["comparisons", "preferences"])
+    lesson = didact.teach_mixed(family, feedback=["comparisons", "preferences"])
     lesson.report(tmp_path / "mix.html", task=family)
     with pytest.raises(InvalidInput, match="must be a Family"):
         lesson.report(tmp_path / "mix.html", task=family[0])

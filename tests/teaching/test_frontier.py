@@ -23,7 +23,7 @@ def found():
 
 @cache
 def lesson_within(loss):
-    return didact.teach(TASK, teacher="exact", loss=loss, **SETTINGS)
+    return didact.teach_within(TASK, teacher="exact", loss=loss, **SETTINGS)
 
 
 def test_points_are_the_lessons_of_their_bounds(found):
@@ -68,7 +68,9 @@ def test_rewards_of_tighter_bounds_are_no_witnesses_of_looser_ones():
 
 def test_a_cheaper_lesson_of_a_tighter_bound_stands_in_where_it_is_as_sure():
     tight = lesson_within("5%")
-    dear = didact.teach(TASK, loss="50%", budget=None, teacher="scot", starts="all", **SETTINGS)
+    dear = didact.teach_within(
+        TASK, loss="50%", budget=None, teacher="scot", starts="all", **SETTINGS
+    )
     dear = replace(dear, cost=tight.cost + 3)
     found = _cheapest(dear, [dear, tight])
     assert found.demonstrations == tight.demonstrations

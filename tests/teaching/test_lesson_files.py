@@ -74,7 +74,7 @@ def test_numbers_beyond_floats_are_refused(tmp_path, document):
 )
 def test_a_mixed_lesson_reads_back(name, options, tmp_path):
     task = didact.make(name)
-    lesson = didact.teach(task, **options)
+    lesson = didact.teach_mixed(task, **options)
     path = tmp_path / "mix.json"
     lesson.save(path)
     again = didact.load_lesson(path)
@@ -102,7 +102,7 @@ def test_a_mixed_lesson_reads_back(name, options, tmp_path):
     ],
 )
 def test_damaged_files_are_refused_in_one_line(change, words, tmp_path):
-    lesson = didact.teach(didact.make("six-cell"), feedback=["comparisons"])
+    lesson = didact.teach_mixed(didact.make("six-cell"), feedback=["comparisons"])
     path = tmp_path / "mix.json"
     path.write_text(json.dumps({**lesson.document(), **change}))
     with pytest.raises(InvalidFile, match=words) as raised:

@@ -152,8 +152,8 @@ def test_families_are_trimmed_member_by_member():
 def test_a_lesson_within_a_bound_may_still_cost_what_it_promised(learner):
     task = grid(2)
     settings = {"teacher": "exact", "loss": "5%", "learner": learner}
-    lesson = didact.teach(task, **settings)
-    whole = didact.teach(task, trim=False, **settings)
+    lesson = didact.teach_within(task, **settings)
+    whole = didact.teach_within(task, trim=False, **settings)
     assert len(lesson.demonstrations) == len(whole.demonstrations)
     assert lesson.n_pairs < whole.n_pairs
     found = remaining_loss(lesson.known, lesson.demonstrations)

@@ -11,6 +11,7 @@ from typing import Any
 from didact.app.lessons import lesson_for, read_settings, teach_settings
 from didact.app.painting import WALL, Ground, Painting
 from didact.app.subjects import painting_in
+from didact.app.teach import lesson_with
 from didact.app.verify import verify
 from didact.bec.families import class_of_family
 from didact.errors import Unsupported
@@ -20,7 +21,6 @@ from didact.mdp.files import task_document
 from didact.report.page.drawn import task_picture
 from didact.report.page.family import family_page
 from didact.report.page.lesson import lesson_page
-from didact.teaching import teach
 
 SIGNS = ascii_letters + digits
 DEFAULTS = {"cost": "demonstrations", "scope": "reachable", "horizon": None, "loss": "0%"}
@@ -32,7 +32,7 @@ def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, A
     command = command_code(question, settings)
     if isinstance(subject, Family):
         whole_class = class_of_family(subject, settings["scope"], "auto")
-        lesson = teach(subject, known=whole_class, **teach_settings(settings))
+        lesson = lesson_with(subject, known=whole_class, **teach_settings(settings))
         verified = None if lesson.proof is None else verify(subject, lesson.document())
         page = family_page(subject, lesson, verified=verified)
         whole, picture = family_document(subject), None
@@ -70,7 +70,8 @@ def python_code(question: Mapping[str, Any], settings: Mapping[str, Any]) -> str
     else:
         made = 'task = didact.load_task("task.json")'
     wish = _call(["task"], {"teacher": settings["teacher"], **_changed(settings)})
-    return f"import didact\n\n{made}\nlesson = didact.teach({wish})\nprint(lesson)\n"
+    call = "teach_within" if "loss" in _changed(settings) else "teach"
+    return f"import didact\n\n{made}\nlesson = didact.{call}({wish})\nprint(lesson)\n"
 
 
 def command_code(question: Mapping[str, Any], settings: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from didact.app.explain import EXACT_UP_TO
+from didact.app.teach import lesson_with
 from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.families import class_of_family
@@ -20,7 +21,7 @@ from didact.report.page.frontier import frontier_page
 from didact.report.page.lesson import lesson_piece
 from didact.report.page.words import proof_words, verdict_words
 from didact.stages import stage
-from didact.teaching import Lesson, frontier, teach
+from didact.teaching import Lesson, frontier
 from didact.teaching.lesson import FEWEST
 
 TEACHERS = ("exact", "scot")
@@ -50,7 +51,7 @@ def read_settings(given: Any) -> dict[str, Any]:
 
 
 def teach_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as `teach` takes them; the class decides the scope."""
+    """The same as `lesson_with` takes them; the class decides the scope."""
     rest = {name: settings[name] for name in ("teacher", "cost", "horizon")}
     good_enough = {"loss": settings["loss"], "loss_time": LOSS_TIME}
     return rest if settings["loss"] == LOSSES[0] else {**rest, **good_enough}
@@ -65,7 +66,7 @@ def class_for(task: Task, scope: Scope) -> EquivalenceClass:
 def lesson_for(task: Task, settings: Mapping[str, Any]) -> tuple[EquivalenceClass, Lesson]:
     """The class of a task and a lesson for it."""
     known = class_for(task, settings["scope"])
-    return known, teach(task, known=known, **teach_settings(settings))
+    return known, lesson_with(task, known=known, **teach_settings(settings))
 
 
 def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
 
 def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any]:
     known = class_of_family(family, settings["scope"], "auto")
-    lesson = teach(family, known=known, **teach_settings(settings))
+    lesson = lesson_with(family, known=known, **teach_settings(settings))
     verified = None if lesson.proof is None else verify(family, lesson.document())
     pieces = family_page(family, lesson, known=known, verified=verified, layout="piece.html.jinja")
     return {

@@ -12,7 +12,7 @@ from didact.errors import Unsupported
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task, as_family, as_task
-from didact.teaching import Frontier, Lesson, frontier, teach
+from didact.teaching import Frontier, Lesson, frontier, teach, teach_mixed, teach_within
 from didact.teaching.lesson import LESSON_FORMAT
 from didact.teaching.way_out import WayOut, way_out
 from didact.worlds.members import open_task_or_family
@@ -59,11 +59,20 @@ def mix_source(
     out: str | None = None,
     **settings: Any,
 ) -> Mixed:
-    """The cheapest mix of these kinds for what `source` names; out: save it there."""
+    """The cheapest mix of these kinds for what `source` names; out: save it there.
+
+    settings: all options of the command; those that only demonstrations have are refused.
+    """
+    usual = {"teacher": ("scot", "exact"), "cost": ("demonstrations",), "closed": (False,)}
+    for name in ("teacher", "cost", "closed", "loss", "order"):
+        if settings.get(name) in usual.get(name, (None,)):
+            settings.pop(name, None)
+    for name in ("learner", "loss_time", "trim"):  # of demonstrations, and harmless beside others
+        settings.pop(name, None)
     if out is not None:
         require_writable(out, json_kind(LESSON_FORMAT), [source])
     task = open_task_or_family(source, parameters)
-    lesson = teach(task, feedback=feedback, **settings)
+    lesson = teach_mixed(task, feedback, **settings)
     verified = verify(task, lesson.document())
     if out is not None:
         lesson.save(out)
@@ -106,6 +115,21 @@ def write_mixed_page(task: Task | Family, lesson: Lesson, path: str | os.PathLik
     write_text(mixed_lesson_page(whole, lesson), path, kind=PAGE)
 
 
+def lesson_with(
+    task: Task | Family,
+    *,
+    loss: Any = None,
+    learner: str = "both",
+    loss_time: float | None = None,
+    **settings: Any,
+) -> Lesson:
+    """The lesson of `teach`, or of `teach_within` where a bound on the loss is given."""
+    if loss is None:
+        return teach(task, **settings)
+    limit = settings.pop("time_limit", None) if loss_time is None else loss_time
+    return teach_within(task, loss, learner=learner, time_limit=limit, **settings)
+
+
 def teach_source(
     source: str,
     parameters: Mapping[str, Any] | None = None,
@@ -120,7 +144,7 @@ def teach_source(
     if out is not None:
         require_writable(out, json_kind(LESSON_FORMAT), [source])
     task = open_task_or_family(source, parameters)
-    lesson = teach(task, **settings)
+    lesson = lesson_with(task, **settings)
     verified = None if lesson.proof is None else verify(task, lesson.document())
     if out is not None:
         lesson.save(out)

@@ -56,13 +56,13 @@ def _plan_teach_and_learn() -> None:
 
 def _ask_and_bound_losses() -> None:
     from didact.active import ask
-    from didact.teaching import teach
+    from didact.teaching import teach_within
     from didact.worlds import make
 
     for slip in (0, "0.1"):
         task = make("random-grid", size=3, n_features=3, slip=slip)
         ask(task, strategy="max-infogain", n_queries=1, horizon=2, n_steps=50, n_chains=1)
-        teach(task, loss="5%", horizon=1)
+        teach_within(task, "5%", horizon=1)
 
 
 def _watch_a_robot() -> None:

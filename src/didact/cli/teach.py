@@ -128,6 +128,7 @@ def _lesson(world: str, parameters: Any, choices: dict[str, Any], as_json: bool)
     from didact.app.teach import teach_source
     from didact.cli.progress import waiting
 
+    _require_no_over_teaching(choices)
     with waiting(f"teaching {world}"):
         taught = teach_source(world, parameters, **choices)
     if as_json:
@@ -154,8 +155,7 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
 
     if choices.pop("loss") is not None or choices.pop("budget") is not None:
         raise click.UsageError("--frontier has its own losses; leave --loss and --budget out")
-    if choices.pop("over_teach") or choices.pop("margin") is not None:
-        raise click.UsageError("--over-teach and --margin are for --feedback; leave them out")
+    _require_no_over_teaching(choices)
     limit = choices.pop("loss_time")
     choices |= {} if limit is None else {"time_limit": limit}
     if choices["teacher"] == "scot":
@@ -172,6 +172,13 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
         if choices["out"] is not None:
             printing.print_line(f"  saved as {choices['out']}")
     return exit_code(found.is_certain)
+
+
+def _require_no_over_teaching(choices: dict[str, Any]) -> None:
+    """Refuse what only a mix of feedback has."""
+    given = choices.pop("over_teach"), choices.pop("margin")
+    if given != (False, None):
+        raise click.UsageError("--over-teach and --margin are for --feedback; leave them out")
 
 
 def _mix(

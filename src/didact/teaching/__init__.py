@@ -9,7 +9,7 @@ from didact.teaching.lesson import Lesson
 from didact.teaching.lesson_files import load_lesson
 from didact.teaching.rank import Difficulty, rank
 from didact.teaching.select import Selection, select
-from didact.teaching.teach import teach
+from didact.teaching.teach import teach, teach_mixed, teach_within
 from didact.teaching.teachers import register_teacher, teachers
 from didact.teaching.transfer import Transfer, transfer
 
@@ -32,6 +32,8 @@ __all__ = [
     "register_teacher",
     "select",
     "teach",
+    "teach_mixed",
+    "teach_within",
     "teachers",
     "transfer",
 ]

@@ -22,11 +22,12 @@ from didact.random import stream
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of
-from didact.teaching.loss.goal import Bound, Pool, read_loss
+from didact.teaching.loss.goal import Pool, as_goal, read_loss
 from didact.teaching.loss.mean import mean_loss
 from didact.teaching.loss.region import region_of
 from didact.teaching.loss.search import boundary_rounds, largest
-from didact.teaching.teach import teach
+from didact.teaching.settings import TeachSettings
+from didact.teaching.teach import lesson_within, teach
 from didact.teaching.within import ENUMERATED, EXCEEDED, FROM_BAD_TO_GOOD, TESTED
 
 NOTHING = 1e-9
@@ -167,8 +168,8 @@ def frontier(
     if known is None:
         how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
         known = equivalence_class(task, **how)
-    given = {**settings, "known": known, "learner": learner, "teacher": teacher}
-    makes = _Lessons(task, given, deadline, progress)
+    makes = _Lessons(task, known, TeachSettings.of(settings, teacher=teacher), learner, deadline)
+    makes.progress = progress
     lessons = makes.good_enough(losses)
     exact = teach(task, teacher=teacher, **{**settings, "known": known})
     points = [
@@ -180,12 +181,14 @@ def frontier(
 
 @dataclass
 class _Lessons:
-    """Lessons of several bounds, which share what they meet; given: settings of `teach`."""
+    """Lessons of several bounds, which share what they meet."""
 
     task: Task | Family
-    given: dict[str, Any]
+    known: Known
+    settings: TeachSettings
+    learner: str
     deadline: float
-    progress: Callable[[str], None] | None
+    progress: Callable[[str], None] | None = None
     pool: Pool = field(default_factory=lambda: Pool(most_cells=FIRST_CELLS, refuses=False))
 
     def good_enough(self, losses: Sequence[Any]) -> list[Lesson]:
@@ -194,8 +197,8 @@ class _Lessons:
         They are left out where another kind of learner stays tested anyway. Where all classes of
         policies can be charted, that comes first.
         """
-        if self.given["learner"] != "half-spaces":
-            self.pool.chart = chart_in_sight(fan_of(self.given["known"]))
+        if self.learner != "half-spaces":
+            self.pool.chart = chart_in_sight(fan_of(self.known))
         if self.pool.chart is not None:
             now = time.monotonic()
             self.pool.chart.finish(now + CHARTING * (self.deadline - now))
@@ -214,7 +217,9 @@ class _Lessons:
         if self.progress is not None:
             self.progress(str(loss))
         left = share * max(self.deadline - time.monotonic(), 0.1)
-        lesson: Lesson = teach(self.task, loss=Bound(loss, self.pool), loss_time=left, **self.given)
+        goal = as_goal(loss, self.learner, self.settings.teacher, self.pool)
+        settings = replace(self.settings, learners=goal.learners)
+        lesson = lesson_within(self.task, goal, settings, self.known, left)
         self.pool.witnesses += () if lesson.within is None else lesson.within.witnesses
         return lesson
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,7 +14,6 @@ from didact.bec.proofs import Proof
 from didact.inputs import is_whole
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
-from didact.numerics.later import changed
 from didact.random import as_generator
 from didact.teaching.closure import all_closed, close
 from didact.teaching.covers.costs import candidate_costs
@@ -26,65 +25,53 @@ from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.evidence import Evidence
 from didact.teaching.gaps import gaps_of_lesson
 from didact.teaching.lesson import Lesson
-from didact.teaching.loss.goal import Goal, once_closed, planners_keep_to, teach_within
 from didact.teaching.loss.ordering import order_by_loss
+from didact.teaching.settings import TeachSettings
 from didact.teaching.trimming import needs_of, trimmed
-from didact.teaching.wish import Wish
 from didact.teaching.witness import judge
 
-
-def lesson_within(
-    wish: Wish,
-    problem: Problem,
-    goal: Goal,
-    limit: float | None,
-    offers: Sequence[Offer],
-    settings: Mapping[str, Any],
-) -> Lesson:
-    """The cheapest lesson that keeps to a bound on the loss, with what it promises.
-
-    limit: seconds to look for it.
-    """
-    rng = as_generator(wish.seed, "loss")
-    numbers, within = teach_within(problem, goal, time_limit=limit, rng=rng)
-    keeps = partial(planners_keep_to, within, goal, problem.known)
-    wish = replace(wish, showing=wish.showing._replace(keeps=keeps))
-    picks = Picks(numbers, lower_bound=within.lower_bound)
-    lesson = lesson_of_picks(wish, problem, picks, offers, settings)
-    return changed(lesson, within=once_closed(within, closed=lesson.closed))
+Keeps = Callable[[Sequence[Demonstration]], bool]
+"""Whether learners that plan keep to their bound after demonstrations, as far as that is known."""
 
 
 def lesson_of_picks(
-    wish: Wish,
+    settings: TeachSettings,
     problem: Problem,
     picks: Picks,
     offers: Sequence[Offer],
-    settings: Mapping[str, Any],
+    document: Mapping[str, Any],
+    *,
+    keeps: Keeps | None = None,
 ) -> Lesson:
-    """What is known of the picked candidates, and of what closure adds to them."""
-    extra = _closing(problem, picks, offers) if wish.closed else []
+    """What is known of the picked candidates, and of what closure adds to them.
+
+    document: the settings as the lesson's file names them. keeps: where a loss is bounded.
+    """
+    extra = _closing(problem, picks, offers) if settings.closed else []
     chance = partial(probability_in, problem.known)
-    added = candidate_costs(as_candidates(problem.known, extra), wish.cost, chance) if extra else []
+    added = (
+        candidate_costs(as_candidates(problem.known, extra), settings.cost, chance) if extra else []
+    )
     known = problem.known
-    demonstrations = _shown(wish, problem, picks, extra, offers)
-    if wish.showing.by_loss:
-        rng = as_generator(wish.seed if is_whole(wish.seed) else 0, "order")
+    demonstrations = _shown(settings, problem, picks, extra, offers, keeps)
+    if settings.is_by_loss:
+        rng = as_generator(settings.seed if is_whole(settings.seed) else 0, "order")
         numbers = order_by_loss(known, demonstrations, rng)
         demonstrations = tuple(demonstrations[number] for number in numbers)
-    problem = _of_facets(problem) if wish.teacher == "scot-redundant" else problem
+    problem = _of_facets(problem) if settings.teacher == "scot-redundant" else problem
     coverage = _coverage(problem, demonstrations)
     found = judge(problem.elements, demonstrations, coverage.covered)
     n_close_calls = known.n_close_calls + found.n_close
-    is_greedy = settings["teacher"] == "scot" and not extra and "loss" not in settings
+    is_greedy = settings.teacher == "scot" and not extra and not settings.learners
     allowed = None
-    if "loss" not in settings and not callable(wish.cost):
+    if not settings.learners and not callable(settings.cost):
         prices = {} if problem.charges is None else problem.charges.prices
         visits = {member: Fraction(price) for member, price in prices.items()}
-        least = wish.min_probability or Fraction(0)
-        allowed = Allowed(known, offers, wish.cost, least, visits)
+        least = settings.min_probability or Fraction(0)
+        allowed = Allowed(known, offers, settings.cost, least, visits)
     # A bound over sampled candidates holds for no other ones: only a certificate does.
     is_sampled = problem.candidates.sampled and picks.certificate is None
-    bound = None if is_sampled and "loss" not in settings else picks.lower_bound
+    bound = None if is_sampled and not settings.learners else picks.lower_bound
     evidence = Evidence(
         *(problem, demonstrations, coverage, bound, is_greedy),
         *(allowed, picks.certificate),
@@ -103,7 +90,7 @@ def lesson_of_picks(
         loss=found.loss,
         loss_error=found.loss_error,
         proof=None if found.proof is None else partial(_proof_with_bound, found.proof, evidence),  # type: ignore[arg-type]
-        settings=settings,
+        settings=document,
         volumes=picks.volumes,
         n_close_calls=n_close_calls,
         known=known,
@@ -161,25 +148,26 @@ def _of_facets(problem: Problem) -> Problem:
 
 
 def _shown(
-    wish: Wish,
+    settings: TeachSettings,
     problem: Problem,
     picks: Picks,
     extra: Sequence[Demonstration],
     offers: Sequence[Offer],
+    keeps: Keeps | None,
 ) -> tuple[Demonstration, ...]:
     """The picked candidates, and what closure added to them: trimmed, or as they are."""
-    if not wish.cuts:
+    if not settings.cuts:
         return (*(problem.candidates[number] for number in picks.numbers), *extra)
 
     def cut(*, planners_lose: bool) -> tuple[Demonstration, ...]:
         return trimmed(
             *(problem, picks.numbers, extra, offers),
-            cuts_beginnings=isinstance(wish.cost, str),
+            cuts_beginnings=isinstance(settings.cost, str),
             planners_lose=planners_lose,
         )
 
-    short, showing = cut(planners_lose=False), wish.showing
-    if "planner" in showing.learners and showing.keeps is not None and not showing.keeps(short):
+    short = cut(planners_lose=False)
+    if "planner" in settings.learners and keeps is not None and not keeps(short):
         return cut(planners_lose=True)
     return short
 

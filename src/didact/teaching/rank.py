@@ -272,7 +272,7 @@ class _Search:
         teacher = "exact" if self.exact else "scot"
         options |= {**where, "teacher": teacher, "known": known, "seed": self.seed}
         options["trim"] = False
-        return teach(whole_of(known), feedback=None, **options)
+        return teach(whole_of(known), **options)
 
 
 def _row(

@@ -22,7 +22,7 @@ KINDS = ["demonstrations", "comparisons", "preferences"]
 )
 def test_items_are_drawn_and_told(name, kinds, n_pictures, tmp_path):
     task = didact.make(name)
-    lesson = didact.teach(task, feedback=kinds)
+    lesson = didact.teach_mixed(task, feedback=kinds)
     path = tmp_path / "lesson.html"
     lesson.report(path, task=task)
     page = path.read_text()
@@ -39,7 +39,7 @@ def test_items_are_drawn_and_told(name, kinds, n_pictures, tmp_path):
 
 def test_what_is_open_stands_on_the_page():
     task = didact.make("random-grid", size=4, n_features=4, seed=1)
-    lesson = didact.teach(task, feedback=["preferences"])
+    lesson = didact.teach_mixed(task, feedback=["preferences"])
     assert lesson.uncovered
     told = html.unescape(re.sub(r"<[^>]*>", "", mixed_lesson_page(task, lesson)))
     assert "What stays open" in told
@@ -49,10 +49,10 @@ def test_what_is_open_stands_on_the_page():
 def test_a_lesson_of_other_items_from_a_file_has_a_page_too(tmp_path):
     """Rankings and stops as well, and names that would break a page."""
     task = didact.make("six-cell")
-    lesson = didact.teach(task, feedback=["comparisons"])
+    lesson = didact.teach_mixed(task, feedback=["comparisons"])
     lesson.save(tmp_path / "mix.json")
     again = didact.load_lesson(tmp_path / "mix.json")
     assert mixed_lesson_page(task, again) == mixed_lesson_page(task, lesson)
     odd = didact.Task(task.mdp, task.true_weights, name="<script>alert(1)</script>")
-    made = didact.teach(odd, feedback=["comparisons"])
+    made = didact.teach_mixed(odd, feedback=["comparisons"])
     assert "<script>alert" not in mixed_lesson_page(odd, made)

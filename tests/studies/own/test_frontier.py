@@ -39,7 +39,7 @@ def test_the_fewest_are_those_of_teach(records):
         task = didact.make("random-grid", size=3, n_features=3, seed=record["world"])
         for kind, horizon in KINDS.items():
             for loss in SMALL.losses:
-                lesson = didact.teach(
+                lesson = didact.teach_within(
                     *(task,), teacher="exact", horizon=horizon, loss=f"{100 * loss}%",
                     learner="half-spaces",
                 )  # fmt: skip

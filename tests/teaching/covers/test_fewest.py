@@ -292,7 +292,7 @@ def test_bounds_on_mixes_agree_with_brute_force(chunk):
             continue
         tasks = [model.task(weights) for model in models]
         whole = tasks[0] if len(tasks) == 1 else didact.Family(tasks)
-        lesson = didact.teach(
+        lesson = didact.teach_mixed(
             whole,
             feedback=["demonstrations", "comparisons"],
             cost={"comparisons": str(comparison)},
@@ -684,7 +684,7 @@ def ends(moves, rewarded, weights):
 def mix():
     """w2 > 0 and w1 > w2 are two comparisons; the part `fewest` is written by hand."""
     task = ends([(3, 5), (4, 5), (3, 4)], [0, 1, None], [2, 1])
-    lesson = didact.teach(task, feedback=["comparisons"], arithmetic="exact")
+    lesson = didact.teach_mixed(task, feedback=["comparisons"], arithmetic="exact")
     whole, document = documents(task, lesson)
     document["proof"]["fewest"] = {
         "witnesses": [[2, -1], [1, 2]],
@@ -889,12 +889,12 @@ def test_a_bound_is_of_what_teaches():
         check_proof(whole, forged)
 
 
-def family_of(n, **how):
+def family_of(n, teach=didact.teach, **how):
     tasks = [
         didact.make("random-grid", size=3, n_features=3, seed=s, weights_seed=0) for s in range(n)
     ]
     family = didact.Family(tasks)
-    lesson = didact.teach(family, arithmetic="exact", **how)
+    lesson = teach(family, arithmetic="exact", **how)
     return lesson, *documents(family, lesson)
 
 
@@ -908,7 +908,8 @@ def test_a_proof_tells_the_least_and_the_largest_horizon():
 
 def test_mixes_of_families_with_fixed_costs_are_bounded():
     kinds = ["demonstrations", "comparisons"]
-    lesson, whole, document = family_of(2, feedback=kinds, horizon=2, member_cost="1")
+    how = {"feedback": kinds, "horizon": 2, "member_cost": "1"}
+    lesson, whole, document = family_of(2, didact.teach_mixed, **how)
     assert "lesson of allowed items" in check_proof(whole, document)
     assert lesson.lower_bound <= lesson.cost
 
@@ -916,7 +917,9 @@ def test_mixes_of_families_with_fixed_costs_are_bounded():
 def hand_written(tasks, **part):
     """A family of two features, its lesson of comparisons, and a bound written by hand."""
     family = didact.Family(tasks)
-    lesson = didact.teach(family, feedback=["comparisons"], member_cost="1/2", arithmetic="exact")
+    lesson = didact.teach_mixed(
+        family, feedback=["comparisons"], member_cost="1/2", arithmetic="exact"
+    )
     whole, document = documents(family, lesson)
     bound = {"member_cost": [[i, "1/2"] for i in range(len(tasks))], "min_probability": 0}
     bound |= {"witnesses": [[-1, -2], [1, 2]], "cost": {"comparisons": 1}, "offered": []}

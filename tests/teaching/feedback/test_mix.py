@@ -67,7 +67,7 @@ def test_no_mix_is_cheaper(seed):
         "demonstrations": Fraction(rng.choice(["1", "2", "3/2"])),
         "comparisons": Fraction(rng.choice(["1", "2", "1/2"])),
     }
-    lesson = didact.teach(
+    lesson = didact.teach_mixed(
         task, feedback=list(prices), cost=prices, horizon=1, starts="all", known=known
     )
     assert lesson.is_complete
@@ -84,7 +84,7 @@ def test_more_kinds_never_make_a_lesson_dearer(seed):
     found = {}
     for size in (1, 2, 4):
         for chosen in itertools.combinations(kinds, size):
-            lesson = didact.teach(task, feedback=chosen, horizon=1, starts="all", known=known)
+            lesson = didact.teach_mixed(task, feedback=chosen, horizon=1, starts="all", known=known)
             assert lesson.is_complete == didact.check(task, lesson, known=known).teaches
             found[frozenset(chosen)] = lesson
     for few, many in itertools.permutations(found, 2):
@@ -97,23 +97,25 @@ def test_rankings_say_ties_and_what_is_worse_at_once():
     task = didact.make("uvm-failure")
     known = didact.equivalence_class(task)
     prices = {"preferences": "1/2", "rankings": 1}
-    pairs = didact.teach(task, feedback=["preferences"], cost={"preferences": "1/2"}, known=known)
-    ranked = didact.teach(task, feedback=["rankings"], known=known)
+    pairs = didact.teach_mixed(
+        task, feedback=["preferences"], cost={"preferences": "1/2"}, known=known
+    )
+    ranked = didact.teach_mixed(task, feedback=["rankings"], known=known)
     assert ranked.is_complete
     assert all(isinstance(item, didact.Ranking) for item in ranked.items)
     assert ranked.is_fewest
     assert len(ranked.items) < len(pairs.items)
     assert max(len(item.ways) for item in ranked.items) > 2
-    both = didact.teach(task, feedback=list(prices), cost=prices, known=known)
+    both = didact.teach_mixed(task, feedback=list(prices), cost=prices, known=known)
     assert both.cost <= min(pairs.cost, ranked.cost)
 
 
 def test_corrections_are_preferences_of_their_own_price():
     task = didact.make("six-cell")
     kinds, prices = ["preferences", "corrections"], {"preferences": 2, "corrections": 1}
-    lesson = didact.teach(task, feedback=kinds, cost=prices)
+    lesson = didact.teach_mixed(task, feedback=kinds, cost=prices)
     assert [item.correction for item in lesson.items] == [True] * len(lesson.items)
-    assert lesson.cost == didact.teach(task, feedback=["corrections"]).cost
+    assert lesson.cost == didact.teach_mixed(task, feedback=["corrections"]).cost
     found = didact.select(task, lesson.items, method="exact", cost={"corrections": 3})
     assert found.cost == 3 * lesson.cost
 
@@ -121,7 +123,7 @@ def test_corrections_are_preferences_of_their_own_price():
 def test_demonstrations_alone_are_as_many_as_the_exact_teacher_needs():
     for seed in range(number(10, 20)):
         task = world(seed)
-        alone = didact.teach(task, feedback=["demonstrations"], horizon=1, starts="all")
+        alone = didact.teach_mixed(task, feedback=["demonstrations"], horizon=1, starts="all")
         exact = didact.teach(task, teacher="exact", horizon=1, starts="all")
         assert alone.cost == exact.cost
         assert alone.lower_bound == exact.lower_bound
@@ -130,12 +132,12 @@ def test_demonstrations_alone_are_as_many_as_the_exact_teacher_needs():
 def test_cheap_comparisons_replace_a_walk_and_dear_ones_do_not():
     task = didact.make("six-cell")
     kinds = ("demonstrations", "comparisons")
-    cheap = didact.teach(task, feedback=kinds, cost={"comparisons": "1/4"})
+    cheap = didact.teach_mixed(task, feedback=kinds, cost={"comparisons": "1/4"})
     assert (cheap.cost, [type(item) for item in cheap.items]) == (
         Fraction(1, 2),
         [didact.Comparison, didact.Comparison],
     )
-    dear = didact.teach(task, feedback=kinds, cost={"comparisons": 2})
+    dear = didact.teach_mixed(task, feedback=kinds, cost={"comparisons": 2})
     assert (dear.cost, [type(item) for item in dear.items]) == (1, [didact.Demonstration])
     assert dear.why(0).startswith("It says that a step on white is never a gain; that")
     values = didact.solve(task, arithmetic="exact").action_values
@@ -146,19 +148,19 @@ def test_cheap_comparisons_replace_a_walk_and_dear_ones_do_not():
 
 def test_what_preferences_cannot_show_stays_open():
     task = didact.make("random-grid", size=9, seed=0, n_features=8)
-    lesson = didact.teach(task, feedback=["preferences"])
+    lesson = didact.teach_mixed(task, feedback=["preferences"])
     assert lesson.status == "partial"
     assert len(lesson.uncovered) == 3
     assert lesson.loss is not None
     assert lesson.lower_bound is None
-    both = didact.teach(task, feedback=["preferences", "comparisons"])
+    both = didact.teach_mixed(task, feedback=["preferences", "comparisons"])
     assert both.is_fewest
     assert both.cost == 13
 
 
 def test_a_mix_is_saved_and_its_items_can_be_checked(tmp_path):
     task = didact.make("six-cell")
-    lesson = didact.teach(task, feedback=["comparisons", "preferences"])
+    lesson = didact.teach_mixed(task, feedback=["comparisons", "preferences"])
     lesson.save(tmp_path / "lesson.json")
     document = json.loads((tmp_path / "lesson.json").read_text())
     assert document["format"] == "didact.lesson/2"
@@ -168,7 +170,7 @@ def test_a_mix_is_saved_and_its_items_can_be_checked(tmp_path):
 
 def test_learners_take_a_mix_for_what_it_says():
     task = didact.make("six-cell")
-    lesson = didact.teach(task, feedback=["comparisons"])
+    lesson = didact.teach_mixed(task, feedback=["comparisons"])
     belief = didact.learn(task, lesson, learner="ml-irl")
     assert belief.feedback == lesson.items
     assert didact.evaluate(task, belief.policy()).policy_loss == 0.0
@@ -189,10 +191,10 @@ def test_learners_take_a_mix_for_what_it_says():
 )
 def test_what_cannot_be_mixed_is_refused(options, message):
     with pytest.raises(InvalidInput, match=message):
-        didact.teach(didact.make("six-cell"), **options)
+        didact.teach_mixed(didact.make("six-cell"), **options)
 
 
 def test_floats_do_not_mix():
     task = didact.make("six-cell")
     with pytest.raises(Unsupported, match="exact arithmetic"):
-        didact.teach(task, feedback=["comparisons"], arithmetic="float")
+        didact.teach_mixed(task, feedback=["comparisons"], arithmetic="float")

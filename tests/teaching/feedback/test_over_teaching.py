@@ -41,8 +41,8 @@ def require_few_and_true(task, known, lesson) -> None:
 def test_as_many_near_ties_as_the_rank_are_enough(seed):
     task = didact.make("random-grid", size=5, n_features=4, seed=seed)
     known = didact.equivalence_class(task)
-    usual = didact.teach(task, feedback=["comparisons", "preferences"], known=known)
-    lesson = didact.teach(
+    usual = didact.teach_mixed(task, feedback=["comparisons", "preferences"], known=known)
+    lesson = didact.teach_mixed(
         task, feedback=["comparisons", "preferences"], over_teach=True, known=known
     )
     require_few_and_true(task, known, lesson)
@@ -56,11 +56,11 @@ def test_as_many_near_ties_as_the_rank_are_enough(seed):
 def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays_or_it_is_refused():
     task = didact.make("random-grid", size=4, n_features=4, seed=0)
     known = didact.equivalence_class(task)
-    usual = didact.teach(task, feedback=["preferences"], known=known)
+    usual = didact.teach_mixed(task, feedback=["preferences"], known=known)
     for least in ("1e-6", usual.hardest / 2, usual.hardest, 2 * usual.hardest, 1, 5):
         options = {"feedback": ["preferences"], "over_teach": True, "margin": least}
         try:
-            lesson = didact.teach(task, **options, known=known)
+            lesson = didact.teach_mixed(task, **options, known=known)
         except Unsupported:
             assert Fraction(least) > usual.hardest
             continue
@@ -68,19 +68,19 @@ def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays_or_it_i
         if lesson.items == usual.items:  # the bound is on any half-spaces, and is not reached
             assert not lesson.is_fewest
     with pytest.raises(Unsupported, match="the usual one rests on a difference of"):
-        didact.teach(task, **{**options, "margin": 5}, known=known)
+        didact.teach_mixed(task, **{**options, "margin": 5}, known=known)
 
 
 def test_what_cannot_be_over_taught_is_refused():
     task = didact.make("six-cell")
     with pytest.raises(InvalidParameter, match="needs 'preferences'"):
-        didact.teach(task, feedback=["comparisons"], over_teach=True)
-    with pytest.raises(InvalidParameter, match="needs 'preferences'"):
+        didact.teach_mixed(task, feedback=["comparisons"], over_teach=True)
+    with pytest.raises(InvalidParameter, match="no option 'over_teach'"):
         didact.teach(task, over_teach=True)
     with pytest.raises(InvalidParameter, match="margin is for over_teach"):
-        didact.teach(task, feedback=["preferences"], margin="0.1")
+        didact.teach_mixed(task, feedback=["preferences"], margin="0.1")
     with pytest.raises(InvalidParameter, match="must not be negative"):
-        didact.teach(task, feedback=["preferences"], over_teach=True, margin=-1)
+        didact.teach_mixed(task, feedback=["preferences"], over_teach=True, margin=-1)
 
 
 @pytest.mark.parametrize("name", ["six-cell", "uvm-failure"])
@@ -88,8 +88,8 @@ def test_over_teaching_never_costs_more(name):
     """Also with ties, which need their own items, and where trajectories end."""
     task = didact.make(name)
     known = didact.equivalence_class(task)
-    usual = didact.teach(task, feedback=["comparisons", "preferences"], known=known)
-    lesson = didact.teach(
+    usual = didact.teach_mixed(task, feedback=["comparisons", "preferences"], known=known)
+    lesson = didact.teach_mixed(
         task, feedback=["comparisons", "preferences"], over_teach=True, known=known
     )
     assert lesson.cost <= usual.cost
@@ -111,6 +111,6 @@ def test_seven_near_ties_teach_grids_of_eight_features(seed):
     """9x9, k = 8: as many as the rank in 8 of 8 worlds."""
     task = didact.make("random-grid", size=9, n_features=8, seed=seed)
     known = didact.equivalence_class(task)
-    lesson = didact.teach(task, feedback=["preferences"], over_teach=True, known=known)
+    lesson = didact.teach_mixed(task, feedback=["preferences"], over_teach=True, known=known)
     require_few_and_true(task, known, lesson)
     assert len(lesson.items) == 7 == known.cone.rank

@@ -98,10 +98,10 @@ def test_no_draw_loses_more_and_what_is_found_holds_in_fractions(size, k, slip):
 
 def test_lessons_for_planners_of_small_worlds_are_enumerated_and_lower_bounds_meet_them():
     task = didact.make("random-grid", size=4, n_features=5, seed=0)
-    lesson = didact.teach(task, teacher="exact", horizon=1, loss="1%", learner="planner")
+    lesson = didact.teach_within(task, teacher="exact", horizon=1, loss="1%", learner="planner")
     assert lesson.loss_status == "enumerated"
     assert len(lesson.demonstrations) == lesson.lower_bound == 3
-    both = didact.teach(task, teacher="exact", horizon=1, loss="1%")
+    both = didact.teach_within(task, teacher="exact", horizon=1, loss="1%")
     assert dict(both.within.statuses) == {"half-spaces": "enumerated", "planner": "enumerated"}
     assert both.cost == both.lower_bound == 4
 

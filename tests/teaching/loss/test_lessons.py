@@ -35,7 +35,7 @@ def fewest(task, known, bound):
 def test_no_smaller_set_of_pairs_keeps_to_the_bound(seed, share):
     task = didact.make("garnet", n_states=4, n_actions=3, n_features=3, branching=2, seed=seed)
     settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner": "half-spaces"}
-    lesson = didact.teach(task, starts="all", **settings)
+    lesson = didact.teach_within(task, starts="all", **settings)
     assert lesson.loss_status == "enumerated"
     assert lesson.within.worst <= lesson.loss_bound + 1e-9
     assert lesson.lower_bound == len(lesson.demonstrations)
@@ -44,7 +44,7 @@ def test_no_smaller_set_of_pairs_keeps_to_the_bound(seed, share):
 
 def test_witnesses_hold_in_fractions():
     task = didact.make("random-grid", size=4, n_features=4, seed=3)
-    lesson = didact.teach(task, teacher="exact", horizon=1, loss="1%")
+    lesson = didact.teach_within(task, teacher="exact", horizon=1, loss="1%")
     rows, losses = lesson.known.rows, Losses(task, action_gaps(lesson.known.plan))
     pairs = [tuple(pair) for pair in np.argwhere(lesson.known.plan.optimal).tolist()]
     assert lesson.within.witnesses
@@ -66,7 +66,7 @@ def test_larger_bounds_need_no_more():
     task = didact.make("random-grid", size=5 if takes_all() else 4, n_features=4, seed=2)
     settings = {"teacher": "exact", "horizon": 1}
     sizes = [
-        len(didact.teach(task, loss=loss, **settings).demonstrations)
+        len(didact.teach_within(task, loss=loss, **settings).demonstrations)
         for loss in ("0%", "0.1%", "1%", "10%", "100%")[:: 1 if takes_all() else 2]
     ]
     assert sizes == sorted(sizes, reverse=True)
@@ -77,7 +77,9 @@ def test_to_lose_nothing_half_spaces_need_at_most_the_exact_lesson_and_planners_
     settings = {"teacher": "exact", "horizon": 1}
     exact = len(didact.teach(task, **settings).demonstrations)
     needed = {
-        learner: len(didact.teach(task, loss="0%", learner=learner, **settings).demonstrations)
+        learner: len(
+            didact.teach_within(task, loss="0%", learner=learner, **settings).demonstrations
+        )
         for learner in ("half-spaces", "both")
     }
     assert needed["half-spaces"] <= exact < needed["both"]
@@ -85,14 +87,14 @@ def test_to_lose_nothing_half_spaces_need_at_most_the_exact_lesson_and_planners_
 
 def test_greedy_lessons_keep_to_the_bound_too():
     task = didact.make("random-grid", size=5, n_features=4, seed=1)
-    lesson = didact.teach(task, horizon=1, loss="1%", learner="half-spaces")
+    lesson = didact.teach_within(task, horizon=1, loss="1%", learner="half-spaces")
     assert lesson.loss_status == "enumerated"
     assert lesson.lower_bound <= len(lesson.demonstrations)
 
 
 def test_a_closed_lesson_binds_learners_that_plan():
     task = didact.make("random-grid", size=4, n_features=3, seed=1)
-    lesson = didact.teach(task, loss="1%", closed=True)
+    lesson = didact.teach_within(task, loss="1%", closed=True)
     assert lesson.closed
     assert lesson.within.statuses == {"half-spaces": "enumerated", "planner": "enumerated"}
 
@@ -102,16 +104,16 @@ def test_absolute_bounds_and_shares_say_the_same():
     known = didact.equivalence_class(task)
     uniform = np.full((16, 4), 0.25)
     spread = evaluate(task, uniform, plan=known.plan).policy_loss
-    lesson = didact.teach(task, known=known, horizon=1, loss="5%")
+    lesson = didact.teach_within(task, known=known, horizon=1, loss="5%")
     assert lesson.within.spread == pytest.approx(spread)
     assert lesson.loss_bound == pytest.approx(0.05 * spread)
-    same = didact.teach(task, known=known, horizon=1, loss=0.05 * spread)
+    same = didact.teach_within(task, known=known, horizon=1, loss=0.05 * spread)
     assert same.demonstrations == lesson.demonstrations
 
 
 def test_a_lesson_within_a_bound_is_read_back(tmp_path):
     task = didact.make("random-grid", size=4, n_features=3, seed=2)
-    lesson = didact.teach(task, horizon=1, loss="5%")
+    lesson = didact.teach_within(task, horizon=1, loss="5%")
     lesson.save(tmp_path / "lesson.json")
     assert didact.load_lesson(tmp_path / "lesson.json").within == lesson.within
 
@@ -119,7 +121,7 @@ def test_a_lesson_within_a_bound_is_read_back(tmp_path):
 def test_when_the_time_is_up_a_complete_lesson_is_given_with_its_bounds():
     task = didact.make("random-grid", size=6, n_features=6, seed=3)
     settings = {"horizon": 1, "learner": "half-spaces", "loss": "1%"}
-    lesson = didact.teach(task, teacher="exact", loss_time=1e-9, **settings)
+    lesson = didact.teach_within(task, teacher="exact", time_limit=1e-9, **settings)
     assert lesson.is_complete
     assert lesson.loss_status == "enumerated"
     assert lesson.lower_bound <= len(lesson.demonstrations)
@@ -138,19 +140,19 @@ def test_when_the_time_is_up_a_complete_lesson_is_given_with_its_bounds():
 def test_what_cannot_be_asked_is_refused(given, words):
     task = didact.make("random-grid", size=3, n_features=3, seed=1)
     with pytest.raises(InvalidInput, match=words):
-        didact.teach(task, **given)
+        didact.teach_within(task, **given)
 
 
 @pytest.mark.parametrize("seed", chunks(2, 4))
 def test_a_budget_keeps_what_leaves_least_to_lose_and_says_that_it_is_not_enough(seed):
     task = didact.make("garnet", n_states=5, n_actions=3, n_features=3, branching=2, seed=seed)
     settings = {"teacher": "exact", "horizon": 1, "starts": "all", "learner": "half-spaces"}
-    enough = didact.teach(task, loss="0.1%", **settings)
+    enough = didact.teach_within(task, loss="0.1%", **settings)
     n = len(enough.demonstrations)
-    assert didact.teach(task, loss="0.1%", budget=n, **settings).within == enough.within
+    assert didact.teach_within(task, loss="0.1%", budget=n, **settings).within == enough.within
     if n < 2:
         return
-    short = didact.teach(task, loss="0.1%", budget=n - 1, **settings)
+    short = didact.teach_within(task, loss="0.1%", budget=n - 1, **settings)
     assert len(short.demonstrations) == n - 1
     assert short.loss_status == "exceeded"
     assert short.lower_bound == n
@@ -169,7 +171,7 @@ def test_a_budget_keeps_what_leaves_least_to_lose_and_says_that_it_is_not_enough
 def test_families_keep_to_the_bound_in_every_member():
     tasks = [didact.make("random-grid", size=3, n_features=3, seed=seed) for seed in (1, 2)]
     tasks = [didact.Task(task.mdp, tasks[0].true_weights) for task in tasks]
-    lesson = didact.teach(didact.Family(tasks), loss="1%", horizon=1)
+    lesson = didact.teach_within(didact.Family(tasks), loss="1%", horizon=1)
     for number, task in enumerate(tasks):
         shown = [d.pairs for d in lesson.demonstrations if d.member == number]
         assert didact.check(task, shown).wrong == ()
@@ -192,7 +194,7 @@ def test_with_ties_a_lesson_goes_on_until_it_keeps_to_the_bound():
     paid = [[[0, 1], [1, -1]], [[1, 2], [1, 0]], [[-1, -1], [1, 1]]]
     mdp = didact.MDP(didact.Transitions.from_rows(rows, 3, 2), paid, "1/2")
     task = didact.Task(mdp, [-2, 0])
-    lesson = didact.teach(task, loss="50%", learner="half-spaces", teacher="exact")
+    lesson = didact.teach_within(task, loss="50%", learner="half-spaces", teacher="exact")
     assert lesson.loss_status == "enumerated"
     assert lesson.within.worst <= lesson.loss_bound
 
@@ -214,7 +216,7 @@ def test_a_lesson_keeps_to_its_bound_wherever_there_is_one():
         share = ("0%", "1%", "10%", "50%")[seed % 4]
         starts = np.flatnonzero((task.mdp.start.floats > 0) & ~task.mdp.terminal).tolist()
         try:
-            lesson = didact.teach(task, loss=share, known=known, **settings)
+            lesson = didact.teach_within(task, loss=share, known=known, **settings)
         except InvalidInput as error:
             everything = [[(s, a)] for s in starts for a in known.plan.optimal_actions(s)]
             lost = most_lost(known, every, list(map(didact.Demonstration, everything)))
@@ -233,6 +235,6 @@ def test_as_many_states_as_features_are_taught_to_learners_that_plan():
     """Four numbers could be the actions of four states, or four weights: a policy was refused."""
     made = {"n_states": 4, "n_actions": 2, "n_features": 4, "branching": 1, "features": "dense"}
     task = didact.make("garnet", **made, seed=0)
-    lesson = didact.teach(task, loss="1%", learner="planner", horizon=1, starts="all")
+    lesson = didact.teach_within(task, loss="1%", learner="planner", horizon=1, starts="all")
     assert lesson.loss_status == "enumerated"
     assert any(witness.learner == "planner" for witness in lesson.within.witnesses)

@@ -256,4 +256,5 @@ def python_command(lesson: Lesson) -> str:
         and (name not in USUAL or USUAL[name] != value)
     ]
     call = ", ".join(["task", *given])
-    return f'lesson = didact.teach({call})\nlesson.report("lesson.html")'
+    verb = "teach_within" if "loss" in lesson.settings else "teach"
+    return f'lesson = didact.{verb}({call})\nlesson.report("lesson.html")'

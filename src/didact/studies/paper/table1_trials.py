@@ -206,4 +206,4 @@ def warm() -> None:
     small = make("random-grid", size=9, n_features=3, seed=0)
     known = equivalence_class(small, arithmetic="exact")
     for teacher, options in (("scot", {}), ("exact", {}), ("uvm", {"n_samples": 200_000})):
-        teach(small, feedback=None, teacher=teacher, horizon=1, known=known, **options)
+        teach(small, teacher=teacher, horizon=1, known=known, **options)

@@ -52,9 +52,11 @@ class Pool:
 class Goal(NamedTuple):
     """A loss, of return or as a share of the spread, and the learners that must keep to it.
 
-    greedy: whether candidates are picked greedily instead of the cheapest. pool: what other bounds
-    met.
+    given: the loss as people say it. greedy: whether candidates are picked greedily instead of the
+    cheapest. pool: what other bounds met.
     """
+
+    given: Any
 
     amount: float
     is_share: bool
@@ -62,24 +64,20 @@ class Goal(NamedTuple):
     greedy: bool
     pool: Pool
 
-
-class Bound(NamedTuple):
-    """A loss as people say it, and what other bounds of the same candidates met."""
-
-    loss: Any
-    pool: Pool
+    @property
+    def learner(self) -> str:
+        """Whose loss: 'half-spaces', 'planner' or 'both'."""
+        return "both" if self.learners == LEARNERS else self.learners[0]
 
 
-def as_goal(loss: Any, learner: str, teacher: str) -> Goal:
-    """The goal that was asked for, checked."""
+def as_goal(loss: Any, learner: str, teacher: str, pool: Pool | None = None) -> Goal:
+    """The goal that was asked for, checked; pool: what other bounds of the same candidates met."""
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
-    pool = Pool()
-    if isinstance(loss, Bound):
-        loss, pool = loss
     chosen = choice(learner, "learner", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
-    return Goal(*read_loss(loss), learners, teacher == "scot", pool)
+    amount, is_share = read_loss(loss)
+    return Goal(loss, amount, is_share, learners, teacher == "scot", pool or Pool())
 
 
 def read_loss(loss: Any) -> tuple[float, bool]:
@@ -92,7 +90,7 @@ def read_loss(loss: Any) -> tuple[float, bool]:
     return amount, is_share
 
 
-def teach_within(
+def cheapest_within(
     problem: Problem,
     goal: Goal,
     *,
