@@ -11,7 +11,7 @@ import didact
 from benchmarks.timing import print_table, readable
 from didact.bec.parts import shown_pairs
 from didact.numerics.exact import Floats
-from didact.planning.many_losses import Losses
+from didact.planning.batch import Losses
 from didact.teaching.loss.chart import Chart
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell

@@ -7,7 +7,7 @@ from scipy.linalg import null_space
 from scipy.special import ndtri
 
 from didact.learners.diagnostics import indicator_ess
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 from tests.effort import number
 
 FINE = 2_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from didact.learners import Belief, Evidence
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 
 NAME = "weighing"
 

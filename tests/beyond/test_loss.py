@@ -8,8 +8,8 @@ import pytest
 import didact
 from didact.bec.parts import shown_pairs
 from didact.planning import evaluate, solve
+from didact.planning.batch import Losses
 from didact.planning.loss import action_gaps
-from didact.planning.many_losses import Losses
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 

@@ -14,7 +14,7 @@ from didact.learners.chains.birl import birl
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.mdp import Comparison, Preference, Ranking
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 from didact.worlds import make
 from tests.effort import number
 from tests.quadrature import nodes

@@ -16,7 +16,7 @@ from didact.learners import learn
 from didact.mdp import MDP, Task
 from didact.numerics import compiled
 from didact.planning import evaluate, solve
-from didact.planning.many_rewards import optimal_values
+from didact.planning.batch import optimal_values
 from didact.teaching import check, teach
 from tests import effort
 

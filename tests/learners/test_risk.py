@@ -22,9 +22,9 @@ from didact.learners.risk import (
     value_at_risk,
 )
 from didact.mdp import MDP, Task
+from didact.planning import batch as values_module
 from didact.planning import evaluate, solve
-from didact.planning import many_rewards as values_module
-from didact.planning.many_rewards import action_values_of, optimal_values
+from didact.planning.batch import action_values_of, optimal_values
 from didact.worlds import make
 from tests.effort import examples
 from tests.models import tasks
@@ -151,7 +151,7 @@ def test_bad_weights_are_refused(weights, message):
 
 def test_results_that_would_not_fit_are_refused_before_any_work(monkeypatch):
     task = make("six-cell")
-    monkeypatch.setattr(values_module, "MOST_BYTES", 8 * 6 * 10)
+    monkeypatch.setattr(values_module, "MAX_BYTES", 8 * 6 * 10)
     monkeypatch.setattr(values_module, "_Planner", None)
     with pytest.raises(InvalidParameter, match=r"of 11 draws.*at most 10 draws"):
         optimal_values(task.mdp, np.ones((11, 2)))

@@ -18,7 +18,7 @@ from didact.learners.risk import thinned
 from didact.mdp import MDP, Demonstration, Task
 from didact.numerics.exact import Floats
 from didact.planning import float_successor_features
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 
 MOST_ENTRIES = 60_000_000
 """A table by draw, state and action has at most so many entries, about half a gigabyte."""

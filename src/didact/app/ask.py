@@ -19,7 +19,7 @@ from didact.mdp import MDP, Comparison, Demonstration, Task
 from didact.mdp.exchange.feedback import given_items
 from didact.mdp.items import Item
 from didact.mdp.layout import ARROW_OF
-from didact.planning.rollouts import draw
+from didact.planning.paths import draw
 
 MOST_QUERIES = 10
 PERSON_SURE = 0.95

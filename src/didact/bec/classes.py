@@ -36,12 +36,12 @@ from didact.planning import (
     solve,
 )
 from didact.planning.derived import actions_by_state
-from didact.planning.digits import (
+from didact.planning.exact import (
+    digits_with,
     expected_digits,
     followed_digits,
     multiplier_digits,
     require_writable,
-    require_writable_counts,
 )
 from didact.planning.solve import Arithmetic, is_exact_affordable
 from didact.stages import stage
@@ -229,14 +229,14 @@ def proved_plan(task: Task, arithmetic: Arithmetic) -> Plan:
 
 def exact_counts(task: Task, plan: Plan, arithmetic: Arithmetic) -> ExactSuccessorFeatures:
     """Exact successor features that a proof can hold; refused before the work where it is seen."""
-    from didact.planning.rationals import Followed, exact_model
+    from didact.planning.exact import Followed, exact_model
 
     more = multiplier_digits(task.mdp)
     followed = Followed.of(exact_model(task.mdp), actions_by_state(plan.optimal))
     if arithmetic == "exact":
         require_writable(followed_digits(followed) + more)
     counts = exact_successor_features(task.mdp, plan, followed)
-    require_writable_counts(counts, more)
+    require_writable(digits_with(counts) + more)
     return counts
 
 

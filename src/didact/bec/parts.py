@@ -94,7 +94,7 @@ def exact_gap(of: Part, state: int, action: int, better: int) -> Fraction | None
     """
     if of.counts is None:
         return None
-    from didact.planning.rationals import as_rationals, dot
+    from didact.planning.exact import as_rationals, dot
 
     counts = of.counts.pairs
     gap = dot(counts[state, better] - counts[state, action], as_rationals(of.task.true_weights))

@@ -177,27 +177,15 @@ def rows_from_counts(
     for i, row in enumerate(_exact_normals(counts, statements)):
         number[i] = number_of.setdefault(row, len(number_of)) if any(row) else -1
     exact = tuple(number_of)
-    normals = unit_floats(exact) if exact else np.zeros((0, len(counts.whole[0][0])))
+    normals = unit_floats(exact) if exact else np.zeros((0, counts.states.shape[1]))
     return Rows(normals, exact, statements, number)
 
 
 def _exact_normals(counts: ExactSuccessorFeatures, statements: Indices) -> Iterator[Row]:
     """The direction of mu(s, a) - mu(s, b) for each statement, as a primitive vector."""
-    after = counts.model.successors
-    if after is None:
-        for state, action, other in statements.tolist():
-            yield primitive(counts.pairs[state, action] - counts.pairs[state, other])
-        return
-    whole, n_actions = counts.whole, counts.model.n_actions
+    pairs = counts.pairs
     for state, action, other in statements.tolist():
-        left, below = whole[after[state * n_actions + action]]
-        right, other_below = whole[after[state * n_actions + other]]
-        if below == other_below:
-            yield primitive([a - b for a, b in zip(left, right, strict=True)])
-        else:
-            common = math.gcd(below, other_below)
-            up, down = other_below // common, below // common
-            yield primitive([a * up - b * down for a, b in zip(left, right, strict=True)])
+        yield primitive(pairs[state, action] - pairs[state, other])
 
 
 def _statements(shown: NDArray[np.bool_]) -> Indices:

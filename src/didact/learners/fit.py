@@ -24,7 +24,7 @@ from didact.learners.belief import Belief
 from didact.learners.evidence import as_evidence, log_likelihood_of
 from didact.learners.risk import thinned
 from didact.numerics.exact import Floats
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 
 MOST_DRAWS = 400
 """Fit is read from at most so many draws, evenly spaced along the chains."""

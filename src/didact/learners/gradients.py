@@ -17,7 +17,7 @@ from didact.learners.evidence import Evidence
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.derived import UNIT, reward_table, single_successors
-from didact.planning.graphs import (
+from didact.planning.kernels import (
     graph_of,
     iterate_on_graph,
     new_graph_plan,

@@ -19,14 +19,14 @@ from didact.learners.diagnostics import bulk_ess, indicator_ess
 from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
 from didact.planning import as_policy, float_successor_features
-from didact.planning.derived import UNIT
-from didact.planning.many_rewards import (
+from didact.planning.batch import (
     action_values_of,
     as_weight_rows,
     require_room,
     value_blocks,
     value_reach,
 )
+from didact.planning.derived import UNIT
 
 MOST_DRAWS = 4000
 """Risk is read from at most so many draws, evenly spaced along the chains."""

@@ -1,9 +1,8 @@
 """Solvers, successor features, reachability, rollouts and loss."""
 
 from didact.planning.loss import Evaluation, evaluate
+from didact.planning.paths import reachable_pairs, reachable_states, rollout, rollouts
 from didact.planning.policies import as_policy
-from didact.planning.reach import reachable_pairs, reachable_states
-from didact.planning.rollouts import rollout, rollouts
 from didact.planning.solve import Plan, solve
 from didact.planning.successor import (
     ExactSuccessorFeatures,

@@ -11,8 +11,14 @@ from didact.errors import NotConverged
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.derived import UNIT, single_successors
-from didact.planning.graphs import new_paths, walk_functional_graph
-from didact.planning.sweeps import System, new_krylov, residual_of, solve_policy
+from didact.planning.kernels import (
+    System,
+    new_krylov,
+    new_paths,
+    residual_of,
+    solve_policy,
+    walk_functional_graph,
+)
 
 Indices = NDArray[np.int64]
 

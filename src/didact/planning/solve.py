@@ -3,6 +3,11 @@
 `float` gives values with a proved bound; actions closer than twice the bound count as tied.
 `exact` decides everything in rational arithmetic. `auto` takes floats first, and settles exactly
 each comparison that the bound leaves open while the model is small enough for it.
+
+Float policy iteration. Deterministic models: each policy is evaluated exactly in O(S) on its
+functional graph. Others: inexact evaluation by BiCGSTAB, and direct solves where that goes in
+circles. The result is any value function V; what makes it an answer is the bound |V - V*| <=
+(residual + rounding) / (1 - discount), which holds for every V.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.errors import NotConverged
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.idle import idle_states
@@ -23,8 +29,24 @@ from didact.mdp.model import as_weights
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats, Numbers
 from didact.numerics.later import Later
-from didact.planning.derived import actions_by_state, reward_table
-from didact.planning.floats import FloatPlan, plan_in_floats
+from didact.planning.derived import (
+    UNIT,
+    actions_by_state,
+    contraction_gap,
+    longest_row,
+    reward_table,
+    rounding_of_backup,
+)
+from didact.planning.kernels import (
+    back_up_values,
+    graph_of,
+    iterate_by_sweeps,
+    iterate_on_graph,
+    model_of,
+    new_graph_plan,
+    new_sweep_plan,
+)
+from didact.planning.linear import discounted_sums
 
 Arithmetic = Literal["auto", "float", "exact"]
 
@@ -32,6 +54,11 @@ EXACT_STATES = 20_000
 """`auto` settles exactly at most so many states ..."""
 EXACT_COMPONENT = 150
 """... none of them in a cyclic component of more than so many states that needs a dense solve."""
+
+MAX_ROUNDS = 1_000
+"""Rounds of policy iteration after which direct solves take over ..."""
+MAX_DIRECT_ROUNDS = 200
+"""... and these end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +185,7 @@ def exact_policy_values(
     mdp: MDP, weights: Numbers, taken: NDArray[np.bool_]
 ) -> tuple[Fraction, ...]:
     """The value of each state under the policy that is uniform over the taken actions (S, A)."""
-    from didact.planning.rationals import as_rationals, dot, evaluate_exactly, exact_model
+    from didact.planning.exact import as_rationals, dot, evaluate_exactly, exact_model
 
     model, w = exact_model(mdp), as_rationals(weights)
     rewards = [dot(phi, w) for phi in model.features]
@@ -204,7 +231,7 @@ def is_exact_affordable(
     """
     if mdp.n_states > EXACT_STATES:
         return False
-    from didact.planning.rationals import components
+    from didact.planning.exact import components
 
     offsets, successors = mdp.transitions.offsets.tolist(), mdp.transitions.successors.tolist()
     rows: list[list[tuple[int, Any]]] = []
@@ -228,7 +255,7 @@ def _settled(
 
     The candidates hold every optimal action, so a policy that no candidate improves is optimal.
     """
-    from didact.planning.rationals import as_rationals, dot, evaluate_exactly, exact_model
+    from didact.planning.exact import as_rationals, dot, evaluate_exactly, exact_model
 
     model = exact_model(mdp)
     w = as_rationals(weights)
@@ -328,3 +355,111 @@ def _exact_plan(
 
 def _as_fractions(values: list[Any]) -> tuple[Fraction | None, ...]:
     return tuple(None if v is None else Fraction(int(v.p), int(v.q)) for v in values)
+
+
+@dataclass(frozen=True, eq=False)
+class FloatPlan:
+    """Values (S,), action values (S*A,), a greedy policy (S,), and the bound on their errors."""
+
+    values: Floats
+    action_values: Floats
+    policy: NDArray[np.uint32]
+    residual: float
+    error_bound: float
+    method: str
+    n_rounds: int
+
+
+def plan_in_floats(
+    mdp: MDP, rewards: Floats, scale: float, allowed: NDArray[np.uint8] | None = None
+) -> FloatPlan:
+    """The best value of every state when only allowed actions may be taken.
+
+    rewards: (S*A,), each within rounding of sums of k products whose absolute terms add up to at
+    most `scale`. allowed: (S*A,) of 0 and 1; every non-terminal state needs one.
+    """
+    if allowed is None:
+        allowed = np.ones(rewards.size, dtype=np.uint8)
+        policy = np.zeros(mdp.n_states, dtype=np.uint32)
+    else:
+        policy = allowed.reshape(mdp.n_states, -1).argmax(axis=1).astype(np.uint32)
+    largest = scale / (1.0 - mdp.discount)
+    if mdp.is_deterministic():
+        found = new_graph_plan(mdp.n_states, policy)
+        n_rounds = iterate_on_graph.run(
+            10 * rewards.size,
+            *(graph_of(mdp, allowed), rewards, 32 * UNIT * largest, MAX_ROUNDS, found),
+        )
+        values, method = found.values, "policy iteration on the functional graph"
+    else:
+        swept = new_sweep_plan(mdp, policy)
+        n_rounds = iterate_by_sweeps.run(
+            200 * mdp.transitions.n_entries,
+            *(model_of(mdp, allowed), rewards, 4 * UNIT * largest, MAX_ROUNDS, swept),
+        )
+        values, method = swept.values, "policy iteration with BiCGSTAB"
+    if n_rounds < 0:
+        values, n_rounds = iterate_directly(mdp, rewards, allowed, policy)
+        method = "policy iteration with direct solves"
+    action_values, residual, error_bound = _with_bound(mdp, rewards, allowed, values, scale)
+    return FloatPlan(values, action_values, policy, residual, error_bound, method, n_rounds)
+
+
+def _with_bound(
+    mdp: MDP, rewards: Floats, allowed: NDArray[np.uint8], values: Floats, scale: float
+) -> tuple[Floats, float, float]:
+    """The action values of V, its residual, and how far both can be from the true ones."""
+    action_values = np.empty(rewards.size)
+    residual = back_up_values.run(
+        mdp.transitions.n_entries + rewards.size,
+        *(model_of(mdp, allowed), rewards, values, action_values),
+    )
+    reach = max(float(values.max()), -float(values.min()))
+    rounding = rounding_of_backup(mdp, scale, reach, longest_row(mdp))
+    error_bound = (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding
+    return action_values, residual, error_bound
+
+
+def iterate_directly(
+    mdp: MDP, rewards: Floats, allowed: NDArray[np.uint8], policy: NDArray[np.uint32]
+) -> tuple[Floats, int]:
+    """Values (S,) of the best policy found from this one on, and the rounds; `policy` follows.
+
+    Each policy is solved by elimination, then improved wherever an action is better by more than
+    rounding. Policies whose values differ by less than that may follow one another for ever, so the
+    first one that comes again ends the rounds. What is returned has the least residual seen.
+    """
+    pairs = rewards.reshape(mdp.n_states, mdp.n_actions)
+    closed = allowed.reshape(pairs.shape) == 0
+    states = np.arange(mdp.n_states)
+    best, least, best_policy = np.zeros(mdp.n_states), np.inf, policy.copy()
+    seen: set[bytes] = set()
+    while policy.tobytes() not in seen and len(seen) < MAX_DIRECT_ROUNDS:
+        seen.add(policy.tobytes())
+        try:
+            values = _values_of(mdp, pairs, policy)
+        except NotConverged:
+            break
+        following = (mdp.transitions.matrix() @ values).reshape(pairs.shape)
+        choices = np.where(closed, -np.inf, pairs + mdp.discount * following)
+        residual = float(np.abs(choices.max(axis=1) - values).max())
+        if residual < least:
+            best, least, best_policy = values, residual, policy.copy()
+        bar = choices[states, policy] + 4 * UNIT * float(np.abs(values).max())
+        better = (choices.max(axis=1) > bar) & ~mdp.terminal
+        policy[better] = choices[better].argmax(axis=1)
+    policy[:] = best_policy
+    return best, len(seen)
+
+
+def _values_of(mdp: MDP, pairs: Floats, policy: NDArray[np.uint32]) -> Floats:
+    """The values of a deterministic policy, corrected once by the solution for its residual."""
+    states = np.arange(mdp.n_states)
+    taken = np.zeros(pairs.shape)
+    taken[states, policy] = 1.0
+    taken[mdp.terminal] = 0.0
+    paid = np.where(mdp.terminal, pairs[:, 0], pairs[states, policy])
+    values = discounted_sums(mdp, taken, paid[:, None])[:, 0]
+    rows = mdp.transitions.matrix()[states * mdp.n_actions + policy]
+    missing = paid + mdp.discount * (rows @ values) - values
+    return np.asarray(values + discounted_sums(mdp, taken, missing[:, None])[:, 0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,7 +18,6 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice
 from didact.mdp import MDP, as_mdp
 from didact.numerics.exact import Floats
-from didact.numerics.later import Later
 from didact.numerics.texts import short_repr
 from didact.planning.derived import (
     UNIT,
@@ -34,15 +33,14 @@ from didact.planning.policies import as_policy
 from didact.planning.solve import Plan
 
 if TYPE_CHECKING:
-    from didact.planning.rationals import ExactModel, Followed
-    from didact.planning.whole_counts import Whole
+    from didact.planning.exact import ExactModel, Followed
 
 
 @dataclass(frozen=True, eq=False)
 class SuccessorFeatures:
-    """Counts of states (S, k) and pairs (S, A, k), and (k,) bounds on the errors of columns.
+    """mu of states (S, k) and pairs (S, A, k), and (k,) bounds on the errors of columns.
 
-    mdp, policy: whose counts they are, with action probabilities (S, A).
+    mdp, policy: whose successor features they are, with action probabilities (S, A).
     """
 
     states: Floats
@@ -76,29 +74,15 @@ class SuccessorFeatures:
 
 @dataclass(frozen=True, eq=False)
 class ExactSuccessorFeatures:
-    """Counts as object arrays of rationals (flint.fmpq): states (S, k), pairs (S, A, k).
+    """mu as object arrays of rationals (flint.fmpq): states (S, k), pairs (S, A, k).
 
-    model: in rationals; the counts of pairs are found by it when they are first asked for.
+    model: in rationals; those of pairs are found by it when they are first asked for.
     """
 
     states: NDArray[Any]
     model: ExactModel
 
     __repr__ = short_repr
-
-    @classmethod
-    def of_whole(cls, whole: list[Whole], model: ExactModel) -> ExactSuccessorFeatures:
-        """Counts from whole numbers over a denominator for each state; fractions when asked for."""
-        made = cls(partial(_fractions_of, whole), model)  # type: ignore[arg-type]
-        made.__dict__["whole"] = whole
-        return made
-
-    @cached_property
-    def whole(self) -> list[Whole]:
-        """For each state its counts as whole numbers, and what they are divided by."""
-        from didact.planning.whole_counts import as_whole
-
-        return [as_whole(counts) for counts in self.states.tolist()]
 
     @cached_property
     def pairs(self) -> NDArray[Any]:
@@ -116,15 +100,6 @@ class ExactSuccessorFeatures:
                     ]
                 pairs[state, action] = counts
         return pairs
-
-
-ExactSuccessorFeatures.states = Later("states")  # type: ignore[assignment]
-
-
-def _fractions_of(whole: list[Whole]) -> NDArray[Any]:
-    from didact.planning.whole_counts import as_fractions
-
-    return _as_array([as_fractions(counts) for counts in whole])
 
 
 def _as_array(rows: Sequence[Any]) -> NDArray[Any]:
@@ -207,15 +182,11 @@ def exact_successor_features(
 
     followed: what the policy does in the exact model, where that is at hand.
     """
-    from didact.planning.rationals import Followed, evaluate_followed, exact_model
+    from didact.planning.exact import Followed, evaluate_followed, exact_model
 
     model = exact_model(mdp)
     if followed is None:
         followed = Followed.of(model, _uniform_choices(mdp, policy))
-    if model.successors is not None:
-        from didact.planning.whole_counts import whole_counts
-
-        return ExactSuccessorFeatures.of_whole(whole_counts(model, followed), model)
     payments = [model.features[row] for row in model.feature_rows()]
     return ExactSuccessorFeatures(_as_array(evaluate_followed(model, followed, payments)), model)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.planning.reach import all_ranges
+from didact.planning.paths import all_ranges
 from didact.teaching.covers.candidates import Indices
 from didact.teaching.covers.problem import Problem
 

@@ -10,7 +10,7 @@ from didact.learners import learn
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.planning import evaluate, solve
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 from didact.teaching import teach
 from didact.worlds import make
 from tests.effort import number

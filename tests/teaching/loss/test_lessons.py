@@ -9,8 +9,8 @@ import didact
 from didact.bec.parts import shown_pairs
 from didact.errors import InvalidInput
 from didact.planning import evaluate, solve
+from didact.planning.batch import Losses
 from didact.planning.loss import action_gaps
-from didact.planning.many_losses import Losses
 from tests import effort
 from tests.all_policies import EveryPolicy, counts_and_losses, largest_loss
 from tests.effort import chunks, takes_all

@@ -6,8 +6,8 @@ import pytest
 import didact
 from didact.bec.parts import shown_pairs
 from didact.planning import solve
+from didact.planning.batch import Losses
 from didact.planning.loss import action_gaps
-from didact.planning.many_losses import Losses
 from didact.teaching.loss.remaining import remaining_loss
 from tests.all_policies import counts_and_losses, largest_loss
 

@@ -22,7 +22,7 @@ from didact.learners.chains.deterministic import (
 from didact.learners.chains.steps import Problem, Shown
 from didact.numerics.compiled import inlined, kernel
 from didact.numerics.exact import Floats
-from didact.planning.sweeps import expected_value
+from didact.planning.kernels import expected_value
 
 VALUE, RADIUS, CAUTION, IS_BENT, REACH, RISE, LENGTH, SHRINK = range(8)
 """Numbers of a climb."""

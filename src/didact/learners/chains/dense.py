@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from didact.learners.chains.deterministic import PATIENCE, ULPS, weigh_features
 from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
 from didact.numerics.compiled import inlined, kernel
-from didact.planning.sweeps import Moves, expected_value, largest_of
+from didact.planning.kernels import Moves, expected_value, largest_of
 
 RESIDUAL = 16.0 * 2.0**-53
 """Values are corrected while the residual is above this share of the largest one."""

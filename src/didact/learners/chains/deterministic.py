@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
 from didact.numerics.compiled import inlined, kernel
-from didact.planning.sweeps import largest_of
+from didact.planning.kernels import largest_of
 
 ULPS = 8.0 * 2.0**-53
 """An action is better only if it is better by this share of the largest value."""

@@ -25,7 +25,7 @@ from didact.learners.evidence import Evidence
 from didact.numerics import compiled as running
 from didact.numerics.compiled import Kernel
 from didact.numerics.exact import Floats
-from didact.planning.sweeps import back_up_values
+from didact.planning.kernels import back_up_values
 
 Extra = Callable[[Floats, Floats], float]
 

@@ -39,7 +39,7 @@ from didact.learners.chains.stopping import Mixing, mixing_of, warning_of
 from didact.learners.chains.tempering import Population
 from didact.learners.chains.threads import Run
 from didact.numerics.exact import Floats
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 
 PARTICLES = 128
 """Of each pilot's tempered population, or 6 for each dimension."""

@@ -17,8 +17,8 @@ from didact.learners.diagnostics import bulk_ess, rank_r_hat
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning import float_successor_features, solve
+from didact.planning.batch import value_reach
 from didact.planning.derived import UNIT
-from didact.planning.many_rewards import value_reach
 
 WORST_R_HAT = 1.01
 """Chains may stop when no R-hat is larger."""

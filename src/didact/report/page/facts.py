@@ -23,8 +23,8 @@ from didact.bec.rows import Scope, demonstrated_pairs, scope_states
 from didact.errors import InvalidParameter
 from didact.mdp import Task, as_demonstrations
 from didact.planning import Plan
-from didact.planning.floats import plan_in_floats
 from didact.planning.loss import action_gaps
+from didact.planning.solve import plan_in_floats
 from didact.teaching import Lesson
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import Elements, cover_elements

@@ -18,7 +18,7 @@ import numpy as np
 from didact.errors import Unsupported
 from didact.learners import Belief, learn
 from didact.mdp import MDP, Demonstration, Family, Task, Transitions
-from didact.planning.many_rewards import action_values_of
+from didact.planning.batch import action_values_of
 from didact.random import stream
 from didact.studies.people.design import Design
 from didact.studies.people.places import members_of

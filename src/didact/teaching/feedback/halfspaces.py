@@ -43,7 +43,7 @@ from didact.teaching.shown_cone import ExactlyShown
 from didact.teaching.witness import worst_loss
 
 if TYPE_CHECKING:
-    from didact.planning.rationals import ExactModel
+    from didact.planning.exact import ExactModel
 
 Difference = list[Any]
 """A row (k,) of rationals as it is, not scaled."""
@@ -68,7 +68,7 @@ def item_differences(known: Known, item: Feedback) -> list[Difference]:
 
 def trajectory_counts(task: Task, way: Demonstration, first: int = 0) -> Difference:
     """Discounted feature counts (k,) of a trajectory, from a step on."""
-    from didact.planning.rationals import exact_model
+    from didact.planning.exact import exact_model
 
     model = exact_model(task.mdp)
     total = [0 * x for x in model.payment(*way[0])]
@@ -91,7 +91,7 @@ def _added(
 
 def margin(known: Known, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
-    from didact.planning.rationals import as_rationals, dot
+    from didact.planning.exact import as_rationals, dot
 
     found = dot(difference, as_rationals(known.parts[0].task.true_weights))
     return Fraction(int(found.p), int(found.q))

@@ -33,11 +33,11 @@ from didact.bec.parts import Part, most_actions, stacked
 from didact.bec.rows import Scope, scope_states
 from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
+from didact.planning.batch import Losses, Lost
 from didact.planning.derived import UNIT, feature_sizes
 from didact.planning.linear import discounted_sums
 from didact.planning.loss import action_gaps
-from didact.planning.many_losses import Losses, Lost
-from didact.planning.reach import as_reached, feature_sizes_met, reachable_states
+from didact.planning.paths import as_reached, feature_sizes_met, reachable_states
 from didact.planning.solve import solve
 from didact.planning.successor import float_successor_features, pair_counts
 from didact.random import stream
@@ -221,7 +221,7 @@ def _gaps(part: Part, states: Mask) -> tuple[Floats, float]:
     worse = states[:, None] & ~plan.optimal
     if part.counts is None or not (worse & (gaps * UNCERTAIN <= error)).any():
         return gaps, error
-    from didact.planning.rationals import as_rationals
+    from didact.planning.exact import as_rationals
 
     weights = np.array(as_rationals(part.task.true_weights), dtype=object)
     for state in np.flatnonzero(worse.any(axis=1)).tolist():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.numerics.exact import Floats
-from didact.planning.many_losses import Lost
+from didact.planning.batch import Lost
 from didact.teaching.loss.cuts import Cuts
 from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Region

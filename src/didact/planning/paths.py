@@ -1,4 +1,4 @@
-"""Reachability: which states and pairs can come up at all."""
+"""Paths of a policy: which states and pairs can come up at all, and sampled trajectories."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import plain_array, shown, whole_number
-from didact.mdp import MDP, as_mdp
+from didact.inputs import instance, plain_array, shown, whole_number
+from didact.mdp import MDP, Demonstration, Task, as_mdp
+from didact.mdp.naming import numbered_state
+from didact.mdp.transitions import require_index
 from didact.numerics.compiled import kernel
-from didact.numerics.exact import Numbers
-from didact.planning.sweeps import Model, model_of
+from didact.numerics.exact import Floats, Numbers
+from didact.planning.kernels import Model, model_of
+from didact.planning.policies import as_policy
 
 Mask = NDArray[np.bool_]
 
@@ -146,3 +149,79 @@ def all_ranges(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
     total = int(ends[-1]) if ends.size else 0
     shift = np.repeat(low - (ends - lengths), lengths)
     return np.asarray(np.arange(total) + shift, dtype=np.int64)
+
+
+def rollout(
+    mdp: MDP,
+    policy: Any,
+    *,
+    horizon: int,
+    rng: np.random.Generator,
+    start: int | None = None,
+) -> Demonstration:
+    """The (state, action) pairs of at most `horizon` steps, from `start` or a sampled start.
+
+    mdp: the model to walk in.
+    policy: in any form that `evaluate` takes.
+    horizon: the most steps; a terminal state ends the walk before.
+    rng: the generator that draws actions and next states.
+    start: the first state; None draws it from the start distribution.
+    """
+    return rollouts(mdp, policy, horizon=horizon, rng=rng, starts=[start])[0]
+
+
+def rollouts(
+    mdp: MDP,
+    policy: Any,
+    *,
+    horizon: int,
+    rng: np.random.Generator,
+    starts: list[int | None],
+) -> list[Demonstration]:
+    """One trajectory from each start; None samples a start that is not terminal."""
+    where, mdp = mdp, as_mdp(mdp)
+    whole_number(horizon, "horizon", 1)
+    instance(rng, np.random.Generator, "rng", "such as numpy.random.default_rng(0)")
+    choices = np.cumsum(as_policy(mdp, policy), axis=1)
+    begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
+    cumulative = np.cumsum(begin / begin.sum())
+    paths = []
+    for given in starts:
+        state = draw(cumulative, rng) if given is None else _require_start(where, given)
+        paths.append(_follow(mdp, choices, state, horizon, rng))
+    return paths
+
+
+def _require_start(where: MDP | Task, start: int) -> int:
+    mdp = as_mdp(where)
+    state = require_index(start, mdp.n_states, "start")
+    if mdp.terminal[state]:
+        raise InvalidParameter(f"start must not be terminal; {numbered_state(where, state)} is")
+    return state
+
+
+def _follow(
+    mdp: MDP,
+    choices: Floats,
+    state: int,
+    horizon: int,
+    rng: np.random.Generator,
+) -> Demonstration:
+    moves, chances = mdp.transitions, mdp.transitions.probabilities.floats
+    pairs = []
+    for _ in range(horizon):
+        action = draw(choices[state], rng)
+        pairs.append((state, action))
+        row = state * mdp.n_actions + action
+        low, high = int(moves.offsets[row]), int(moves.offsets[row + 1])
+        outcome = draw(chances[low:high].cumsum(), rng)
+        state = int(moves.successors[low + outcome])
+        if mdp.terminal[state]:
+            break
+    return Demonstration(pairs)
+
+
+def draw(cumulative: Floats, rng: np.random.Generator) -> int:
+    """An index with the probabilities whose running sums are given; never one of probability 0."""
+    point = rng.random() * cumulative[-1]
+    return int(cumulative.searchsorted(point, side="right"))

@@ -1,27 +1,47 @@
-"""Exact planning: rational policy evaluation, component by component (python-flint).
+"""Exact planning: rational policy evaluation, and how long its results will be (python-flint).
 
 The graph of a policy is condensed into strongly connected components and solved backwards. In
 episodic tasks nearly every component is one state; under a deterministic policy every cycle is one
 small equation; only what remains needs a dense rational solve.
+
+By Cramer's rule the successor features of a dense component have its determinant below the
+fraction line, and that is about as long as the denominators of its rows together: rows that are
+equal count once, since they add no rank. So the length is known before the work is begun. Chains
+and small cycles are quick to solve, so that their results are measured instead. What is longer than
+`MOST_DIGITS` could not be written into a proof.
+
+FLINT is imported by the functions that need it: float planning does not wait for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 
+from didact.errors import Unsupported
 from didact.mdp import MDP
 from didact.numerics.exact import Numbers
+from didact.numerics.texts import MOST_DIGITS
+from didact.planning.derived import actions_by_state
+
+if TYPE_CHECKING:
+    from didact.planning.solve import Plan
+    from didact.planning.successor import ExactSuccessorFeatures
 
 Row = list[tuple[int, Any]]
 """A sparse row: (state, rational weight) pairs."""
-Solved = list[list[Any] | None] | dict[int, list[Any] | None]
-"""By state."""
+Solved = list[list[Any] | None]
+"""The columns of each state; None where they are not needed."""
+
+DIGITS_PER_BIT = math.log10(2)
+MAX_DISTINCT = 8
+"""So many distinct probabilities have a common denominator that is no longer than it looks."""
+PROOF_PER_FEATURE = 2
+"""A proof's multipliers divide rows by rows, and are twice as long as the successor features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,25 +54,6 @@ class ExactModel:
     rows: list[Row]
     features: list[list[Any]]
     terminal: list[bool]
-
-    @cached_property
-    def successors(self) -> list[int] | None:
-        """The one state after each pair s*A + a where all steps are sure and states pay; else None.
-
-        Two actions then differ by a multiple of the counts of the states that they lead to.
-        """
-        is_sure = len(self.features) == self.n_states and bool(self.discount)
-        if not is_sure or any([len(row) != 1 for row in self.rows]):
-            return None
-        return [row[0][0] for row in self.rows]
-
-    @cached_property
-    def whole_features(self) -> list[tuple[tuple[int, ...], int]]:
-        """The features of each row as whole numbers, and what they are divided by."""
-        from didact.planning.whole_counts import as_whole
-
-        known = {id(phi): as_whole(phi) for phi in {id(phi): phi for phi in self.features}.values()}
-        return [known[id(phi)] for phi in self.features]
 
     def payment(self, state: int, action: int) -> list[Any]:
         """phi(s, a) as k rationals."""
@@ -102,9 +103,9 @@ def exact_model(mdp: MDP) -> ExactModel:
 
 
 def _build(mdp: MDP) -> ExactModel:
-    discount = fmpq(mdp.exact_discount.numerator, mdp.exact_discount.denominator)
+    discount = rational(mdp.exact_discount.numerator, mdp.exact_discount.denominator)
     palette, codes = mdp.transitions.exact()
-    weights = [discount * fmpq(p.numerator, p.denominator) for p in palette]
+    weights = [discount * rational(p.numerator, p.denominator) for p in palette]
     code_list = codes.tolist()
     successors = mdp.transitions.successors.tolist()
     offsets = mdp.transitions.offsets.tolist()
@@ -119,7 +120,7 @@ def _build(mdp: MDP) -> ExactModel:
 def _feature_rows(mdp: MDP) -> list[list[Any]]:
     """The features of each row as rationals; rows that are alike are one list."""
     palette, codes = mdp.features.exact()
-    rationals = [fmpq(v.numerator, v.denominator) for v in palette]
+    rationals = [rational(v.numerator, v.denominator) for v in palette]
     known: dict[bytes, list[Any]] = {}
     found = []
     for row in np.ascontiguousarray(codes.reshape(-1, mdp.n_features)):
@@ -133,13 +134,20 @@ def _feature_rows(mdp: MDP) -> list[list[Any]]:
 def as_rationals(numbers: Numbers) -> list[Any]:
     """Every entry as an fmpq, in row order."""
     palette, codes = numbers.exact()
-    rationals = [fmpq(v.numerator, v.denominator) for v in palette]
+    rationals = [rational(v.numerator, v.denominator) for v in palette]
     return [rationals[code] for code in codes.ravel().tolist()]
+
+
+def rational(above: int, below: int = 1) -> Any:
+    """above / below as FLINT's fraction."""
+    from flint import fmpq
+
+    return fmpq(above, below)
 
 
 def dot(left: Iterable[Any], right: Iterable[Any]) -> Any:
     """Sum of products of two rational vectors."""
-    total = fmpq(0)
+    total = rational(0)
     for a, b in zip(left, right, strict=True):
         if a and b:
             total += a * b
@@ -179,7 +187,7 @@ def policy_rows(model: ExactModel, policy: Sequence[Sequence[int]]) -> list[Row]
         elif len(actions) == 1:
             rows.append(model.rows[state * model.n_actions + actions[0]])
         else:
-            share = fmpq(1, len(actions))
+            share = rational(1, len(actions))
             mixed: dict[int, Any] = {}
             for action in actions:
                 for target, weight in model.rows[state * model.n_actions + action]:
@@ -233,7 +241,7 @@ def components(rows: Sequence[Row], roots: Iterable[int]) -> Iterable[list[int]]
 def solve_component(
     model: ExactModel,
     taken: Followed,
-    payments: Sequence[list[Any]] | Mapping[int, list[Any]],
+    payments: Sequence[list[Any]],
     component: list[int],
     solved: Solved,
 ) -> None:
@@ -256,7 +264,7 @@ def solve_component(
         sides.append(side)
         links.append(own)
     if len(component) == 1:
-        factor = 1 - sum((w for _, w in links[0]), fmpq(0))
+        factor = 1 - sum((w for _, w in links[0]), rational(0))
         solved[component[0]] = sides[0] if factor == 1 else [b / factor for b in sides[0]]
     elif all(len(own) == 1 for own in links):
         _solve_cycle(component, links, sides, solved)
@@ -267,8 +275,8 @@ def solve_component(
 def _mean(columns: list[list[Any]]) -> list[Any]:
     if len(columns) == 1:
         return columns[0]
-    share = fmpq(1, len(columns))
-    return [share * sum(entries, fmpq(0)) for entries in zip(*columns, strict=True)]
+    share = rational(1, len(columns))
+    return [share * sum(entries, rational(0)) for entries in zip(*columns, strict=True)]
 
 
 def _solve_cycle(
@@ -281,8 +289,8 @@ def _solve_cycle(
     order = [0]
     while links[order[-1]][0][0] != 0:
         order.append(links[order[-1]][0][0])
-    total = [fmpq(0)] * len(sides[0])
-    product = fmpq(1)
+    total = [rational(0)] * len(sides[0])
+    product = rational(1)
     for i in reversed(order):
         weight = links[i][0][1]
         total = [b + weight * v for b, v in zip(sides[i], total, strict=True)]
@@ -301,12 +309,79 @@ def _solve_dense(
     sides: list[list[Any]],
     solved: Solved,
 ) -> None:
+    from flint import fmpq_mat
+
     size = len(component)
     matrix = fmpq_mat(size, size)
     for i, own in enumerate(links):
-        matrix[i, i] = fmpq(1)
+        matrix[i, i] = rational(1)
         for j, weight in own:
             matrix[i, j] = matrix[i, j] - weight
     answer = matrix.solve(fmpq_mat(size, len(sides[0]), [b for side in sides for b in side]))
     for i, state in enumerate(component):
         solved[state] = [answer[i, j] for j in range(len(sides[0]))]
+
+
+def expected_digits(mdp: MDP, plan: Plan) -> int:
+    """About how many digits a proof about the policy needs, by its largest dense component."""
+    return followed_digits(Followed.of(exact_model(mdp), actions_by_state(plan.optimal)))
+
+
+def followed_digits(policy: Followed) -> int:
+    """`expected_digits` of a policy in the exact model."""
+    followed, longest = policy.rows, 0
+    for component in policy.components:
+        if len(component) == 1:
+            continue
+        inside = set(component)
+        own = [[(t, w) for t, w in followed[s] if t in inside] for s in component]
+        if not all(len(row) == 1 for row in own):
+            rows = {_as_integers(sorted(row, key=_state)) for row in own}
+            longest = max(longest, sum(_denominator_bits(row) for row in rows))
+    return int(longest * DIGITS_PER_BIT * PROOF_PER_FEATURE)
+
+
+def _state(entry: tuple[int, Any]) -> int:
+    return entry[0]
+
+
+def _as_integers(row: Iterable[tuple[int, Any]]) -> tuple[tuple[int, int, int], ...]:
+    return tuple((target, int(weight.p), int(weight.q)) for target, weight in row)
+
+
+def _denominator_bits(row: tuple[tuple[int, int, int], ...]) -> int:
+    return math.lcm(*(below for _, _, below in row)).bit_length() - 1
+
+
+def multiplier_digits(mdp: MDP) -> int:
+    """About how many digits more the multipliers of a proof have.
+
+    They weigh at most one row for each feature against another, and every row brings along the
+    denominators of its own action.
+    """
+    if "denominator_bits" not in mdp._derived:
+        mdp._derived["denominator_bits"] = _longest_denominator(mdp)
+    return int((mdp.n_features + 1) * mdp._derived["denominator_bits"] * DIGITS_PER_BIT)
+
+
+def _longest_denominator(mdp: MDP) -> int:
+    """Bits of the longest common denominator of a row; of all rows where numbers are few."""
+    distinct, _ = mdp.transitions.probabilities.exact()
+    if len(distinct) <= MAX_DISTINCT:
+        return math.lcm(*(number.denominator for number in distinct)).bit_length() - 1
+    return max(_denominator_bits(_as_integers(row)) for row in exact_model(mdp).rows)
+
+
+def require_writable(n_digits: int) -> None:
+    """Refuse exact work whose results could not be written down."""
+    if n_digits > MOST_DIGITS:
+        raise Unsupported(
+            f"exact numbers must have at most {MOST_DIGITS:,} digits; here they would have about "
+            f"{n_digits:,}. Round the task's numbers, or use arithmetic='float'"
+        )
+
+
+def digits_with(features: ExactSuccessorFeatures) -> int:
+    """About how many digits a proof needs that holds these successor features."""
+    longest = max((number.q.bit_length() for number in features.states.flat), default=0)
+    return int(longest * DIGITS_PER_BIT * PROOF_PER_FEATURE)

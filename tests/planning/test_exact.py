@@ -5,13 +5,22 @@ import random
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import didact
 from didact.errors import Unsupported
+from didact.mdp import MDP
 from didact.numerics import texts
-from didact.planning import digits, exact_successor_features
-from didact.planning.digits import digits_with, expected_digits, multiplier_digits
+from didact.planning import exact, exact_successor_features
+from didact.planning.exact import (
+    Followed,
+    digits_with,
+    exact_model,
+    expected_digits,
+    multiplier_digits,
+)
+from tests.effort import chunks
 
 
 def dense(n_states: int, n_digits: int, seed: int, *, same: bool = False) -> didact.Task:
@@ -58,7 +67,7 @@ def test_long_numbers_are_refused_before_they_are_made(monkeypatch):
         raise AssertionError("the work was begun")
 
     task = dense(6, 50, 0)
-    monkeypatch.setattr(digits, "MOST_DIGITS", 300)
+    monkeypatch.setattr(exact, "MOST_DIGITS", 300)
     monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
     with pytest.raises(
         Unsupported, match=r"at most 300 digits; here they would have about [0-9]+\."
@@ -79,7 +88,7 @@ def test_long_numbers_of_a_chain_are_refused_before_the_cone(monkeypatch):
         row[max(state - 2, 0)] += 1 - share
         rows.append([row])
     task = didact.Task(didact.MDP(rows, [[i % 3] for i in range(n)], "0.9", terminal=[0]), [1])
-    monkeypatch.setattr(digits, "MOST_DIGITS", 300)
+    monkeypatch.setattr(exact, "MOST_DIGITS", 300)
     monkeypatch.setattr("didact.bec.classes.rows_from_counts", never)
     with pytest.raises(Unsupported, match="Round the task's numbers, or use arithmetic='float'"):
         didact.equivalence_class(task, arithmetic="exact")
@@ -119,7 +128,7 @@ def test_long_multipliers_are_refused_before_the_work(monkeypatch):
     def never(*_):
         raise AssertionError("the work was begun")
 
-    monkeypatch.setattr(digits, "MOST_DIGITS", limit)
+    monkeypatch.setattr(exact, "MOST_DIGITS", limit)
     monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
     for given in (task, didact.Family([task, task])):
         with pytest.raises(Unsupported, match=f"at most {limit} digits"):
@@ -132,3 +141,32 @@ def test_auto_takes_floats_where_numbers_would_be_long(monkeypatch):
     monkeypatch.setattr("didact.bec.classes.MOST_DIGITS", 300)
     assert didact.equivalence_class(task).counts is None
     assert texts.MOST_DIGITS == 200_000
+
+
+def sure_model(seed):
+    """Sure steps, features that are fractions, and policies of one to all actions."""
+    rng = np.random.default_rng(seed)
+    n_states, n_actions, k = int(rng.integers(1, 12)), int(rng.integers(1, 4)), 3
+    moves = np.zeros((n_states, n_actions, n_states))
+    for row in moves.reshape(-1, n_states):
+        row[rng.integers(n_states)] = 1.0
+    features = rng.integers(-3, 4, (n_states, k)) / rng.choice([1, 2, 5])
+    policy = [
+        sorted(rng.choice(n_actions, rng.integers(1, n_actions + 1), replace=False).tolist())
+        for _ in range(n_states)
+    ]
+    return MDP(moves, features, ["0.9", "1/3", "0.95"][seed % 3]), policy
+
+
+@pytest.mark.parametrize("seed", chunks(20, 40))
+def test_successor_features_of_uniform_policies_satisfy_their_equation(seed):
+    mdp, policy = sure_model(seed)
+    model = exact_model(mdp)
+    found = exact_successor_features(mdp, None, Followed.of(model, policy)).states
+    mu = [[Fraction(int(x.p), int(x.q)) for x in row] for row in found]
+    phi, k = mdp.features.fractions(), mdp.n_features
+    after = mdp.transitions.successors.reshape(mdp.n_states, mdp.n_actions)
+    for state, actions in enumerate(policy):
+        for j in range(k):
+            mean = sum(mu[after[state, a]][j] for a in actions) / len(actions)
+            assert mu[state][j] == phi[state * k + j] + mdp.exact_discount * mean

@@ -8,8 +8,8 @@ import pytest
 
 import didact
 from didact.planning import evaluate, solve
+from didact.planning.batch import Losses
 from didact.planning.loss import action_gaps
-from didact.planning.many_losses import Losses
 
 WORLDS = {
     "moves": {"size": 3, "n_features": 3, "seed": 1},
