@@ -62,7 +62,7 @@ from didact.planning.loss import action_gaps
 from didact.random import stream
 from didact.teaching.closure import is_closed
 from didact.teaching.loss.cells import Cell
-from didact.teaching.loss.chart import chart_in_sight
+from didact.teaching.loss.chart import Chart, chart_in_sight
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.fitting import least_cell, region_that_fits
 from didact.teaching.loss.goal import read_loss
@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 20.0
 """Seconds for visiting classes of policies, where none are given."""
+
+NOBODY = "no weights of these features answer so: the agent is not one that the exam is for"
 
 Answered = Sequence[tuple[ExamQuestion, Any]]
 
@@ -203,8 +205,7 @@ def _judged_by_sides(found: Audit, answered: Answered, bound: LossBound, deadlin
     """By the cone of weights that prefer the sides that were preferred."""
     region = region_that_fits(bound.fan, *_rows(answered, bound.fan.basis.shape[1]))
     if region is None:
-        told = "no weights of these features answer so"
-        return replace(found, reason=f"{told}: the agent is not one that the exam is for")
+        return replace(found, reason=NOBODY)
     found = _judged_by_region(found, region, bound, deadline)
     wrong = [answer for question, answer in answered if not is_right(question, answer)]
     if found.passed or not wrong:
@@ -289,13 +290,7 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
             return judged
     chart = chart_in_sight(fan)
     if chart is not None and chart.finish(deadline):
-        worst = chart.worst_of_agents(held.best, held.others)
-        if worst is None:
-            told = "no weights of these features answer so"
-            return replace(found, reason=f"{told}: the agent is not one that the exam is for")
-        if worst.weights is not None and worst.loss > bound.limit:
-            return _open(found, worst.loss, worst.weights, bound)
-        return _passed(found, worst.loss, len(chart.cells), bound)
+        return _judged_by_all_cells(found, chart, held, bound)
     rng = stream(0, "audit", "answers")
     loss, weights = largest(planner_rounds(fan, held.best.ravel(), rng, held.others.ravel()))
     if weights is not None and loss > bound.limit:
@@ -303,6 +298,16 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
     told = "the states are not closed" if is_right else "a wrong action may cost more later"
     reason = f"{told}; a search found none who answers so and loses more, which proves nothing"
     return replace(found, reason=reason)
+
+
+def _judged_by_all_cells(found: Audit, chart: Chart, held: HeldBest, bound: LossBound) -> Audit:
+    """By the cells of all policies, every one of which was visited."""
+    worst = chart.worst_of_agents(held.best, held.others)
+    if worst is None:
+        return replace(found, reason=NOBODY)
+    if worst.weights is not None and worst.loss > bound.limit:
+        return _open(found, worst.loss, worst.weights, bound)
+    return _passed(found, worst.loss, len(chart.cells), bound)
 
 
 def _answers_so(fan: Fan, weights: Sequence[float] | None, held: HeldBest) -> bool:

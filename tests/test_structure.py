@@ -1,0 +1,245 @@
+"""Limits on the code: one class name in one module, few parameters, simple functions.
+
+The lists hold what is not there yet; they only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import didact
+from tests.floors import modules, name_of, room_of
+
+CORE = {"numerics", "planning", "bec", "teaching", "learners", "active", "auditing"}
+MAX_PUBLIC, MAX_INTERNAL, MAX_POSITIONAL = 12, 8, 2
+MAX_COMPLEXITY = 15
+
+SHARED_IN_CORE: set[str] = {
+    "Batch",
+    "Belief",
+    "Bound",
+    "Cell",
+    "Certificate",
+    "Chart",
+    "Comparison",
+    "Cone",
+    "Estimate",
+    "Evidence",
+    "Fit",
+    "Followed",
+    "Found",
+    "HalfSpaces",
+    "Lost",
+    "Mixed",
+    "Moves",
+    "Outcome",
+    "Paths",
+    "Point",
+    "Points",
+    "Problem",
+    "Ranking",
+    "Room",
+    "Rows",
+    "Sampling",
+    "Shown",
+    "Slice",
+    "Step",
+    "Verdict",
+    "Walk",
+    "Workers",
+    "_Answer",
+    "_Judge",
+    "_Search",
+}
+"""Class names of the core that another module has too."""
+
+SHARED_ELSEWHERE: set[str] = {"Asked", "Grid", "Said", "Watched", "World"}
+"""Class names that two modules outside the core have."""
+
+OWN_OPTIONS: set[str] = set()
+"""Learners and teachers, whose options are parameters of their own."""
+
+WIDE: set[str] = {"cheapest_cover", "good_enough", "minimise_volume", "point_belief", "teach"}
+"""Functions of the core that take more than eight parameters."""
+
+WIDE_PUBLIC: set[str] = {"register_study", "teach"}
+"""Public functions that take more than twelve parameters, or more than two by position."""
+
+COMPLEX: set[str] = {
+    "_require_arrays",
+    "_require_header",
+    "_search",
+    "good_enough",
+    "lesson_of_picks",
+    "solve_policy",
+    "switch_row",
+    "teach",
+}
+"""Functions of the core with a cyclomatic complexity above 15."""
+
+Node = ast.FunctionDef
+
+
+class Functions(ast.NodeVisitor):
+    """All functions of a module by their qualified names."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Node] = {}
+        self.place: list[str] = []
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._inside(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.found[".".join([*self.place, node.name])] = node
+        self._inside(node)
+
+    def _inside(self, node: ast.ClassDef | ast.FunctionDef) -> None:
+        self.place.append(node.name)
+        self.generic_visit(node)
+        self.place.pop()
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions_in(source: ast.Module) -> dict[str, Node]:
+    visitor = Functions()
+    visitor.visit(source)
+    return visitor.found
+
+
+def parameters_of(node: Node) -> list[str]:
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [argument.arg for argument in given if argument.arg not in ("self", "cls")]
+
+
+def complexity_of(node: Node) -> int:
+    """One, and one more for each branch, loop, handler, condition of a comprehension, and/or."""
+    count = 1
+    for part in ast.walk(node):
+        if isinstance(part, ast.If | ast.IfExp | ast.For | ast.While | ast.ExceptHandler):
+            count += 1
+        elif isinstance(part, ast.BoolOp):
+            count += len(part.values) - 1
+        elif isinstance(part, ast.comprehension):
+            count += len(part.ifs)
+        elif isinstance(part, ast.Match):
+            count += len(part.cases)
+    return count
+
+
+def classes_in(source: ast.Module) -> list[str]:
+    """Names of the classes of a module, those inside of functions and classes too."""
+    return [node.name for node in ast.walk(source) if isinstance(node, ast.ClassDef)]
+
+
+def shared_names() -> dict[str, set[str]]:
+    """Class names that stand in several modules, with the modules."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in modules():
+        for name in classes_in(parsed(path)):
+            found[name].add(".".join(name_of(path)))
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
+def wide_functions() -> Iterator[tuple[str, int]]:
+    """Functions of the core that take more than eight parameters, and how many.
+
+    Public functions and methods of public classes may take twelve.
+    """
+    public = {f"{o.__module__}.{o.__qualname__}" for o in public_objects()}
+    for path in modules():
+        if room_of(path) in CORE:
+            module = ".".join(name_of(path))
+            for name, node in functions_in(parsed(path)).items():
+                is_public = {f"{module}.{name}", f"{module}.{name.split('.')[0]}"} & public
+                n_parameters = len(parameters_of(node))
+                if n_parameters > (MAX_PUBLIC if is_public else MAX_INTERNAL):
+                    yield f"{module}.{name}", n_parameters
+
+
+def complex_functions() -> Iterator[tuple[str, int]]:
+    """Functions of the core with a complexity above 15, and how large it is."""
+    for path in modules():
+        if room_of(path) in CORE:
+            for name, node in functions_in(parsed(path)).items():
+                if complexity_of(node) > MAX_COMPLEXITY:
+                    yield ".".join([*name_of(path), name]), complexity_of(node)
+
+
+def public_objects() -> list:
+    found = [getattr(didact, name) for name in didact.__all__]
+    return [thing for thing in found if inspect.isfunction(thing) or inspect.isclass(thing)]
+
+
+def test_no_class_name_of_the_core_stands_in_two_modules():
+    found = {
+        name: places
+        for name, places in shared_names().items()
+        if {place.split(".")[1] for place in places} & CORE
+    }
+    assert {name: found[name] for name in found if name not in SHARED_IN_CORE} == {}
+
+
+def test_no_class_name_elsewhere_stands_in_two_modules():
+    found = {
+        name: places
+        for name, places in shared_names().items()
+        if not {place.split(".")[1] for place in places} & CORE
+    }
+    assert {name: found[name] for name in found if name not in SHARED_ELSEWHERE} == {}
+
+
+def test_functions_of_the_core_take_few_parameters():
+    listed = {*OWN_OPTIONS, *WIDE}
+    found = {name: n for name, n in wide_functions() if name.split(".")[-1] not in listed}
+    assert found == {}
+
+
+def test_functions_of_the_core_are_simple():
+    found = {name: n for name, n in complex_functions() if name.split(".")[-1] not in COMPLEX}
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", didact.__all__)
+def test_public_functions_take_few_parameters_and_two_by_position(name):
+    function = getattr(didact, name)
+    if name in WIDE_PUBLIC or not inspect.isfunction(function):
+        return
+    given = inspect.signature(function).parameters.values()
+    named = [p for p in given if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    assert len(named) <= MAX_PUBLIC
+    assert sum(p.kind is not p.KEYWORD_ONLY for p in named) <= MAX_POSITIONAL
+
+
+def test_offences_are_found():
+    source = ast.parse("class A:\n  def f(self, a, *, b, **c): ...\n  class B: ...\ndef g(): ...")
+    assert classes_in(source) == ["A", "B"]
+    found = functions_in(source)
+    assert {name: parameters_of(node) for name, node in found.items()} == {
+        "A.f": ["a", "b"],
+        "g": [],
+    }
+
+
+def test_complexity_counts_branches_and_conditions():
+    lines = (
+        "def f(a):",
+        "    if a and a > 1 or a < 0:",
+        "        return [b if b else 0 for b in a if b]",
+        "    while a:",
+        "        try: g(a)",
+        "        except ValueError: pass",
+    )
+    (node,) = functions_in(ast.parse("\n".join(lines))).values()
+    assert complexity_of(node) == 1 + 3 + 2 + 1 + 1
