@@ -11,7 +11,7 @@ from didact.errors import InvalidModel
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.items import read_item
 from didact.teaching.feedback.halfspaces import direction, item_differences, margin
-from didact.teaching.shown_cone import ExactlyShown
+from didact.teaching.witness import ExactHalfspaces
 from tests.beyond.test_exams import ways
 from tests.decisions import decisions
 from tests.effort import chunks, number
@@ -293,8 +293,8 @@ def test_near_ties_in_one_world_determine_worlds_that_its_class_does_not():
     known = didact.equivalence_class(shared[0])
     lesson = didact.teach_mixed(shared[0], feedback=["preferences"], over_teach=True, known=known)
     assert len(lesson.items) == known.cone.rank
-    taught = ExactlyShown([direction(item_differences(known, x)[0]) for x in lesson.items])
-    own = ExactlyShown(list(known.rows.exact))
+    taught = ExactHalfspaces([direction(item_differences(known, x)[0]) for x in lesson.items])
+    own = ExactHalfspaces(list(known.rows.exact))
     determined = {"near ties": 0, "class": 0}
     for task in shared[1:]:
         unseen = didact.equivalence_class(task)

@@ -31,7 +31,7 @@ from didact.teaching.closure import all_closed
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.feedback.halfspaces import WrongItem, judge_items, mixed_proof
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
-from didact.teaching.witness import judge, row_in_words
+from didact.teaching.witness import judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ def _told_of(known: Known, missing: int | None) -> dict[str, Any]:
     """What a verdict says of the class, and of a row of it that is missing."""
     return {
         "missing": None if missing is None else known.statement_of(missing),
-        "missing_words": None if missing is None else row_in_words(known, missing),
+        "missing_words": None if missing is None else known.words_of(missing),
         "n_facets": known.cone.n_facets,
         "n_equalities": len(known.cone.equalities),
         "arithmetic": known.arithmetic,

@@ -8,7 +8,6 @@ from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.offers import Offer
 from didact.teaching.covers.problem import Problem
 from didact.teaching.lesson import Missing
-from didact.teaching.witness import row_in_words
 
 
 def missing_elements(
@@ -19,7 +18,7 @@ def missing_elements(
     for element in elements.within(elements.everything & ~covered):
         row = elements.row_of(element)
         *member, state, action, other = known.statement_of(row)
-        reason, words = reason_of(element), row_in_words(known, row)
+        reason, words = reason_of(element), known.words_of(row)
         found.append(Missing(state, action, other, reason, words, *member))
     return tuple(found)
 

@@ -353,7 +353,7 @@ def _contradictions(
 
 def _fates(
     segments: Sequence[Segment], picked: Sequence[int], adding: Sequence[int]
-) -> dict[str, tuple[int, ...]]:
+) -> dict[str, Any]:
     """The episodes that are chosen, left out, and redundant, by their numbers."""
     names = [segment.demonstration for segment in segments]
     used = {names[place] for place in (*picked, *adding)}

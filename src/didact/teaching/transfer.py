@@ -30,8 +30,13 @@ from didact.numerics.intervals import binomial_interval
 from didact.numerics.texts import number_texts, read_text
 from didact.planning.solve import Arithmetic
 from didact.teaching.lesson import Lesson
-from didact.teaching.shown_cone import Shown, Weights, fits_rows, shown_cone
-from didact.teaching.witness import worst_loss
+from didact.teaching.witness import (
+    Halfspaces,
+    Weights,
+    fits_rows,
+    stated_halfspaces,
+    worst_loss,
+)
 
 TRANSFER_FORMAT = "didact.transfer/1"
 LEVEL = 0.95
@@ -175,8 +180,10 @@ def transfer(
     classes = [equivalence_class(task, scope=scope, arithmetic=arithmetic) for task in family]
     exact = rows.exact is not None and all(one.rows.exact is not None for one in classes)
     _require_same_reward(rows, family)
-    cone = shown_cone(rows, family.weights, exact=exact)
-    worlds = tuple(_world(name, one, cone) for name, one in zip(family.names, classes, strict=True))
+    stated = stated_halfspaces(rows, family.weights, exact=exact)
+    worlds = tuple(
+        _world(name, one, stated) for name, one in zip(family.names, classes, strict=True)
+    )
     n_determined = sum(world.determined for world in worlds)
     return Transfer(
         lesson_name=lesson.task_name,
@@ -192,8 +199,8 @@ def n_determined(rows: Rows, classes: Sequence[EquivalenceClass]) -> int:
     if not classes:
         return 0
     exact = rows.exact is not None and all(one.rows.exact is not None for one in classes)
-    cone = shown_cone(rows, classes[0].cone.true_weights.floats, exact=exact)
-    return sum(_witness(one, cone) is None for one in classes)
+    stated = stated_halfspaces(rows, classes[0].cone.true_weights.floats, exact=exact)
+    return sum(_witness(one, stated) is None for one in classes)
 
 
 def _as_family(unseen: Any) -> Family:
@@ -268,10 +275,10 @@ def _own_rows(known: EquivalenceClass) -> list[int]:
     return [*known.cone.equalities, *known.cone.facet_rows()]
 
 
-def _world(name: str, known: EquivalenceClass, cone: Shown) -> UnseenWorld:
+def _world(name: str, known: EquivalenceClass, stated: Halfspaces) -> UnseenWorld:
     """Whether a world is determined; else a witness, and what it may lose."""
     for row in _own_rows(known):
-        witness = cone.witness_against(known.rows, row)
+        witness = stated.witness_against(known.rows, row)
         if witness is not None:
             loss = worst_loss(known, witness)
             statement = known.statement_of(row)
@@ -295,11 +302,11 @@ def _curve(
     left: dict[int, Weights | None] = dict.fromkeys(range(len(classes)))
     for size in curve_sizes(len(known.parts)):
         rows = _rows_of_first(known, size)
-        cone = shown_cone(rows, known.cone.true_weights.floats, exact=exact)
+        stated = stated_halfspaces(rows, known.cone.true_weights.floats, exact=exact)
         for number, witness in list(left.items()):
-            if witness is not None and cone.fits(witness):
+            if witness is not None and stated.fits(witness):
                 continue
-            left[number] = _witness(classes[number], cone)
+            left[number] = _witness(classes[number], stated)
             if left[number] is None:
                 del left[number]
         n = len(classes) - len(left)
@@ -307,8 +314,8 @@ def _curve(
         yield CurvePoint(size, n, n / len(classes), low, high)
 
 
-def _witness(known: EquivalenceClass, cone: Shown) -> Weights | None:
-    found = (cone.witness_against(known.rows, row) for row in _own_rows(known))
+def _witness(known: EquivalenceClass, stated: Halfspaces) -> Weights | None:
+    found = (stated.witness_against(known.rows, row) for row in _own_rows(known))
     return next((witness for witness in found if witness is not None), None)
 
 

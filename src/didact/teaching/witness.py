@@ -1,28 +1,47 @@
-"""Whether a class is pinned down, else weights that fit everything shown and are wrong."""
+"""What follows from half-spaces that are stated; else a witness: weights that fit and are wrong.
+
+A row follows from stated half-spaces when it lies in the cone of their normals (Farkas): then every
+reward that fits them satisfies it. Else some reward fits all that is stated and breaks the row: the
+witness. In exact arithmetic both answers are proved. Floats measure the distance from the cone and
+decide by a tolerance; where what is open seems to follow all the same, that is a close call.
+
+`judge` decides so whether demonstrations determine a class; `ExactHalfspaces` and `FloatHalfspaces`
+answer for rows of any world, as `transfer`, `select` and mixed lessons ask them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from didact.bec.clarkson import all_hold, find_facets
+from didact.bec.directions import TOLERANCE
+from didact.bec.facet_scan import IS_EQUALITY
 from didact.bec.families import Known
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Row, matrix, primitive, products
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.parts import shown_pairs
 from didact.bec.proofs import Proof, prove
+from didact.bec.rows import Rows
 from didact.mdp import MDP, Demonstration
-from didact.numerics.exact import Numbers
+from didact.numerics.exact import Floats, Numbers
 from didact.planning import Plan, evaluate, solve
 from didact.planning.solve import Arithmetic
 from didact.stages import stage
 from didact.teaching.covers.elements import Elements
 
+if TYPE_CHECKING:
+    from flint import fmpz_mat
+
+Weights = tuple[Fraction, ...]
+
 
 class Judgement(NamedTuple):
-    """Whether demonstrations pin a class down; if not, wrong weights that fit, and their loss.
+    """Whether demonstrations determine a class; if not, wrong weights that fit, and their loss.
 
     witness: None in floats where what is open seems to follow all the same: a close call.
     loss_error: how far the loss can be from the true one.
@@ -30,7 +49,7 @@ class Judgement(NamedTuple):
 
     pins_down: bool
     proof: Proof | None
-    witness: tuple[Fraction, ...] | None
+    witness: Weights | None
     loss: float | None
     loss_error: float = 0.0
 
@@ -47,25 +66,36 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
     proof = prove(known, demonstrations) if known.rows.exact is not None else None
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)
-    witness = witness_of(elements, demonstrations, covered, proof)
+    witness = _witness_of(elements, demonstrations, covered, proof)
     if witness is None:
         return Judgement(False, proof, None, None)
-    return Judgement(False, proof, witness, *loss_with_error(known, witness))
+    return Judgement(False, proof, witness, *_loss_with_error(known, witness))
 
 
-def proof_of(proof: Proof | None, *, later: bool) -> Any:
-    """The document of a proof, or a function that writes it; None without a proof."""
-    if proof is None:
-        return None
-    return partial(getattr, proof, "document") if later else proof.document
+def _witness_of(
+    elements: Elements, demonstrations: Sequence[Demonstration], covered: int, proof: Proof | None
+) -> Weights | None:
+    """Weights that fit all demonstrations and are wrong, the largest of them 1 or -1.
+
+    From the proof where there is one, else away from the nearest point of the cone of all rows
+    that the demonstrations state, redundant ones too.
+    """
+    if proof is not None:
+        assert proof.witness is not None
+        return _scaled(proof.witness)
+    rows = elements.known.rows
+    stated = rows.stated_by(shown_pairs(elements.known.parts, demonstrations))
+    nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[elements.open_row(covered)])
+    away = -rows.unbalanced_weights(nearest.residual)
+    return _in_decimals(away) if away.any() else None
 
 
 def worst_loss(known: Known, witness: Sequence[Fraction]) -> float:
     """What a learner that takes these weights may lose: in a family where it loses most."""
-    return loss_with_error(known, witness)[0]
+    return _loss_with_error(known, witness)[0]
 
 
-def loss_with_error(known: Known, witness: Sequence[Fraction]) -> tuple[float, float]:
+def _loss_with_error(known: Known, witness: Sequence[Fraction]) -> tuple[float, float]:
     """The same, and how far it can be from the true one."""
     found = [
         evaluate(part.task, witness_plan(part.task.mdp, witness), plan=part.plan)
@@ -74,35 +104,113 @@ def loss_with_error(known: Known, witness: Sequence[Fraction]) -> tuple[float, f
     return max((each.worst_policy_loss, each.error_bound) for each in found)
 
 
-def witness_of(
-    elements: Elements, demonstrations: Sequence[Demonstration], covered: int, proof: Proof | None
-) -> tuple[Fraction, ...] | None:
-    """Weights that fit all demonstrations and are wrong, the largest of them 1 or -1.
-
-    From the proof where there is one, else away from the nearest point of the cone of all rows
-    that the demonstrations state, redundant ones too.
-    """
-    if proof is not None:
-        assert proof.witness is not None
-        largest = max(abs(x) for x in proof.witness)
-        return tuple(Fraction(x, largest) for x in proof.witness)
-    rows = elements.known.rows
-    stated = rows.stated_by(shown_pairs(elements.known.parts, demonstrations))
-    nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[elements.open_row(covered)])
-    away = -rows.unbalanced_weights(nearest.residual)
-    if not away.any():
-        return None
-    away /= np.abs(away).max()
-    return tuple(Fraction(repr(float(x))) for x in away)
-
-
 def witness_plan(mdp: MDP, witness: Sequence[Fraction], arithmetic: Arithmetic = "auto") -> Plan:
     """What the witness makes optimal; its numbers may be longer than any that a task may have."""
     weights = Numbers.of_results(witness)
+    # Weights that round to 0.0 would be lost in floats, and with them what makes the witness wrong.
     is_rounded_off = any(w and not f for w, f in zip(witness, weights.floats, strict=True))
     return solve(mdp, weights, arithmetic="exact" if is_rounded_off else arithmetic)
 
 
-def row_in_words(known: Known, row: int) -> str:
-    """What a row says about the features, in plain English."""
-    return known.words_of(row)
+class ExactHalfspaces:
+    """Stated half-spaces as whole numbers; what follows from them is proved.
+
+    Only the few normals that witnesses broke are combined, and every witness is tried on all of
+    them: most of thousands of rows are never needed (constraint generation).
+    """
+
+    def __init__(self, rows: Sequence[Row], likely: Iterable[int] = ()):
+        self.rows: fmpz_mat | None = matrix(rows) if rows else None
+        self._all = tuple(rows)
+        self._generators = [rows[number] for number in likely]
+        self._following: set[Row] = set()  # many worlds ask for the same rows
+
+    def witness_against(self, rows: Rows, number: int) -> Weights | None:
+        """Weights that fit all that is stated and break a row; None where the row follows."""
+        assert rows.exact is not None
+        return self.against(rows.exact[number])
+
+    def follows(self, row: Row) -> bool:
+        """Whether a row is a consequence of all that is stated."""
+        return self.against(row) is None
+
+    def against(self, target: Row) -> Weights | None:
+        """Weights that fit all that is stated and break a row; None where the row follows."""
+        if target in self._following:
+            return None
+        while True:
+            decision = decide(self._generators, target)
+            if isinstance(decision, Inside):
+                self._following.add(target)
+                return None
+            broken = self._most_broken(decision.witness)
+            if broken is None:
+                return _scaled(decision.witness)
+            self._generators.append(self._all[broken])
+
+    def _most_broken(self, witness: Row) -> int | None:
+        """The stated row that a direction breaks most; None where it fits all of them."""
+        if self.rows is None:
+            return None
+        values = products(self.rows, witness)
+        least = min(range(len(values)), key=values.__getitem__)
+        return least if values[least] < 0 else None
+
+    def fits(self, weights: Weights) -> bool:
+        """Whether weights fit all that is stated."""
+        return self._most_broken(primitive(weights)) is None
+
+
+class FloatHalfspaces:
+    """Stated half-spaces as unit floats (n, k); answers up to the tolerance."""
+
+    def __init__(self, rows: Floats):
+        self.rows = rows
+
+    def witness_against(self, rows: Rows, number: int) -> Weights | None:
+        """Weights that fit all that is stated and break a row; None where the row follows."""
+        nearest = nearest_in_cone(self.rows, rows.normals[number])
+        if float(np.linalg.norm(nearest.residual)) <= TOLERANCE:
+            return None
+        return _in_decimals(-nearest.residual)
+
+    def fits(self, weights: Weights) -> bool:
+        """Whether weights fit all that is stated."""
+        point = np.array([float(w) for w in weights])
+        return bool((self.rows @ point >= -TOLERANCE * np.linalg.norm(point)).all())
+
+
+Halfspaces = ExactHalfspaces | FloatHalfspaces
+
+
+def stated_halfspaces(rows: Rows, weights: Floats, *, exact: bool) -> Halfspaces:
+    """The half-spaces of a catalogue's rows, all of which hold at the weights."""
+    if not rows.n_rows:
+        return ExactHalfspaces(()) if exact else FloatHalfspaces(rows.normals)
+    inside = rows.balanced_weights(weights)
+    if not all_hold(rows.balanced, inside):  # floats took actions for best that are not
+        return FloatHalfspaces(rows.normals)
+    # The facets by floats say as much as all rows, or nearly: they are tried first, or alone.
+    found = find_facets(rows.balanced, inside)
+    likely = [*found.facets.tolist(), *np.flatnonzero(found.facet_of == IS_EQUALITY).tolist()]
+    if exact and rows.exact is not None:
+        return ExactHalfspaces(rows.exact, likely)
+    return FloatHalfspaces(rows.normals[likely])
+
+
+def fits_rows(rows: Rows, weights: Weights) -> bool:
+    """Whether weights fit a catalogue's rows, exactly where these are."""
+    if rows.exact is not None:
+        return ExactHalfspaces(rows.exact).fits(weights)
+    return FloatHalfspaces(rows.normals).fits(weights)
+
+
+def _scaled(witness: Sequence[int]) -> Weights:
+    """Integer weights divided by the largest, so that witnesses can be compared and read."""
+    largest = max(abs(entry) for entry in witness)
+    return tuple(Fraction(entry, largest) for entry in witness)
+
+
+def _in_decimals(away: Floats) -> Weights:
+    """Float weights divided by the largest, as the shortest decimals that read back as they are."""
+    return tuple(Fraction(repr(float(x))) for x in away / np.abs(away).max())

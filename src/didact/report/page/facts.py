@@ -28,7 +28,7 @@ from didact.planning.solve import plan_in_floats
 from didact.teaching import Lesson
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import Elements, cover_elements
-from didact.teaching.witness import row_in_words, witness_plan
+from didact.teaching.witness import witness_plan
 
 TRIED = 3
 """Rewards tried for each demonstration; the one with the largest loss is shown."""
@@ -143,7 +143,7 @@ def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> t
         steps = [] if number is None else list(shown[number - 1])
         found.append(
             Said(
-                words=row_in_words(known, row),
+                words=known.words_of(row),
                 row=row,
                 statement=known.rows.statement_of(row),
                 equality=row in known.cone.equalities,

@@ -39,8 +39,7 @@ from didact.mdp.naming import action_words, state_words
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.margins import hardest_step
-from didact.teaching.shown_cone import ExactlyShown
-from didact.teaching.witness import worst_loss
+from didact.teaching.witness import ExactHalfspaces, worst_loss
 
 if TYPE_CHECKING:
     from didact.planning.exact import ExactModel
@@ -156,7 +155,7 @@ def judge_items(known: Known, items: Sequence[Item], right: Sequence[Demonstrati
     assert exact is not None
     stated = known.rows.stated_by(shown_pairs(known.parts, right))
     rows += [exact[row] for row in stated.tolist()]
-    shown = ExactlyShown(list(dict.fromkeys(row for row in rows if any(row))))
+    shown = ExactHalfspaces(list(dict.fromkeys(row for row in rows if any(row))))
     elements = cover_elements(known)
     open_rows, witness = [], None
     for element in range(elements.n_elements):

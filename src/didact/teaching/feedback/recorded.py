@@ -32,7 +32,7 @@ from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.minimum import Minimum, cheapest_cover
 from didact.teaching.feedback.halfspaces import direction, item_differences, margin
 from didact.teaching.segments import right_segments
-from didact.teaching.shown_cone import ExactlyShown
+from didact.teaching.witness import ExactHalfspaces
 
 ALMOST = Fraction(999, 1000)
 """Of the way to where wrong weights would no longer be wrong: at its end they are right."""
@@ -101,8 +101,7 @@ class _Search:
         self.covered = 0
         self.recorded = self._following(range(len(items)), 0)
         if self.recorded == elements.everything:
-            elements = range(self.elements.n_elements)
-            self.wanted = [self._exact[self.elements.row_of(element)] for element in elements]
+            self.wanted = [self._exact[elements.row_of(e)] for e in range(elements.n_elements)]
         else:
             self.wanted = self._said(range(len(items)))
 
@@ -116,7 +115,7 @@ class _Search:
         """Add items until all that is wanted follows, or the budget is spent."""
         masks = [_stated(self.elements, rows) for rows in self.rows]
         while budget is None or len(self.chosen) < budget:
-            shown = ExactlyShown(self._said(self.chosen))
+            shown = ExactHalfspaces(self._said(self.chosen))
             if all(map(shown.follows, self.wanted)):
                 return
             left = [n for n in range(len(masks)) if n not in self.chosen]
@@ -127,7 +126,7 @@ class _Search:
 
     def adding(self) -> list[int]:
         """The items that say something wanted which does not follow from the chosen."""
-        shown = ExactlyShown(self._said(self.chosen))
+        shown = ExactHalfspaces(self._said(self.chosen))
         if all(map(shown.follows, self.wanted)):
             return []
         others = [n for n in range(len(self.rows)) if n not in self.chosen]
@@ -146,7 +145,7 @@ class _Search:
 
     def _gap(self, chosen: Sequence[int]) -> set[int] | None:
         """Items of which one must be added: those that exclude weights which fit the chosen."""
-        shown = ExactlyShown(self._said(chosen))
+        shown = ExactHalfspaces(self._said(chosen))
         for row in self.wanted:
             weights = shown.against(row)
             if weights is not None:
@@ -194,20 +193,20 @@ class _Search:
         for number in kept:
             self._take(number)
 
-    def _n_new(self, shown: ExactlyShown, number: int) -> int:
+    def _n_new(self, shown: ExactHalfspaces, number: int) -> int:
         """How many rows of an item do not follow from what is shown."""
         return sum(not shown.follows(row) for row in self.rows[number])
 
     def _implied(self, numbers: Sequence[int]) -> int:
         """How many rows that are wanted follow from items."""
-        return sum(map(ExactlyShown(self._said(numbers)).follows, self.wanted))
+        return sum(map(ExactHalfspaces(self._said(numbers)).follows, self.wanted))
 
     def _said(self, numbers: Sequence[int]) -> list[Row]:
         return list(dict.fromkeys(row for number in numbers for row in self.rows[number]))
 
     def _following(self, numbers: Sequence[int], known_to: int) -> int:
         """The elements that follow from items, as bits; known_to: do so surely."""
-        shown = ExactlyShown(self._said(numbers))
+        shown = ExactHalfspaces(self._said(numbers))
         found = known_to
         for element in range(self.elements.n_elements):
             if not found >> element & 1:
