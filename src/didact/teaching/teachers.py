@@ -20,7 +20,7 @@ from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.methods.exact import exact_minimum
 from didact.teaching.methods.sampled import random_demonstrations
 from didact.teaching.methods.scot import scot
-from didact.teaching.methods.uvm import minimise_uncertainty
+from didact.teaching.uvm import minimise_uncertainty
 
 Teacher = Callable[..., Any]
 Function = TypeVar("Function", bound=Teacher)

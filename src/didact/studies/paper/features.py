@@ -30,7 +30,7 @@ from didact.teaching.covers.candidates import as_starts, candidate_demonstration
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.methods.scot import scot
-from didact.teaching.methods.uvm import minimise_uncertainty
+from didact.teaching.uvm import minimise_uncertainty
 from didact.worlds import make
 
 NAME = "features"

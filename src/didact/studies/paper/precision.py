@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.studies.settings import setting
-from didact.teaching.methods.volume_greedy import minimise_volume
+from didact.teaching.uvm import minimise_volume
 
 SLACK = 1e-6
 """A linear program may find a row violated by so much, and call it implied."""
@@ -110,9 +110,7 @@ def volume_lesson(
 ) -> list[Pair]:
     """UVM's picks on such rows."""
     pairs, rows = list(stated), list(stated.values())
-    offsets = np.cumsum([0, *map(len, rows)])
-    members = [row for stated_rows in rows for row in stated_rows]
-    picked = minimise_volume(normals, offsets, members, n_samples=n_samples, rng=rng)
+    picked = minimise_volume(normals, rows, n_samples=n_samples, rng=rng)
     return [pairs[number] for number in picked.picks]
 
 

@@ -11,11 +11,9 @@ from scipy.stats import binom
 
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
-from didact.numerics import compiled as kernels
 from didact.random import stream
-from didact.teaching.methods import volume_greedy
-from didact.teaching.methods.half_spaces import TILE, StatedHalfSpaces
-from didact.teaching.methods.volume_greedy import minimise_volume
+from didact.teaching import uvm
+from didact.teaching.uvm import minimise_volume
 from didact.worlds import make
 from tests.effort import number
 from tests.volumes import cone_volume
@@ -47,11 +45,6 @@ def literal(normals, stated, points, *, threshold=0.0, budget=None):
         picks.append(best)
         volumes.append(shares[best])
     return tuple(picks), tuple(volumes)
-
-
-def packed(stated):
-    offsets = np.cumsum([0, *map(len, stated)])
-    return offsets, np.array([row for rows in stated for row in rows], dtype=np.int64)
 
 
 def random_case(rng, largest_k=6, largest_m=20):
@@ -91,7 +84,8 @@ def test_picks_and_volumes_are_those_of_the_literal_algorithm(region):
         normals, stated = random_case(rng)
         n_samples, settings = int(rng.integers(1, 400)), random_settings(rng)
         found = minimise_volume(
-            *(normals, *packed(stated)),
+            normals,
+            stated,
             n_samples=n_samples,
             rng=stream(trial),
             region=region,
@@ -110,21 +104,10 @@ def test_picks_in_a_grid_world_are_those_of_the_literal_algorithm():
         sorted({r for r in rows.number[pairs == pair].tolist() if r >= 0})
         for pair in np.unique(pairs)
     ]
-    found = minimise_volume(rows.normals, *packed(stated), n_samples=20_000, rng=stream(11))
+    found = minimise_volume(rows.normals, stated, n_samples=20_000, rng=stream(11))
     points = points_of(stream(11), 20_000, 5, "box")
     assert (found.picks, found.volumes) == literal(rows.normals, stated, points)
     assert len(found.picks) > 3
-
-
-def test_compiled_kernels_give_the_same_on_more_points_than_a_tile(monkeypatch):
-    monkeypatch.setattr(kernels, "WORTH_COMPILING", 0)
-    rng = stream(4, "compiled")
-    for trial in range(25):
-        normals, stated = random_case(rng, largest_k=9, largest_m=40)
-        n_samples = int(rng.integers(1, 4 * TILE))
-        found = minimise_volume(normals, *packed(stated), n_samples=n_samples, rng=stream(trial))
-        points = points_of(stream(trial), n_samples, normals.shape[1], "box")
-        assert (found.picks, found.volumes) == literal(normals, stated, points)
 
 
 @pytest.mark.parametrize("region", ["box", "sphere"])
@@ -135,15 +118,13 @@ def test_blocks_and_storage_change_nothing(monkeypatch, region, block, stored):
 
     def run():
         return [
-            minimise_volume(
-                normals, *packed(stated), n_samples=90, rng=stream(trial), region=region
-            )
+            minimise_volume(normals, stated, n_samples=90, rng=stream(trial), region=region)
             for trial, (normals, stated) in enumerate(cases)
         ]
 
     expected = run()
-    monkeypatch.setattr(volume_greedy, "BLOCK_NUMBERS", block)
-    monkeypatch.setattr(volume_greedy, "STORED_NUMBERS", stored)
+    monkeypatch.setattr(uvm, "BLOCK_NUMBERS", block)
+    monkeypatch.setattr(uvm, "STORED_NUMBERS", stored)
     found = run()
     assert [(r.picks, r.volumes) for r in found] == [(r.picks, r.volumes) for r in expected]
     assert all(result.n_passes <= 1 for result in expected)
@@ -151,15 +132,13 @@ def test_blocks_and_storage_change_nothing(monkeypatch, region, block, stored):
 
 
 def test_memory_does_not_grow_with_the_samples(monkeypatch):
-    monkeypatch.setattr(volume_greedy, "BLOCK_NUMBERS", 2**9)
-    monkeypatch.setattr(volume_greedy, "STORED_NUMBERS", 2**10)
+    monkeypatch.setattr(uvm, "BLOCK_NUMBERS", 2**9)
+    monkeypatch.setattr(uvm, "STORED_NUMBERS", 2**10)
     normals = np.array([[1.0, 0.0], [0.3, 1.0], [0.3, -1.0], [1.0, 0.1]])
 
     def peak(n_samples):
         tracemalloc.start()
-        found = minimise_volume(
-            normals, [0, 1, 2, 3, 4], [0, 1, 2, 3], n_samples=n_samples, rng=stream(1)
-        )
+        found = minimise_volume(normals, [[0], [1], [2], [3]], n_samples=n_samples, rng=stream(1))
         used = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return used, found.n_passes
@@ -170,26 +149,9 @@ def test_memory_does_not_grow_with_the_samples(monkeypatch):
     assert many < 1.5 * few < 20_000 * 2 * 8
 
 
-def test_a_stale_gain_is_looked_at_only_when_it_could_win(monkeypatch):
-    counted = []
-    count = StatedHalfSpaces.count_removed_by
-    monkeypatch.setattr(
-        StatedHalfSpaces,
-        "count_removed_by",
-        lambda self, candidate, *rest: counted.append(candidate) or count(self, candidate, *rest),
-    )
-    k = 8
-    chain = [list(range(i)) for i in range(k, 0, -1)]
-    found = minimise_volume(np.eye(k), *packed(chain), n_samples=4_000, rng=stream(0))
-    assert found.picks == (0,)
-    assert len(counted) < k * (len(found.picks) + 1)
-
-
 def test_orthant_halves_at_each_pick():
     k, n_samples = 6, 20_000
-    found = minimise_volume(
-        np.eye(k), np.arange(k + 1), np.arange(k), n_samples=n_samples, rng=stream(2)
-    )
+    found = minimise_volume(np.eye(k), [[i] for i in range(k)], n_samples=n_samples, rng=stream(2))
     assert sorted(found.picks) == list(range(k))
     assert found.stopped_by == "no gain"
     for i, volume in enumerate(found.volumes):
@@ -201,9 +163,7 @@ def test_orthant_halves_at_each_pick():
 def test_volume_is_that_of_the_cone_in_the_chosen_region(region):
     normals = np.array([[0.5, 1.0], [0.5, -1.0]])
     n_samples = 40_000
-    found = minimise_volume(
-        normals, [0, 2], [0, 1], n_samples=n_samples, rng=stream(3), region=region
-    )
+    found = minimise_volume(normals, [[0, 1]], n_samples=n_samples, rng=stream(3), region=region)
     share = cone_volume(normals, region=region, rng=stream(0)).share
     low, high = binom.interval(1.0 - 1e-9, n_samples, share)
     assert low <= found.volumes[-1] * n_samples <= high
@@ -216,9 +176,9 @@ def test_opposite_rows_leave_no_volume():
     rng = stream(7)
     normals = rng.standard_normal((4, 5))
     normals[3] = -normals[0]
-    one = minimise_volume(normals, [0, 2, 4], [1, 2, 0, 3], n_samples=5_000, rng=stream(0))
+    one = minimise_volume(normals, [[1, 2], [0, 3]], n_samples=5_000, rng=stream(0))
     assert (one.picks, one.volumes) == ((1,), (1.0, 0.0))
-    two = minimise_volume(normals, [0, 1, 2, 3, 4], [0, 1, 2, 3], n_samples=5_000, rng=stream(0))
+    two = minimise_volume(normals, [[0], [1], [2], [3]], n_samples=5_000, rng=stream(0))
     assert {0, 3} <= set(two.picks)
     assert two.volumes[-1] == 0.0
     assert len(two.picks) == 2
@@ -227,9 +187,7 @@ def test_opposite_rows_leave_no_volume():
 
 def test_ties_go_to_the_lowest_number():
     normals = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
-    found = minimise_volume(
-        normals, [0, 1, 1, 2, 3, 5], [2, 1, 0, 0, 1], n_samples=50, rng=stream(0)
-    )
+    found = minimise_volume(normals, [[2], [], [1], [0], [0, 1]], n_samples=50, rng=stream(0))
     assert found.picks == (2,)
 
 
@@ -239,32 +197,30 @@ def test_ties_go_to_the_lowest_number():
     ids=["nothing", "no candidates", "no rows", "zero rows"],
 )
 def test_without_information_nothing_is_picked(normals, stated):
-    found = minimise_volume(normals, *packed(stated), n_samples=10, rng=stream(0))
+    found = minimise_volume(normals, stated, n_samples=10, rng=stream(0))
     assert (found.picks, found.volumes, found.stopped_by) == ((), (1.0,), "no gain")
 
 
 def test_a_point_on_the_boundary_is_inside(monkeypatch):
     grid = [np.array([[-1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0]])]
-    monkeypatch.setattr(volume_greedy._Points, "blocks", lambda self: iter(b.copy() for b in grid))
-    found = minimise_volume([[1.0, 0.0]], [0, 1], [0], n_samples=4, rng=stream(0))
+    monkeypatch.setattr(uvm, "_blocks", lambda *_: iter(grid))
+    found = minimise_volume([[1.0, 0.0]], [[0]], n_samples=4, rng=stream(0))
     assert found.volumes == (1.0, 0.75)
 
 
 def test_huge_and_tiny_rows_keep_their_signs():
     normals = np.array([[1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]])
     normals *= [[1.7e308], [3e-308]]
-    found = minimise_volume(normals, [0, 1, 2], [0, 1], n_samples=300, rng=stream(1))
+    found = minimise_volume(normals, [[0], [1]], n_samples=300, rng=stream(1))
     points = points_of(stream(1), 300, 4, "box")
     signs = np.sign(normals)
     assert (found.picks, found.volumes) == literal(signs, [[0], [1]], points)
 
 
 def test_stops():
-    offsets, members = np.arange(6), np.arange(5)
-
     def run(**settings):
         return minimise_volume(
-            np.eye(5), offsets, members, n_samples=1_000, rng=stream(5), **settings
+            np.eye(5), [[i] for i in range(5)], n_samples=1_000, rng=stream(5), **settings
         )
 
     assert (run(budget=2).stopped_by, len(run(budget=2).picks)) == ("budget", 2)
@@ -280,25 +236,11 @@ def test_same_seed_same_picks_and_one_draw_from_the_rng():
     rng = stream(8)
     normals, stated = rng.standard_normal((30, 4)), [[i, i + 1, i + 2] for i in range(28)]
     one, other = stream(9), stream(9)
-    first = minimise_volume(normals, *packed(stated), n_samples=3_000, rng=one)
-    second = minimise_volume(normals, *packed(stated), n_samples=3_000, rng=other, budget=1)
+    first = minimise_volume(normals, stated, n_samples=3_000, rng=one)
+    second = minimise_volume(normals, stated, n_samples=3_000, rng=other, budget=1)
     assert first.picks[:1] == second.picks
     assert one.integers(2**60) == other.integers(2**60)
-    assert first != minimise_volume(normals, *packed(stated), n_samples=3_000, rng=stream(10))
-
-
-@pytest.mark.parametrize("stored", [0, 2**23])
-def test_progress_rises_to_one(monkeypatch, stored):
-    monkeypatch.setattr(volume_greedy, "BLOCK_NUMBERS", 100)
-    monkeypatch.setattr(volume_greedy, "STORED_NUMBERS", stored)
-    seen = []
-    minimise_volume(
-        np.eye(3), [0, 1, 2, 3], [0, 1, 2], n_samples=500, rng=stream(0), progress=seen.append
-    )
-    assert len(seen) > 3
-    assert 0.0 < seen[0] < 0.5
-    assert seen == sorted(seen)
-    assert seen[-1] == 1.0
+    assert first != minimise_volume(normals, stated, n_samples=3_000, rng=stream(10))
 
 
 @pytest.mark.parametrize(
@@ -313,20 +255,10 @@ def test_progress_rises_to_one(monkeypatch, stored):
         ({"threshold": math.nan}, "threshold must lie"),
         ({"budget": -1}, "budget must be"),
         ({"budget": 1.5}, "budget must be"),
-        ({"normals": [1.0, 2.0]}, "normals must have shape"),
-        ({"normals": np.zeros((2, 0))}, "normals must have shape"),
-        ({"normals": [[1.0, math.nan], [0.0, 1.0]]}, r"normals\[0, 1\] must be a finite number"),
-        ({"offsets": []}, "offsets must rise"),
-        ({"offsets": [1, 2]}, "offsets must rise"),
-        ({"offsets": [0, 2, 1, 2]}, "offsets must rise"),
-        ({"offsets": [0, 1]}, "offsets must rise"),
-        ({"offsets": [0.0, 2.0]}, "offsets must be a list of whole numbers"),
-        ({"members": [0, 2]}, r"members\[1\] must be a row from 0 to 1"),
-        ({"members": [-1, 0]}, r"members\[0\] must be a row from 0 to 1"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(change, words):
-    good = {"normals": np.eye(2), "offsets": [0, 2], "members": [0, 1], "n_samples": 5}
+    good = {"normals": np.eye(2), "stated": [[0, 1]], "n_samples": 5}
     with pytest.raises(InvalidParameter, match=words) as caught:
         minimise_volume(**{**good, **change}, rng=stream(0))
     assert "\n" not in str(caught.value)
