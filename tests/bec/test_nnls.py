@@ -9,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.bec.nnls import (
-    Generators,
-    descend,
     nearest_in_cone,
-    new_fit,
-    project_target,
-    recompute_residual,
+    new_workspace,
+    residuals_from_cone,
     residuals_from_others,
     solve_nonnegative,
 )
@@ -64,11 +61,13 @@ def test_agrees_with_scipy(seed, k, n):
     rng = np.random.default_rng(seed)
     generators = random_generators(rng, n, k)
     target = random_target(rng, generators)
-    point = nearest_in_cone(generators, target)
     _, distance = scipy.optimize.nnls(generators.T, target, maxiter=100 * n)
+    point = nearest_in_cone(generators, target)
     assert point.converged
     assert point.distance == pytest.approx(distance, abs=1e-10)
     check_optimal(generators, target, point)
+    residual = residuals_from_cone(generators, target[None])[0]
+    np.testing.assert_array_equal(residual, point.residual)
 
 
 @settings(max_examples=40, deadline=None)
@@ -77,15 +76,13 @@ def test_a_warm_start_changes_nothing(seed, k):
     rng = np.random.default_rng(seed)
     n = 20
     generators = random_generators(rng, n, k)
-    flat, fit = Generators(np.ascontiguousarray(generators.T).ravel(), n), new_fit(n, k)
-    size = 0
+    transposed, work, size = np.ascontiguousarray(generators.T), new_workspace(n, k), 0
     for _ in range(12):
         target = random_target(rng, generators)
-        project_target(target, 0, size, fit)
-        size, ended = descend(flat, n, size, fit)
-        distance, gap = recompute_residual(flat, target, 0, size, fit)
-        assert ended
-        assert gap <= 1e-12
+        size, distance, converged = solve_nonnegative.compiled(
+            transposed, n, target[None], 0, size, work
+        )
+        assert converged
         assert distance == pytest.approx(nearest_in_cone(generators, target).distance, abs=1e-11)
 
 
@@ -109,9 +106,10 @@ def test_a_tight_bundle_contains_its_combinations(angle):
         point = nearest_in_cone(generators, target)
         assert point.converged
         assert point.distance < 1e-12
-        fit = new_fit(12, 7)
-        size, _, _ = solve_nonnegative(Generators(np.ravel(generators.T), 12), target, fit)
-        basis = fit.basis.reshape(7, 7)[:size]
+        work = new_workspace(12, 7)
+        transposed = np.ascontiguousarray(generators.T)
+        size, _, _ = solve_nonnegative.compiled(transposed, 12, target[None], 0, 0, work)
+        basis = work.basis[:size]
         np.testing.assert_allclose(basis @ basis.T, np.eye(size), atol=1e-14)
 
 
@@ -156,12 +154,11 @@ def test_plain_and_compiled_kernels_give_the_same_bits():
         k, n = int(rng.integers(1, 9)), int(rng.integers(1, 20))
         generators = random_generators(rng, n, k)
         target = random_target(rng, generators)
-        flat = np.ascontiguousarray(generators.T).ravel()
         outcomes = []
         for run in (solve_nonnegative.plain, solve_nonnegative.compiled):
-            fit = new_fit(n, k)
-            found = run(Generators(flat, n), target, fit)
-            outcomes.append((*found, fit.multipliers.tobytes(), fit.support.tobytes()))
+            work = new_workspace(n, k)
+            found = run(np.ascontiguousarray(generators.T), n, target[None], 0, 0, work)
+            outcomes.append((*found, work.multipliers.tobytes(), work.support.tobytes()))
         assert outcomes[0] == outcomes[1]
 
 

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.certificates import exact_cone
-from didact.bec.clarkson import find_facets
 from didact.bec.directions import TOLERANCE
-from didact.bec.facet_scan import IS_EQUALITY, IS_REDUNDANT
+from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, find_facets
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
 from didact.bec.nnls import nearest_in_cone

@@ -23,8 +23,7 @@ from itertools import chain
 
 import numpy as np
 
-from didact.bec.clarkson import all_hold, find_facets
-from didact.bec.facet_scan import IS_EQUALITY
+from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.families import Known
 from didact.bec.parts import Part, part_with
 from didact.bec.rows import demonstrated_pairs

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from didact.bec.clarkson import all_hold, find_facets
 from didact.bec.directions import TOLERANCE
-from didact.bec.facet_scan import IS_EQUALITY
+from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Row, matrix, primitive, products

@@ -5,11 +5,9 @@ import pytest
 from scipy.optimize import linprog, nnls
 
 import didact
-from didact.bec.nnls import Generators, new_fit
 from didact.bec.observed.openness import (
     _nothing_explains,
     distances_to_cone,
-    find_distances,
     nearest_to_observed,
 )
 from didact.errors import InvalidModel
@@ -48,19 +46,6 @@ def test_a_cone_of_nothing_leaves_everything_open():
     rows = np.array([[3.0, 4.0]])
     assert distances_to_cone(np.empty((0, 2)), rows).lengths == pytest.approx([5.0])
     assert distances_to_cone(np.zeros((2, 2)), rows).lengths == pytest.approx([5.0])
-
-
-def test_compiled_and_plain_give_the_same_bits():
-    rng = np.random.default_rng(1)
-    units = rng.normal(size=(12, 5))
-    units /= np.linalg.norm(units, axis=1)[:, None]
-    targets = rng.normal(size=(30, 5)).ravel()
-    answers = []
-    for run in (find_distances.plain, find_distances.compiled):
-        found, residuals = np.zeros(30), np.zeros(150)
-        run(Generators(units.ravel(order="F"), 12), targets, new_fit(12, 5), found, residuals)
-        answers.append((found.tobytes(), residuals.tobytes()))
-    assert answers[0] == answers[1]
 
 
 def test_a_policy_for_another_reward_is_explained_by_that_one():

@@ -12,14 +12,13 @@ all sides."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from didact.bec.nnls import FREE, Fit, Generators, descend, new_fit, recompute_residual
+from didact.bec.nnls import residuals_from_cone
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import Floats
-from didact.numerics.compiled import kernel
 
 SURE = 30.0
 """Confidence of soft choices, over the tolerance: a loss of the tolerance is e^-30 as likely."""
@@ -44,32 +43,8 @@ def distances_to_cone(generators: Floats, rows: Floats) -> Distances:
         return Distances(np.linalg.norm(rows, axis=1), rows.copy())
     sizes = np.linalg.norm(rows, axis=1)
     targets = rows / np.where(sizes > 0, sizes, 1.0)[:, None]
-    m, k = units.shape
-    found, residuals = np.zeros(len(rows)), np.zeros(rows.size)
-    transposed = Generators(units.ravel(order="F"), m)
-    find_distances.run(len(rows) * m * k * 4, transposed, targets.ravel(), new_fit(m, k), found,
-                       residuals)  # fmt: skip
-    return Distances(found * sizes, residuals.reshape(rows.shape) * sizes[:, None])
-
-
-@kernel
-def find_distances(
-    generators: Generators, targets: Any, fit: Fit, found: Any, residuals: Any
-) -> None:
-    """A cold solve for each target; what it reports is recomputed from its multipliers."""
-    n, k = len(fit.state), len(fit.residual)
-    none = n - n
-    for row in range(len(found)):
-        at = max(row * k, 0)
-        for i in range(n):
-            fit.state[i] = FREE
-        for j in range(k):
-            fit.residual[j] = targets[at + j]
-        size, _ = descend(generators, n, none, fit)
-        distance, _ = recompute_residual(generators, targets, at, size, fit)
-        found[row] = distance
-        for j in range(k):
-            residuals[at + j] = fit.residual[j]
+    residuals = residuals_from_cone(units, targets) * sizes[:, None]
+    return Distances(np.linalg.norm(residuals, axis=1), residuals)
 
 
 class ObservedNearest(NamedTuple):

@@ -17,9 +17,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.clarkson import find_facets
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.directions import TOLERANCE, label_units
+from didact.bec.facets import find_facets
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.rows import Scope, scope_states
 from didact.bec.similarity import Matching, angular_similarity

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from didact.bec.clarkson import find_facets
+from didact.bec.facets import find_facets
 from didact.bec.nnls import residuals_from_others
 from didact.numerics.exact import Floats
 from didact.teaching.loss.fan import SHOWS, VANISHES, Fan, Policy, doubtful

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from didact.bec.clarkson import find_facets
+from didact.bec.facets import find_facets
 from didact.numerics.exact import Floats
 from didact.teaching.loss.cells import Cell
 from didact.teaching.loss.fan import SHOWS, VANISHES, Fan

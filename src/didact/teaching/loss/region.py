@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from didact.bec.clarkson import find_facets
+from didact.bec.facets import find_facets
 from didact.numerics.exact import Floats
 from didact.random import stream
 from didact.teaching.loss.cells import Cell, Walk, crossings

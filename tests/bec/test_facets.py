@@ -8,9 +8,8 @@ import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.bec.clarkson import find_facets
 from didact.bec.directions import TOLERANCE, label_directions
-from didact.bec.facet_scan import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, Rows, first_met
+from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, _first_met, find_facets
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics import compiled as kernels
 from tests.effort import examples, number
@@ -163,34 +162,11 @@ def test_first_met_is_the_nearest_half_space_along_the_ray():
         rows = rng.standard_normal((30, 4))
         slack = rng.random(30)
         separator = rng.standard_normal(4)
-        chosen = (rng.random(30) < 0.2).astype(np.int64)
+        settled = rng.random(30) < 0.2
         speed = rows @ separator
-        crossing = np.where((speed > 0) & (chosen == 0), slack / speed, np.inf)
-        start = int(np.argmax((speed > 0) & (chosen == 0)))
-        found, clear = first_met(start, Rows(rows.ravel(), slack, chosen, np.zeros(30)), separator)
-        assert found == crossing.argmin()
-        left = np.delete(slack - crossing.min() * speed, found)
-        assert (clear > 0) == (left.min() > 0)
-
-
-def test_a_ray_that_meets_one_row_first_says_how_far_it_is_from_the_others():
-    """The second number is a lower bound of the distance from the cone of the other rows."""
-    rng = np.random.default_rng(8)
-    for _ in range(200):
-        rows = rng.standard_normal((12, 3))
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        point = rng.standard_normal(3)
-        point /= np.linalg.norm(point)
-        rows *= np.sign(rows @ point)[:, None]
-        separator = rows[0] + 0.3 * rng.standard_normal(3)
-        start = int(np.argmax(rows @ separator))
-        assert rows[start] @ separator > 0
-        none = np.zeros(12, dtype=np.int64)
-        found, clear = first_met(
-            start, Rows(rows.ravel(), rows @ point, none, np.zeros(12)), separator
-        )
-        _, distance = scipy.optimize.nnls(np.delete(rows, found, axis=0).T, rows[found])
-        assert clear <= distance + 1e-12
+        crossing = np.where((speed > 0) & ~settled, slack / speed, np.inf)
+        start = int(np.argmax((speed > 0) & ~settled))
+        assert _first_met(rows, slack, settled, start, separator) == crossing.argmin()
 
 
 class TestLineality:

@@ -1,4 +1,4 @@
-"""The facets of a cone of weights, in time that depends on how many there are (Clarkson 1994).
+"""The facets of a cone of weights in floats (Clarkson 1994): time grows with how many there are.
 
 The cone is B = {w : r.w >= 0 for all rows r}; its dual is C = cone(rows), and L = C meet -C is the
 lineality space, whose rows are equalities of B. A row is a facet when it spans an extreme ray of
@@ -18,23 +18,48 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from didact.bec.directions import TOLERANCE, label_units, unit_rows
-from didact.bec.facet_scan import IS_EQUALITY, IS_ZERO, Scan, scan_rows
 from didact.bec.nnls import (
+    EXCLUDED,
+    FREE,
     NearestPoint,
+    Workspace,
+    forget,
     nearest_in_cone,
+    new_workspace,
+    solve_nonnegative,
 )
 from didact.errors import InvalidNumber, InvalidParameter
+from didact.numerics.compiled import kernel
+from didact.random import stream
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+ROUNDING = 1e-12
+"""Angle by which rounding may have turned a row: what differences of successor features bear."""
+
+INSIDE, OUTSIDE, UNKNOWN = 0, 1, 2
+"""Where a row lies to the cone of the facets known so far."""
+
+IS_REDUNDANT, IS_EQUALITY, IS_ZERO = -1, -2, -3
+"""What `facet_of` says of a row that belongs to no facet."""
+
+_JOLT = 0.25
+"""Share of the smallest slack by which the start of rays is moved: ties of first meetings go."""
+
+_SOLVES_PER_BASIS = 64
+"""Solves start from the support of the last one, which halves the time or better where features are
+many; from nothing now and then, so that rounding does not pile up in the basis."""
 
 _FIRM_MULTIPLIER = 1e-3
+"""A generator with a smaller multiplier may be rounding; it is not taken into L on its account."""
 
 
 @dataclass(frozen=True)
@@ -95,19 +120,19 @@ def all_hold(rows: Floats, point: ArrayLike) -> bool:
     return not len(rows) or bool((rows @ _unit_point(point, rows.shape[1])).min() >= -TOLERANCE)
 
 
-def _scan(distinct: Floats, point: Floats, numbers: Indices) -> tuple[Floats, Scan]:
+def _scan(distinct: Floats, point: Floats, numbers: Indices) -> tuple[Floats, _Scan]:
     """L, and the scan of distinct unit rows; numbers: theirs, to name one that is violated."""
     slack = distinct @ point
     _require_inside(slack, numbers)
     ties = slack <= TOLERANCE
     if ties.any():
         return _scan_with_ties(distinct, point, ties)
-    return np.zeros((0, distinct.shape[1])), scan_rows(distinct, slack)
+    return np.zeros((0, distinct.shape[1])), _scan_pointed(distinct, slack)
 
 
 def _scan_with_ties(
     distinct: Floats, point: Floats, ties: NDArray[np.bool_]
-) -> tuple[Floats, Scan]:
+) -> tuple[Floats, _Scan]:
     """L, and the scan when rows vanish at the point: divide by L, and move off the other ties."""
     lineality, inward, residual, n_unknown = _split_ties(distinct[ties])
     across = _project_out(distinct, lineality)
@@ -116,17 +141,146 @@ def _scan_with_ties(
     quotient = across[outside] / lengths[outside, None]
     labels, first = label_units(quotient)
     slack = _slack_off_ties(quotient[first], _project_out(point, lineality), inward)
-    scan = scan_rows(quotient[first], slack)
+    scan = _scan_pointed(quotient[first], slack)
     facet_of = np.full(len(distinct), IS_EQUALITY)
     facet_of[outside] = scan.facet_of[labels]
     equality_residual = float(np.delete(lengths, outside).max(initial=0.0))
-    return lineality, Scan(
+    return lineality, _Scan(
         outside[first[scan.facets]],
         facet_of,
         scan.margin,
         max(residual, equality_residual, scan.largest_residual),
         scan.n_unknown + n_unknown,
     )
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """Which of the distinct rows are extreme, and the evidence; fields as those of `FloatCone`."""
+
+    facets: Indices
+    facet_of: Indices
+    margin: float
+    largest_residual: float
+    n_unknown: int
+
+
+def _scan_pointed(rows: Floats, slack: Floats) -> _Scan:
+    """The extreme rays among distinct unit rows of a pointed cone; `slack` at a point inside.
+
+    Rows deep inside come first: they are redundant or lead to facets that serve many others, which
+    halves the time where features are many.
+    """
+    n, k = rows.shape
+    facet_of = np.full(n, IS_REDUNDANT)
+    if n == 0:
+        return _Scan(facet_of, facet_of, np.inf, 0.0, 0)
+    slack = slack + _JOLT * float(slack.min()) * (rows @ _any_direction(k))
+    order = (-slack).argsort(kind="stable")
+    rows, slack = np.ascontiguousarray(rows[order]), slack[order]
+    settled, evidence = np.zeros(n, dtype=np.bool_), np.zeros(1)
+    facets: list[int] = []
+    generators, work = np.zeros((k, 0)), new_workspace(0, k)
+    while True:
+        if len(facets) == generators.shape[1]:  # twice the room, so that copies cost little
+            room = max(64, 2 * len(facets))
+            generators = np.pad(generators, ((0, 0), (0, room - len(facets))))
+            work = new_workspace(room, k)
+        row, verdict = settle_rows.run(
+            40 * k * k * n, rows, settled, generators, len(facets), work, evidence
+        )
+        if row == n:
+            break
+        found = _first_met(rows, slack, settled, row, work.residual) if verdict == OUTSIDE else row
+        settled[found] = True
+        generators[:, len(facets)] = rows[found]
+        facets.append(found)
+    kept, margin, largest, n_unknown = _minimal(rows[facets])
+    extreme = np.sort(order[np.array(facets)[kept]])
+    facet_of[extreme] = np.arange(len(extreme))
+    return _Scan(extreme, facet_of, margin, max(largest, float(evidence[0])), n_unknown)
+
+
+@kernel
+def settle_rows(
+    rows: Any, settled: Any, generators: Any, n_facets: int, work: Workspace, evidence: Any
+) -> tuple[int, int]:
+    """Settle rows that the facets imply; the first one that they do not imply, and its verdict.
+
+    Its residual is in the workspace. The number of rows where none is left.
+    """
+    size = n_facets - n_facets  # a literal 0 would have the kernels below compiled twice
+    for row in range(len(rows)):
+        if not settled[row]:
+            if row % _SOLVES_PER_BASIS == 0:
+                forget(size, work)
+                size = 0
+            size, distance, verdict = measure(rows, row, generators, n_facets, size, work)
+            if verdict != INSIDE:
+                forget(size, work)
+                return row, verdict
+            settled[row] = True
+            evidence[0] = max(evidence[0], distance)
+    forget(size, work)
+    return len(rows), INSIDE
+
+
+@kernel
+def measure(
+    rows: Any, row: int, generators: Any, n_facets: int, size: int, work: Workspace
+) -> tuple[int, float, int]:
+    """Size of the support, distance of a row from the cone, and INSIDE, OUTSIDE or UNKNOWN."""
+    size, distance, converged = solve_nonnegative(generators, n_facets, rows, row, size, work)
+    total = 1.0
+    for c in range(size):
+        total += work.multipliers[c]
+    if distance <= min(TOLERANCE, ROUNDING * total):
+        return size, distance, INSIDE
+    return size, distance, OUTSIDE if converged and distance > TOLERANCE else UNKNOWN
+
+
+def _first_met(rows: Floats, slack: Floats, settled: Any, row: int, separator: Floats) -> int:
+    """The open row whose half-space a ray along -separator leaves first; `row` is one it leaves."""
+    speeds = rows @ separator
+    # What is left of a row is across its projection: but for rounding its square is the same.
+    speeds[row] = speeds[row] if speeds[row] > 0.0 else separator @ separator
+    left = np.flatnonzero((speeds > 0.0) & ~settled)
+    return int(left[np.argmin(slack[left] / speeds[left])])
+
+
+def _minimal(facets: Floats) -> tuple[list[int], float, float, int]:
+    """Facets that the others do not imply, tested one at a time, and the evidence.
+
+    Where rays met two half-spaces at once, a row that is no facet may have been taken for one. The
+    smallest distance of a kept facet from the others' cone; the largest of one that goes; how many
+    are undecided, and kept.
+    """
+    n, k = facets.shape
+    work, generators = new_workspace(n, k), np.ascontiguousarray(facets.T)
+    kept: list[int] = []
+    margin, largest, n_unknown = np.inf, 0.0, 0
+    for facet in range(n):
+        work.state[facet] = EXCLUDED
+        size, distance, verdict = measure.run(
+            4 * facets.size * k, facets, facet, generators, n, 0, work
+        )
+        forget(size, work)
+        if verdict == INSIDE:
+            largest = max(largest, distance)
+            continue
+        work.state[facet] = FREE
+        kept.append(facet)
+        n_unknown += verdict == UNKNOWN
+        margin = min(margin, distance) if verdict == OUTSIDE else margin
+    return kept, float(margin), float(largest), n_unknown
+
+
+@cache
+def _any_direction(k: int) -> Floats:
+    """A fixed random unit vector: no two half-spaces meet all rays from a point moved by it."""
+    direction = stream(0, "clarkson", k).standard_normal(k)
+    unit: Floats = direction / np.linalg.norm(direction)
+    return unit
 
 
 def _split_ties(ties: Floats) -> tuple[Floats, Floats, float, int]:
