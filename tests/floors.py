@@ -39,7 +39,7 @@ REST = "the other modules"
 
 FLOORS = {
     "mdp": ({REST}, {"exchange"}),
-    "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}, {"members"}),
+    "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}),
     "teaching": ({REST}, {"covers"}, {"clips", "settings"}, {"closure", "witness"},
                  {"soonest"}, {"evidence", "gaps", "trimming"}, {"methods", "uvm"}, {"feedback"},
                  {"loss", "teachers"}, {"picked"}, {"bounds", "check", "lesson_files", "teach"},

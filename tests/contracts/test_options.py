@@ -20,7 +20,7 @@ from didact.cli.spellings import OLD, respelled
 from didact.learners.chains.birl import birl
 from didact.teaching.clips.lesson import teach_observed
 from didact.teaching.settings import TeachSettings
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 
 EDGE_ONLY = {
     "--trust-pickle": "files of agents are read on the command line only",

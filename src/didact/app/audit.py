@@ -18,7 +18,7 @@ from didact.files.reading import shown_path
 from didact.learners import load_belief
 from didact.mdp import Family, Task
 from didact.worlds.gym.trained import load_agent, refuse_pickle
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 
 Choose = Callable[[int, ExamQuestion], Any]
 """The answer of a person to a question with its number; None to stop."""

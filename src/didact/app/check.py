@@ -22,7 +22,7 @@ from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import LESSON_FORMAT_2
 from didact.teaching.loss.remaining import Worst, remaining_loss
 from didact.teaching.way_out import WayOut, further_starts
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)

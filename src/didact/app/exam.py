@@ -16,7 +16,7 @@ from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task
 from didact.report.page.exam import exam_page
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ def first_world(source: str | None, parameters: Mapping[str, Any] | None) -> dic
     if source is None:
         return {"painting": dict(MEADOW)}
     from didact.app.subjects import opened
-    from didact.worlds.members import open_task_or_family
+    from didact.worlds.opening import open_task_or_family
 
     subject: Task | Family = open_task_or_family(source, parameters)
     kept: dict[str, Any] = opened(subject, {"world": source, "parameters": dict(parameters or {})})

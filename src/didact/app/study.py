@@ -37,7 +37,7 @@ from didact.studies.people.results import (
     table,
 )
 from didact.studies.people.simulated import CONFIDENCES, simulated_answers
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 
 
 def init_study(

@@ -19,7 +19,7 @@ from didact.mdp.family_files import FAMILY_FORMAT, family_document, family_from_
 from didact.mdp.files import task_document, task_from_document
 from didact.worlds.gym.environments import installed_id
 from didact.worlds.gym.minigrid import is_minigrid
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 from didact.worlds.registry import worlds
 
 WAYS = ("painting", "world", "task")

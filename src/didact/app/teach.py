@@ -15,7 +15,7 @@ from didact.mdp import Family, Task, as_family, as_task
 from didact.teaching import Frontier, Lesson, frontier, teach, teach_mixed, teach_within
 from didact.teaching.lesson import LESSON_FORMAT
 from didact.teaching.way_out import WayOut, way_out
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from didact.files.json import require_writable, write_json
 from didact.files.kinds import json_kind
 from didact.teaching import Transfer, load_lesson, transfer
 from didact.teaching.transfer import TRANSFER_FORMAT
-from didact.worlds.members import open_task_or_family
+from didact.worlds.opening import open_task_or_family
 
 
 def transfer_source(

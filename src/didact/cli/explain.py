@@ -92,8 +92,7 @@ def command(
 def _family(world: str, parameters: dict[str, Any]) -> Any:
     """The family that is meant; None for a task, which is opened later."""
     from didact.mdp import Family
-    from didact.worlds.members import open_task_or_family
-    from didact.worlds.opening import meaning_of
+    from didact.worlds.opening import meaning_of, open_task_or_family
 
     if "members" not in parameters and meaning_of(world) != "file":
         return None

@@ -1,14 +1,13 @@
 """Worlds: makers of tasks by name, grids drawn with letters, and Gymnasium environments."""
 
-from didact.worlds.balls import ball_sorting
-from didact.worlds.examples import chain, six_cell, uvm_failure
+from didact.worlds.examples import ball_sorting, chain, six_cell, uvm_failure
 from didact.worlds.garnet import garnet
 from didact.worlds.grids import gridworld, random_grid
 from didact.worlds.gym.minigrid import from_minigrid
 from didact.worlds.gym.tables import from_gymnasium
 from didact.worlds.gym.tabularise import from_environment
 from didact.worlds.gym.trained import load_agent
-from didact.worlds.members import make
+from didact.worlds.opening import make
 from didact.worlds.registry import REQUIRED, WorldInfo, register_world, worlds
 
 __all__ = [

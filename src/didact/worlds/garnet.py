@@ -15,8 +15,7 @@ from didact.mdp.transitions import MAX_ROWS
 from didact.numerics.exact import Numbers
 from didact.random import Seed, as_generator
 from didact.worlds.grids import one_hot
-from didact.worlds.parameters import MAX_FEATURE_ENTRIES
-from didact.worlds.weights import draw_unit_weights
+from didact.worlds.parameters import MAX_FEATURE_ENTRIES, draw_unit_weights
 
 PARTS = 100
 """Probabilities are multiples of 1/PARTS, so that exact arithmetic stays cheap."""

@@ -1,4 +1,4 @@
-"""Checks of a world's parameters: each says the rule, the place, the value and the remedy."""
+"""Checks of a world's parameters, and random reward weights."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.inputs import shown, whole_number
-from didact.numerics.exact import read_number
+from didact.numerics.exact import Floats, read_number
 
 MAX_FEATURE_ENTRIES = 500_000_000
 """How many numbers the features of a made world may have: 4 GB, refused before they are taken."""
@@ -59,3 +61,16 @@ def _read_letter_table(text: str, place: str) -> dict[str, str]:
     if len(table) < len(entries):
         raise InvalidParameter(f"{place} must name each letter once; it is {shown(text)}")
     return table
+
+
+def draw_unit_weights(n_features: int, rng: np.random.Generator) -> Floats:
+    """Weights (k,) uniform on the signed L1 unit sphere, |w1| + ... + |wk| = 1.
+
+    The sphere is 2^k congruent simplices, one for each choice of signs. Exponential magnitudes
+    divided by their sum are Dirichlet(1, ..., 1), which is uniform on the simplex, and the signs
+    choose one of the simplices with equal probability, so the product is uniform on their union.
+    """
+    magnitudes = rng.standard_exponential(n_features)
+    signs = rng.choice(np.array([-1.0, 1.0]), size=n_features)
+    weights: Floats = signs * (magnitudes / magnitudes.sum())
+    return weights

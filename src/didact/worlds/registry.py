@@ -22,7 +22,7 @@ from didact.registry import Options, Registry, options_of
 
 ENTRY_POINTS = "didact.worlds"
 BUILT_IN = {
-    "ball-sorting": "didact.worlds.balls:ball_sorting",
+    "ball-sorting": "didact.worlds.examples:ball_sorting",
     "chain": "didact.worlds.examples:chain",
     "garnet": "didact.worlds.garnet:garnet",
     "grid": "didact.worlds.grids:gridworld",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from didact.worlds.weights import draw_unit_weights
+from didact.worlds.parameters import draw_unit_weights
 
 
 def test_weights_lie_on_the_l1_sphere():
