@@ -19,7 +19,7 @@ import numpy as np
 
 import didact
 from didact.errors import InvalidModel
-from didact.worlds.simulators.lqr import LQR
+from didact.worlds.simulators.classics import LQR
 from didact.worlds.simulators.point_robot import PointRobot
 
 FILE = Path(__file__).parent / "data" / "pins.json"

@@ -11,7 +11,7 @@ import pytest
 from didact import MDP, solve
 from didact.mdp import Task, save_task
 from didact.worlds import from_gymnasium, make
-from didact.worlds.gym.policies import environment_states
+from didact.worlds.gym.trained import environment_states
 from tests.command_line import refused
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")

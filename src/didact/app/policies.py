@@ -16,7 +16,7 @@ from didact.mdp import Task
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
 from didact.planning.policies import require_plain_numbers
-from didact.worlds.gym.policies import in_numbers
+from didact.worlds.gym.trained import in_numbers
 
 
 def read_policy(text: str, task: Task) -> Floats:

@@ -6,7 +6,7 @@ import pytest
 import didact
 from didact.bec.observed.evaluate import MeanEstimate
 from didact.errors import InvalidParameter
-from didact.worlds.simulators.lqr import LQR
+from didact.worlds.simulators.classics import LQR
 from tests.bec.observed.test_observe import Coin, watch
 from tests.effort import number
 

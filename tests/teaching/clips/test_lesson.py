@@ -8,8 +8,7 @@ from didact.bec.observed.openness import distances_to_cone
 from didact.errors import InvalidParameter
 from didact.teaching.clips.clips import clips_of
 from didact.teaching.clips.lesson import ClipLesson
-from didact.worlds.simulators.classics import MountainCar
-from didact.worlds.simulators.lqr import LQR
+from didact.worlds.simulators.classics import LQR, MountainCar
 from tests.bec.observed.test_observe import Coin, watch
 from tests.effort import number
 from tests.observing import observe

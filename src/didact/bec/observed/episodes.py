@@ -20,8 +20,7 @@ from didact.bec.observed.setting import BranchRewards, Floats, Setting, StepRewa
 from didact.errors import InvalidParameter, NotConverged
 from didact.mdp.exchange.minari_episodes import Episode
 from didact.random import stream
-from didact.worlds.simulators.agents import Features, Policy
-from didact.worlds.simulators.batches import Simulator, SimulatorBatch
+from didact.worlds.simulators.batches import Features, Policy, Simulator, SimulatorBatch
 
 Choose = Callable[[SimulatorBatch], Any]
 """The actions of a policy in every copy of a batch."""

@@ -27,9 +27,7 @@ from didact.mdp import Task
 from didact.planning import Evaluation, Plan
 from didact.planning import evaluate as evaluate_on_task
 from didact.random import Seed, as_generator
-from didact.worlds.simulators.agents import Policy, batch_policy
-from didact.worlds.simulators.batches import SimulatorBatch
-from didact.worlds.simulators.weights import as_weights
+from didact.worlds.simulators.batches import Policy, SimulatorBatch, as_weights, batch_policy
 
 DEFAULT_STATES, DEFAULT_SEED = 300, 2
 

@@ -47,11 +47,17 @@ from didact.inputs import (
 from didact.mdp.exchange.minari_episodes import Episode, read_episodes
 from didact.random import Seed, as_generator
 from didact.worlds.gym.environments import make_environment
-from didact.worlds.simulators.agents import Features, Policy, batch_features, batch_policy
 from didact.worlds.simulators.arrays import ArraySimulator
-from didact.worlds.simulators.batches import DrawsChance, Simulator
+from didact.worlds.simulators.batches import (
+    DrawsChance,
+    Features,
+    Policy,
+    Simulator,
+    as_weights,
+    batch_features,
+    batch_policy,
+)
 from didact.worlds.simulators.opening import named_environment, open_simulator
-from didact.worlds.simulators.weights import as_weights
 
 LOOK = 3
 """Steps of a branch of the first measurement, in units of 1 / (1 - discount)."""

@@ -30,9 +30,8 @@ from didact.bec.observed.setting import (
 from didact.errors import InvalidFile, InvalidParameter, Unsupported
 from didact.files.archives import Archive, read_archive, write_archive
 from didact.inputs import counted, is_number, is_whole, shown
-from didact.worlds.simulators.agents import batch_features, batch_policy
 from didact.worlds.simulators.arrays import ArraySimulator
-from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.batches import Simulator, batch_features, batch_policy
 from didact.worlds.simulators.opening import named_environment, open_simulator
 
 OBSERVED_FORMAT = "didact.observed/1"

@@ -34,9 +34,7 @@ from didact.files.json import require_writable
 from didact.files.reading import shown_path
 from didact.inputs import as_text, whole_number
 from didact.random import stream
-from didact.worlds.simulators.agents import Features, Policy
-from didact.worlds.simulators.batches import Simulator
-from didact.worlds.simulators.weights import as_weights
+from didact.worlds.simulators.batches import Features, Policy, Simulator, as_weights
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int, float], Any]

@@ -22,7 +22,7 @@ from didact.report.simulators import (
 )
 from didact.teaching.clips.clips import Clip
 from didact.teaching.clips.lesson import ClipLesson
-from didact.worlds.simulators.pictures import pictures_of
+from didact.worlds.simulators.restoring import pictures_of
 
 MOST_CLIPS = 40
 MOST_FRAMES = 6

@@ -20,10 +20,18 @@ from didact.mdp import Task
 from didact.mdp.naming import cell_words
 from didact.mdp.observations import observation_text
 from didact.numerics.exact import read_number
-from didact.worlds.gym.copies import frozen, random_state, require_discrete, require_no_chance
 from didact.worlds.gym.environments import look_of, name_of, open_environment
 from didact.worlds.gym.tabularise import task_of
-from didact.worlds.gym.walks import LIMIT, Step, as_seeds, explore
+from didact.worlds.gym.walks import (
+    LIMIT,
+    Step,
+    as_seeds,
+    explore,
+    frozen,
+    random_state,
+    require_discrete,
+    require_no_chance,
+)
 
 FAMILIES = ("MiniGrid-", "BabyAI-")
 DIRECTIONS = ("east", "south", "west", "north")

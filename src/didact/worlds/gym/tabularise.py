@@ -15,11 +15,9 @@ from typing import Any
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.mdp import MDP, Task
-from didact.worlds.gym.copies import CopyWalker
 from didact.worlds.gym.environments import has_table, walkable
-from didact.worlds.gym.outcome_features import paid_features
-from didact.worlds.gym.tables import from_gymnasium
-from didact.worlds.gym.walks import LIMIT, Walk, as_seeds, explore, in_own_numbers
+from didact.worlds.gym.tables import from_gymnasium, paid_features
+from didact.worlds.gym.walks import LIMIT, CopyWalker, Walk, as_seeds, explore, in_own_numbers
 
 
 def from_environment(

@@ -1,12 +1,16 @@
-"""Agents of Stable-Baselines3 from their files, without unpickling anything.
+"""Policies of environments: Stable-Baselines3 agents from files, and others by state numbers.
 
-A file is a zip. Its member `data` is JSON, in which Python objects stand as pickles
-(':serialized:') beside readable texts of their parts; `policy.pth` holds the weights of the
-policy's networks. A pickle can run any code, so none is decoded: the policy is one of
-Stable-Baselines3's own classes, built anew from the readable parts and the environment's spaces.
-Its weights are read by torch.load(weights_only=True), after the opcodes of their file were looked
-through. Where that is not enough, the user must say that the file is trusted.
-"""
+**Files**, without unpickling anything. A file is a zip. Its member `data` is JSON, in which Python
+objects stand as pickles (':serialized:') beside readable texts of their parts; `policy.pth` holds
+the weights of the policy's networks. A pickle can run any code, so none is decoded: the policy is
+one of Stable-Baselines3's own classes, built anew from the readable parts and the environment's
+spaces. Its weights are read by torch.load(weights_only=True), after the opcodes of their file were
+looked through. Where that is not enough, the user must say that the file is trusted.
+
+**State numbers.** A task may number its states otherwise than the environment that it was made
+from: `from_gymnasium` may add terminal copies. A table indexed by the environment's states, a
+function of an observation, or an agent with `predict` is asked here in the environment's own
+numbers."""
 
 from __future__ import annotations
 
@@ -17,16 +21,26 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from didact.errors import DidactError, InvalidFile, Unsupported
+from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter, Unsupported
 from didact.files.reading import MOST_BYTES, open_file, shown_path
-from didact.inputs import FAILURES, flag, is_number, is_whole, own_code, reason_of, shown
-from didact.worlds.gym.environments import make_environment
+from didact.inputs import (
+    FAILURES,
+    flag,
+    is_number,
+    is_whole,
+    own_code,
+    plain_array,
+    reason_of,
+    shown,
+)
+from didact.mdp import Task
+from didact.worlds.gym.environments import describe, make_environment, open_environment
 
 ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
 MOST_OF_DATA = 10_000_000
@@ -454,3 +468,80 @@ class _Normalised:
         return self._agent.predict(
             self._normalisation.normalize_obs(observation), deterministic=deterministic
         )
+
+
+_END = " (end)"
+
+
+def environment_states(task: Task, env: Any, **make_kwargs: Any) -> tuple[int, ...]:
+    """For each state of the task, its number in the environment that the task was made from.
+
+    env: the environment or its id; make_kwargs as for `from_gymnasium`.
+    """
+    notes = describe(open_environment(env, make_kwargs))
+    number = {name: state for state, name in enumerate(notes.state_names)}
+    if len(number) < notes.n_states:
+        raise InvalidModel("the environment must name its states differently; two share a name")
+    found = []
+    for state in range(task.mdp.n_states):
+        name = task.mdp.state_name(state)
+        if name.removesuffix(_END) not in number:
+            raise InvalidParameter(
+                f"the task must come from the environment {notes.name}; its state {name!r:.60} "
+                "does not"
+            )
+        found.append(number[name.removesuffix(_END)])
+    return tuple(found)
+
+
+def policy_of_environment(
+    task: Task, policy: Any, env: Any, **make_kwargs: Any
+) -> Callable[[int], Any] | Any:
+    """The policy in the task's states, from one in the environment's states.
+
+    policy: actions (S,) or probabilities (S, A) by the environment's state numbers, a function of
+    the number, or an object with `predict`.
+    """
+    opened = open_environment(env, make_kwargs)
+    return in_numbers(policy, environment_states(task, opened), describe(opened).n_states)
+
+
+def in_numbers(policy: Any, numbers: Sequence[int], n_states: int) -> Any:
+    """A policy on other state numbers: state s of the task is numbers[s] of n_states there."""
+    if hasattr(policy, "predict"):
+        answer = greedy_answer(policy)
+        return lambda state: answer(numbers[state])
+    if callable(policy):
+        return lambda state: policy(numbers[state])
+    table = np.asarray(plain_array(policy, "a policy"))
+    if table.ndim in (1, 2) and len(table) == n_states:
+        return table[np.asarray(numbers)]
+    return policy
+
+
+def greedy_answer(agent: Any) -> Callable[[int], int]:
+    """The agent's action in a state, without exploration where `predict` lets one choose."""
+    takes = _parameters(agent.predict)
+    greedy = {"deterministic": True} if "deterministic" in takes else {}
+
+    def answer(state: int) -> int:
+        given = agent.predict(state, **greedy)
+        action = given[0] if isinstance(given, tuple) else given
+        try:
+            chosen = np.asarray(action).item()
+        except ValueError:
+            chosen = None
+        if chosen is None or chosen != int(chosen):
+            raise InvalidModel(
+                f"predict({state}) must give one action, a whole number; it gave {given!r:.60}"
+            )
+        return int(chosen)
+
+    return answer
+
+
+def _parameters(function: Any) -> set[str]:
+    try:
+        return set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return set()

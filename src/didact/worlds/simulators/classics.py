@@ -1,20 +1,117 @@
-"""Pendulum and MountainCar as array simulators: Gymnasium's equations, many copies at once.
+"""Pendulum, MountainCar and a linear-quadratic regulator as array simulators.
 
-The pendulum has five torques. The car pays for every step and for pushing, so that there is more
-than one thing to learn; both bring features, weights and a policy by value iteration on a grid.
-"""
+The pendulum and the car have Gymnasium's equations, for many copies at once. The pendulum has five
+torques. The car pays for every step and for pushing, so that there is more than one thing to learn.
+Both bring a nearly best policy by value iteration on a grid over a box: between its points values
+are bilinear, and outside of it those of the nearest point. The policy looks one step ahead from
+where it really is.
+
+The regulator is the one continuous world with a closed form: x' = A x + B u, and the reward of a
+step is -sum_i w_i x_i^2 - sum_j w_(d+j) u_j^2, linear in the weights, with the squares as features.
+The best policy of a discounted problem is u = -K x."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.worlds.simulators.grid_plans import GridPlan
-from didact.worlds.simulators.weights import as_weights
+from didact.errors import InvalidParameter
+from didact.worlds.simulators.batches import as_weights
 
 Floats = NDArray[np.float64]
+
+SETTLED = 1e-6
+"""Change of values, against the largest possible one, at which iteration stops."""
+
+
+class GridPlan:
+    """A policy that takes the action whose reward and next value are worth most.
+
+    simulator: with `step` and `features` of arrays. state_of: states from observations, where they
+    are not the same.
+    """
+
+    def __init__(
+        self,
+        simulator: Any,
+        weights: Floats,
+        discount: float,
+        *,
+        low: Any,
+        high: Any,
+        sides: tuple[int, int],
+        state_of: Callable[[Any], Floats] = np.atleast_2d,
+    ):
+        self._simulator, self._weights, self._discount = simulator, weights, discount
+        self._low, self._high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        self._sides, self._state_of = sides, state_of
+        self._values = self._iterated()
+
+    def __call__(self, observations: Any) -> NDArray[np.int64]:
+        """The action in each observation."""
+        states = self._state_of(observations)
+        worth = [
+            reward + self._discount * np.where(ended, 0.0, self._worth(after))
+            for reward, after, ended in (self._ahead(states, action) for action in self._actions())
+        ]
+        return np.asarray(np.argmax(worth, axis=0))
+
+    def _actions(self) -> range:
+        return range(int(self._simulator.action_space.n))
+
+    def _ahead(self, states: Floats, action: int) -> tuple[Floats, Floats, Any]:
+        actions = np.full(len(states), action)
+        after, _, ended = self._simulator.step(states, actions)
+        look = getattr(self._simulator, "observe", lambda given: given)
+        phi = self._simulator.features(look(states), actions, look(after), ended)
+        return phi @ self._weights, after, ended
+
+    def _iterated(self) -> Floats:
+        ends = zip(self._low, self._high, self._sides, strict=True)
+        lines = [np.linspace(low, high, side) for low, high, side in ends]
+        places = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, 2)
+        steps = [self._ahead(places, action) for action in self._actions()]
+        moves = [self._between(after) * ~ended[:, None] for _, after, ended in steps]
+        rewards = [reward for reward, _, _ in steps]
+        most = max(float(np.abs(reward).max()) for reward in rewards) / (1 - self._discount)
+        values = np.zeros(len(places))
+        while True:
+            ahead = zip(rewards, moves, strict=True)
+            better = np.max([r + self._discount * (m @ values) for r, m in ahead], axis=0)
+            change = float(np.abs(better - values).max())
+            values = better
+            if change <= SETTLED * max(most, 1e-300):
+                return np.asarray(values)
+
+    def _worth(self, states: Floats) -> Floats:
+        """The value of each state."""
+        corners, shares = self._corners(states)
+        first, second, third, fourth = shares * self._values[corners]
+        return np.asarray(first + second + third + fourth)
+
+    def _between(self, states: Floats) -> Any:
+        """A matrix whose product with values is the value of each state."""
+        from scipy.sparse import csr_array
+
+        corners, shares = self._corners(states)
+        rows = np.tile(np.arange(len(states)), 4)
+        shape = (len(states), self._sides[0] * self._sides[1])
+        return csr_array((shares.ravel(), (rows, corners.ravel())), shape=shape)
+
+    def _corners(self, states: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """The four places of the grid around each state, and how much each counts, (4, n)."""
+        top = np.array(self._sides) - 1
+        at = np.clip((states - self._low) / (self._high - self._low), 0.0, 1.0) * top
+        low = np.minimum(at.astype(np.int64), top - 1)
+        (x, y), corner = (at - low).T, low[:, 0] * self._sides[1] + low[:, 1]
+        next_row = self._sides[1]
+        corners = np.stack([corner, corner + 1, corner + next_row, corner + next_row + 1])
+        return corners, np.stack([(1 - x) * (1 - y), (1 - x) * y, x * (1 - y), x * y])
+
 
 TORQUES = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
 
@@ -111,3 +208,74 @@ class MountainCar:
         own = self.weights if weights is None else as_weights(weights, 3)
         box = {"low": (-1.2, -0.07), "high": (0.6, 0.07), "sides": (121, 121)}
         return GridPlan(self, own, discount, **box)  # type: ignore[arg-type]
+
+
+LARGEST = 10.0
+"""Actions are between -LARGEST and LARGEST."""
+
+
+class LQR:
+    """Array simulator: states (n, d) and actions (n, m) are vectors.
+
+    moves: A, (d, d). pushes: B, (d, m). weights: of the squares of states and then of actions, all
+    positive. By default a mass on a line: its place and speed, pushed by a force.
+    """
+
+    def __init__(self, moves: Any = None, pushes: Any = None, weights: Any = None):
+        from gymnasium import spaces
+
+        self.moves = np.array([[1.0, 0.1], [0.0, 1.0]] if moves is None else moves, dtype=float)
+        self.pushes = np.array([[0.0], [0.1]] if pushes is None else pushes, dtype=float)
+        n_places, n_forces = self.pushes.shape
+        if self.moves.shape != (n_places, n_places):
+            raise InvalidParameter(
+                f"moves must be ({n_places}, {n_places}), as pushes have {n_places} rows; the "
+                f"shape is {self.moves.shape}"
+            )
+        k = n_places + n_forces
+        self.weights = as_weights([1.0] * n_places + [0.1] * n_forces if weights is None
+                                  else weights, k)  # fmt: skip
+        self.action_space = spaces.Box(-LARGEST, LARGEST, (n_forces,), np.float64)
+        self.observation_space = spaces.Box(-np.inf, np.inf, (n_places,), np.float64)
+        self.feature_names = (
+            *(f"-x{i}^2" for i in range(n_places)),
+            *(f"-u{j}^2" for j in range(n_forces)),
+        )
+
+    def start(self, n: int, rng: np.random.Generator) -> Floats:
+        """Standard normal states."""
+        return rng.normal(size=(n, len(self.moves)))
+
+    def step(self, states: Floats, actions: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """The linear step, and the costs of where it began."""
+        forces = np.clip(np.reshape(actions, (len(states), -1)), -LARGEST, LARGEST)
+        after = states @ self.moves.T + forces @ self.pushes.T
+        rewards = self.features(states, forces, after, None) @ self.weights
+        return after, rewards, np.zeros(len(states), dtype=np.bool_)
+
+    def features(self, observation: Any, action: Any, after: Any, ended: Any) -> Floats:
+        """Minus the squares of the state and of the action, (n, k)."""
+        states = np.atleast_2d(observation)
+        forces = np.clip(np.reshape(action, (len(states), -1)), -LARGEST, LARGEST)
+        return np.concatenate([-(states**2), -(forces**2)], axis=1)
+
+    def gain(self, discount: float, weights: Any = None) -> Floats:
+        """K of the best policy u = -K x, (m, d), for these weights or the world's own."""
+        own = self.weights if weights is None else as_weights(weights, len(self.weights))
+        from scipy.linalg import solve_discrete_are
+
+        d, root = len(self.moves), np.sqrt(discount)
+        moves, pushes = root * self.moves, root * self.pushes
+        places, forces = np.diag(own[:d]), np.diag(own[d:])
+        worth = solve_discrete_are(moves, pushes, places, forces)
+        return np.linalg.solve(forces + pushes.T @ worth @ pushes, pushes.T @ worth @ moves)
+
+    def best_policy(self, discount: float, weights: Any = None) -> Callable[[Any], Floats]:
+        """u = -K x with the gain for these weights, or for the world's own."""
+        gain = self.gain(discount, weights)
+        return partial(_pushed, gain)
+
+
+def _pushed(gain: Floats, states: Any) -> Floats:
+    found: Floats = -np.atleast_2d(states) @ gain.T
+    return found

@@ -27,8 +27,7 @@ from didact.worlds.simulators.generators import (
     states_of,
     unchanged,
 )
-from didact.worlds.simulators.pictures import DrawnEpisodes
-from didact.worlds.simulators.restoring import History, Way, same
+from didact.worlds.simulators.restoring import DrawnEpisodes, History, Way, same
 
 PLAIN = 0.01
 """A share by which a state is moved to see whether that shows."""

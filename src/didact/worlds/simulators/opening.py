@@ -11,24 +11,22 @@ from typing import Any
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import nearest_spelling, own_code, shown
 from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
-from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator
+from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator, vector_entry
 from didact.worlds.simulators.batches import Simulator
-from didact.worlds.simulators.classics import MountainCar, Pendulum
+from didact.worlds.simulators.classics import LQR, MountainCar, Pendulum
 from didact.worlds.simulators.generators import marks_of, own_sources, shared_sources, unchanged
-from didact.worlds.simulators.lqr import LQR
 from didact.worlds.simulators.objects import Chance, ObjectSimulator
-from didact.worlds.simulators.pictures import drawing_maker
 from didact.worlds.simulators.point_robot import PointRobot
 from didact.worlds.simulators.restoring import (
     LOOKAHEAD,
     TRIALS,
     History,
     Way,
+    drawing_maker,
     find_way,
     random_episode,
     why_other,
 )
-from didact.worlds.simulators.vector_entries import vector_entry
 
 BUILT_IN = {
     "lqr": LQR,

@@ -5,7 +5,7 @@ import pytest
 from gymnasium import spaces
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.worlds.simulators.agents import batch_features, batch_policy
+from didact.worlds.simulators.batches import batch_features, batch_policy
 
 TWO, BOX = spaces.Discrete(2), spaces.Box(-1, 1, (1,))
 SOME = np.array([[0.0, 1.0], [2.0, -3.0]])

@@ -5,8 +5,7 @@ import pytest
 
 import didact
 from didact.errors import InvalidParameter
-from didact.worlds.simulators.point_policy import best_moves
-from didact.worlds.simulators.point_robot import MOVES, STRIDE, PointRobot
+from didact.worlds.simulators.point_robot import MOVES, STRIDE, PointRobot, best_moves
 from tests.teaching.clips.robots import mean_return, planned
 
 
