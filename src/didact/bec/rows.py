@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.directions import TOLERANCE, label_units
-from didact.bec.linear import Row, primitive, unit_floats
+from didact.bec.linear import Row, integers, primitive, unit_floats
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Demonstration, Task, as_mdp
@@ -183,9 +183,16 @@ def rows_from_counts(
 
 def _exact_normals(counts: ExactSuccessorFeatures, statements: Indices) -> Iterator[Row]:
     """The direction of mu(s, a) - mu(s, b) for each statement, as a primitive vector."""
-    pairs = counts.pairs
+    from flint import fmpq_mat
+
+    _, n_actions, k = counts.pairs.shape
+    at: list[Row] = []
+    before = -1
     for state, action, other in statements.tolist():
-        yield primitive(pairs[state, action] - pairs[state, other])
+        if state != before:  # one denominator for each state: differences are of whole numbers
+            rationals = fmpq_mat(n_actions, k, counts.pairs[state].ravel().tolist())
+            at, before = integers(rationals.numer_denom()[0]), state
+        yield primitive([a - b for a, b in zip(at[action], at[other], strict=True)])
 
 
 def _statements(shown: NDArray[np.bool_]) -> Indices:
