@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from didact.bec.similarity import scaled_rows
 from didact.errors import InvalidParameter
 from didact.inputs import choice
+from didact.numerics.geometry import cut
 from didact.numerics.intervals import binomial_interval
-from didact.numerics.polygons import cut
 
 Floats = NDArray[np.float64]
 Region = Literal["box", "sphere"]

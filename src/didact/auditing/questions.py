@@ -52,6 +52,7 @@ from didact.mdp import Demonstration
 from didact.mdp.files import write_number
 from didact.mdp.naming import action_words, state_words
 from didact.numerics.exact import Floats
+from didact.numerics.geometry import row_space
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching.feedback.candidates import (
     Ways,
@@ -449,8 +450,7 @@ def _not_spanned(known: Known, shown: list[int], directions: list[Row]) -> list[
         return []
     normals = known.rows.balanced[list(equalities)]
     if shown:
-        spanned = np.linalg.svd(known.rows.balanced[shown], full_matrices=False)
-        basis_rows = spanned[2][spanned[1] > TOLERANCE]
+        basis_rows = row_space(known.rows.balanced[shown], TOLERANCE)
         normals = normals - normals @ basis_rows.T @ basis_rows
     lengths = np.linalg.norm(normals, axis=1)
     if not lengths.size or lengths.max() <= TOLERANCE:

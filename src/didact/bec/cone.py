@@ -28,6 +28,7 @@ from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
 from didact.numerics.exact import Floats, Numbers
+from didact.numerics.geometry import singular_directions
 from didact.numerics.later import Later
 from didact.stages import counting, stage
 
@@ -253,7 +254,7 @@ def _float_unidentifiable(rows: Rows, lineality: Floats, facets: Indices) -> Flo
 
 def _rank_and_directions(rows: Rows, lineality: Floats, facets: Indices) -> tuple[int, Floats]:
     spanning = np.vstack([lineality, rows.balanced[facets]])
-    _, singular, directions = np.linalg.svd(np.linalg.qr(spanning, mode="r"))
+    singular, directions = singular_directions(spanning)
     return int((singular > TOLERANCE * singular[0]).sum()), directions
 
 

@@ -22,6 +22,7 @@ from didact.inputs import choice, counted, instance
 from didact.learners.belief import Belief
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
+from didact.numerics.geometry import singular_directions
 from didact.random import Seed, as_generator
 from didact.teaching.clips.clips import as_said
 from didact.teaching.clips.lesson import ClipLesson
@@ -144,7 +145,7 @@ def seen_directions(seen: Observed) -> Floats:
     """The projection (k, k) on directions of scaled weights along which some row is more than the
     tolerance."""
     rows = seen.scaled_rows.reshape(-1, seen.rows.shape[-1])
-    _, _, directions = np.linalg.svd(rows, full_matrices=False)
+    _, directions = singular_directions(rows)
     visible = directions[np.abs(rows @ directions.T).max(axis=0) > seen.setting.tolerance]
     return np.asarray(visible.T @ visible)
 

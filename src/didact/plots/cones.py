@@ -17,7 +17,7 @@ from didact.bec.classes import EquivalenceClass
 from didact.bec.cone import Cone
 from didact.errors import InvalidParameter
 from didact.inputs import shown
-from didact.numerics.polygons import cut_by_line, square
+from didact.numerics.geometry import cut_by_line, square
 from didact.plots.drawing import FAINT, INK, SMALL, axes_of, colour, legend_below
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from didact import equivalence_class, make, teach
 from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidParameter
-from didact.numerics.polygons import cut_by_line
+from didact.numerics.geometry import cut_by_line
 from didact.report.page.slices import likely_pairs, slice_of
 
 entries = st.integers(-4, 4)

@@ -33,6 +33,7 @@ from didact.errors import InvalidModel, InvalidParameter
 from didact.files.json import require_writable
 from didact.files.reading import shown_path
 from didact.inputs import as_text, whole_number
+from didact.numerics.geometry import singular_directions
 from didact.random import stream
 from didact.worlds.simulators.batches import Features, Policy, Simulator, as_weights
 
@@ -230,8 +231,7 @@ def fitted_weights(record: StepRewards, names: Sequence[str]) -> Floats:
             "weights, or starts, rollouts or a horizon that let it vary"
         )
     # unit columns: the rank must not depend on the features' units
-    _, values, directions = np.linalg.svd(features / sizes)
-    values = np.append(values, np.zeros(len(directions) - len(values)))
+    values, directions = singular_directions(features / sizes)
     blind = np.abs(directions[values <= UNSEEN * values[0]]).max(axis=0, initial=0.0)
     if blind.any():
         together = [name for name, part in zip(names, blind, strict=True) if part > 1e-6]
@@ -468,8 +468,5 @@ class Setting:
 
 def blind_directions(rows: Floats, scale: Floats) -> Floats:
     """An orthonormal basis (m, k) of scaled rewards that are orthogonal to all rows (..., k)."""
-    # R of the QR has the rows' singular values and directions, in k x k numbers
-    scaled = rows.reshape(-1, rows.shape[-1]) / scale
-    _, sizes, directions = np.linalg.svd(np.linalg.qr(scaled, mode="r"))
-    sizes = np.append(sizes, np.zeros(len(directions) - len(sizes)))
+    sizes, directions = singular_directions(rows.reshape(-1, rows.shape[-1]) / scale)
     return np.asarray(directions[sizes <= BLIND * max(float(sizes[0]), 1e-300)])

@@ -19,6 +19,7 @@ from didact.learners.evidence import Evidence
 from didact.learners.gradients import ShownFeatures
 from didact.learners.points.bfgs import shortest_combination
 from didact.numerics.exact import Floats
+from didact.numerics.geometry import row_space
 from didact.planning.derived import reward_table
 from didact.planning.solve import plan_in_floats
 from didact.planning.successor import float_successor_features
@@ -122,10 +123,7 @@ def _tied_directions(shown: Floats, given: NDArray[np.bool_], nil: float) -> Flo
     first = shown[np.arange(len(shown)), given.argmax(axis=1)]
     gaps = (shown - first[:, None, :])[given]
     gaps = gaps[np.abs(gaps).max(axis=1, initial=0.0) > nil]
-    if not len(gaps):
-        return np.zeros((0, shown.shape[2]))
-    _, sizes, basis = np.linalg.svd(gaps, full_matrices=False)
-    return np.asarray(basis[sizes > nil])
+    return row_space(gaps, nil)
 
 
 def _best_direction(rows: Floats) -> Floats | None:

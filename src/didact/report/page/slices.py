@@ -17,7 +17,7 @@ from didact.bec.rows import demonstrated_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import shown as shown_value
 from didact.mdp import Demonstration
-from didact.numerics.polygons import cut_by_line, square
+from didact.numerics.geometry import cut_by_line, square
 
 MOST_CONSIDERED = 8
 """Pairs are chosen among so many features, those that take part in the most facets."""

@@ -28,6 +28,7 @@ from didact.bec.parts import Part, part_with
 from didact.bec.rows import scope_states
 from didact.mdp import MDP, Demonstration, Preference
 from didact.numerics.exact import Floats
+from didact.numerics.geometry import null_space, row_space
 from didact.teaching.feedback.candidates import statements_of, ways_that_meet
 from didact.teaching.feedback.halfspaces import direction, item_differences, judge_items, margin
 
@@ -127,19 +128,14 @@ def _space(known: Known) -> tuple[Floats, Floats]:
     normals = known.rows.normals
     ties = normals[list(known.cone.equalities)]
     free = _complement(ties, np.eye(normals.shape[1]))
-    _, sizes, basis = np.linalg.svd(normals @ free.T, full_matrices=False)
-    span = basis[sizes > NOTHING] @ free
+    span = row_space(normals @ free.T, NOTHING) @ free
     toward = span @ known.parts[0].task.weights
     return span, _complement(toward[None] / np.linalg.norm(toward), np.eye(len(span)))
 
 
 def _complement(rows: Floats, space: Floats) -> Floats:
     """An orthonormal basis of what is in a space and orthogonal to the rows."""
-    if not len(rows):
-        return space
-    _, sizes, basis = np.linalg.svd(rows @ space.T, full_matrices=True)
-    rank = int((sizes > NOTHING).sum())
-    return np.asarray(basis[rank:] @ space)
+    return np.asarray(null_space(rows @ space.T, NOTHING) @ space)
 
 
 class _Way(NamedTuple):

@@ -33,6 +33,7 @@ from didact.bec.parts import Part, most_actions, stacked
 from didact.bec.rows import Scope, scope_states
 from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
+from didact.numerics.geometry import singular_directions
 from didact.planning.batch import Losses, Lost
 from didact.planning.derived import UNIT, feature_sizes
 from didact.planning.linear import discounted_sums
@@ -267,7 +268,7 @@ def _balanced_rank(rows: Floats, lengths: Floats, mdp: MDP) -> int:
     scaled = rows[lengths > SHOWS * float(lengths.max(initial=1e-300))] / units
     sizes = np.linalg.norm(scaled, axis=1)
     scaled = scaled[sizes > 0.0] / sizes[sizes > 0.0, None]
-    found = np.linalg.svd(scaled, compute_uv=False)
+    found, _ = singular_directions(scaled)
     return int(np.count_nonzero(found > VANISHES * float(found.max(initial=1e-300))))
 
 
@@ -311,7 +312,7 @@ def _of_family(known: FamilyClass, *, shares: bool) -> Fan:
 
 def _spanning(rows: Floats) -> tuple[Floats, int]:
     """An orthonormal basis of what rows span, and how many directions were close calls."""
-    _, sizes, across = np.linalg.svd(rows, full_matrices=False)
+    sizes, across = singular_directions(rows)
     shares = sizes / max(float(sizes.max(initial=0.0)), 1e-300)
     n_close = int(np.count_nonzero((shares > VANISHES) & (shares <= SHOWS)))
     return across[shares > SHOWS], n_close

@@ -17,6 +17,7 @@ import numpy as np
 
 from didact.bec.facets import find_facets
 from didact.numerics.exact import Floats
+from didact.numerics.geometry import null_space
 from didact.teaching.loss.cells import Cell
 from didact.teaching.loss.fan import SHOWS, VANISHES, Fan
 from didact.teaching.loss.region import (
@@ -24,7 +25,6 @@ from didact.teaching.loss.region import (
     Outcome,
     Region,
     nearly_tied,
-    null_space,
     walks_of,
     well_inside,
 )
@@ -36,7 +36,7 @@ def region_that_fits(fan: Fan, strict: Floats, ties: Floats) -> Region | None:
     None where there are none. Rows that see more than policies do are left out: then more fits.
     """
     strict, ties = (rows @ fan.basis.T for rows in (_seen(fan, strict), _seen(fan, ties)))
-    space = null_space(_independent(ties), fan.dimension)
+    space = null_space(ties, SHOWS)
     rows = strict @ space.T
     lengths = np.linalg.norm(rows, axis=1)
     n_close = fan.n_close + int(np.count_nonzero((lengths > VANISHES) & (lengths <= SHOWS)))
@@ -91,11 +91,3 @@ def _seen(fan: Fan, rows: Floats) -> Floats:
     """Those of the rows (n, k) that policies see all of."""
     beyond = rows - rows @ fan.basis.T @ fan.basis
     return np.asarray(rows[np.linalg.norm(beyond, axis=1) <= SHOWS])
-
-
-def _independent(rows: Floats) -> Floats:
-    """An orthonormal basis of what rows span."""
-    if not len(rows):
-        return rows
-    _, sizes, across = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(across[sizes > SHOWS])

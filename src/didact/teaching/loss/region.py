@@ -17,6 +17,7 @@ import numpy as np
 
 from didact.bec.facets import find_facets
 from didact.numerics.exact import Floats
+from didact.numerics.geometry import null_space
 from didact.random import stream
 from didact.teaching.loss.cells import Cell, Walk, crossings
 from didact.teaching.loss.fan import SHOWS, Fan
@@ -81,7 +82,7 @@ def region_of(fan: Fan, rows: Floats) -> Region:
     if not len(inner) or not d:
         return Region(fan, fan.basis, np.zeros((0, d)), truth, (), fan.n_close + n_unseen)
     cone = find_facets(inner, truth)
-    space = null_space(cone.lineality, d)
+    space = null_space(cone.lineality.reshape(-1, d), 0.0)
     facets = inner[cone.facets] @ space.T
     facets /= np.linalg.norm(facets, axis=1)[:, None]
     slopes = facets @ (truth @ space.T)
@@ -106,7 +107,7 @@ def walks_of(region: Region) -> list[Walk]:
     """
     walks = []
     for number in region.lower:
-        space = null_space(region.facets[number][None], len(region.inside))
+        space = null_space(region.facets[number][None], 0.0)
         if not len(space):
             continue
         others = np.delete(region.facets, number, axis=0) @ space.T
@@ -183,13 +184,6 @@ def worst_cell(
         if progress is not None:
             progress(n_cells, n_open)
         min((w for w in walks if w.open), key=lambda w: w.open[0][0]).expand()
-
-
-def null_space(rows: Floats, size: int) -> Floats:
-    """An orthonormal basis of what is across independent unit rows."""
-    if not len(rows):
-        return np.eye(size)
-    return np.asarray(np.linalg.svd(rows)[2][len(rows) :])
 
 
 def well_inside(facets: Floats) -> Floats:

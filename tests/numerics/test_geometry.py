@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.numerics.polygons import cut, cut_by_line, square
+from didact.numerics.geometry import (
+    cut,
+    cut_by_line,
+    null_space,
+    row_space,
+    singular_directions,
+    square,
+)
 
 whole = st.integers(-4, 4)
 lines = st.lists(st.tuples(whole, whole, st.integers(-2, 3)), max_size=5)
@@ -95,3 +102,19 @@ def test_floats_and_more_coordinates_are_cut_alike(line):
     found = cut(raised, heights)
     assert [corner[2] for corner in found] == pytest.approx([1.0] * len(found))
     assert np.array([corner[:2] for corner in found]) == pytest.approx(np.array(expected))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 5, 40])
+def test_row_space_and_null_space_are_orthonormal_and_complete(n):
+    """Rows of rank 3 at most, in five dimensions."""
+    rng = np.random.default_rng(n)
+    rows = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 5))
+    spanned, across = row_space(rows, 1e-9), null_space(rows, 1e-9)
+    assert len(spanned) == min(n, 3)
+    both = np.vstack([spanned, across])
+    assert np.allclose(both @ both.T, np.eye(5))
+    assert np.allclose(rows @ across.T, 0.0)
+    assert np.allclose(rows @ spanned.T @ spanned, rows)
+    sizes, _ = singular_directions(rows)
+    assert np.allclose(sizes[: min(n, 5)], np.linalg.svd(rows, compute_uv=False))
+    assert sizes.shape == (5,)
