@@ -15,6 +15,7 @@ from tests import effort
 from tests.all_policies import EveryPolicy, counts_and_losses, largest_loss
 from tests.effort import chunks, takes_all
 from tests.laws.test_exams import world
+from tests.laws.test_hard_models import EXTREMES, draw_task
 
 
 def fewest(task, known, bound):
@@ -238,3 +239,12 @@ def test_as_many_states_as_features_are_taught_to_learners_that_plan():
     lesson = didact.teach_within(task, loss="1%", learner="planner", horizon=1, starts="all")
     assert lesson.loss_status == "enumerated"
     assert any(witness.learner == "planner" for witness in lesson.within.witnesses)
+
+
+@pytest.mark.parametrize(("number", "share"), [(281, "1%"), (1016, "0%")])
+def test_what_floats_alone_see_lost_is_not_called_exceeded(number, share):
+    """At discounts of 1 - 1e-12 a search saw learners that plan lose more; exactly none does."""
+    task = draw_task(number, EXTREMES)
+    lesson = didact.teach_within(task, share, teacher="exact", horizon=1)
+    assert lesson.is_complete
+    assert lesson.within.statuses == {"half-spaces": "enumerated", "planner": "tested"}

@@ -88,12 +88,19 @@ class Cuts:
         assert worst.optimal is not None
         excludes = (self.shown & ~worst.optimal.ravel()).any(axis=1)
         (fan,) = self.fan.single
-        return self._keep(exact_weights(fan, worst), worst.loss, "planner", np.asarray(excludes))
+        cut = frozenset(np.flatnonzero(excludes).tolist())
+        return self._keep(Witness(exact_weights(fan, worst), worst.loss, "planner", cut))
 
     def add(
         self, learner: str, weights: Floats, loss: float, optimal: Mask, fits: Sequence[int] = ()
     ) -> bool:
-        """Take weights that lose too much as a witness; whether they say anything new.
+        """Take weights that lose too much as a witness; whether they say anything new."""
+        return self._keep(self.witness_of(learner, weights, loss, optimal, fits))
+
+    def witness_of(
+        self, learner: str, weights: Floats, loss: float, optimal: Mask, fits: Sequence[int] = ()
+    ) -> Witness:
+        """Weights that lose too much, with the candidates that exclude them.
 
         fits: candidates that the weights are known to fit.
         """
@@ -108,7 +115,7 @@ class Cuts:
             excludes = (self.shown & ~optimal.ravel()).any(axis=1)
         found = np.array(excludes)
         found[list(fits)] = False
-        return self._keep(exact, loss, learner, found)
+        return Witness(exact, float(loss), learner, frozenset(np.flatnonzero(found).tolist()))
 
     def _on_ties(self, weights: Floats, rows: NDArray[np.int64]) -> tuple[Fraction, ...] | None:
         """The nearest weights for which rows that are nearly 0 are 0; None where there are none."""
@@ -127,16 +134,14 @@ class Cuts:
             sum((c * x for c, x in zip(taken, col, strict=True)), Fraction(0)) for col in columns
         )
 
-    def _keep(
-        self, weights: tuple[Fraction, ...], loss: float, learner: str, excludes: Mask
-    ) -> bool:
+    def _keep(self, witness: Witness) -> bool:
         """Keep a witness, unless another's cut is within its own."""
-        cut = frozenset(np.flatnonzero(excludes).tolist())
+        cut = witness.excluded_by
         if any(known.excluded_by <= cut for known in self.witnesses):
             return False
         if cut:
             self.witnesses = [known for known in self.witnesses if not cut <= known.excluded_by]
-        self.witnesses.append(Witness(weights, float(loss), learner, cut))
+        self.witnesses.append(witness)
         return True
 
 

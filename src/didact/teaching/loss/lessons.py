@@ -31,7 +31,6 @@ from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Outcome, Progress, region_of, worst_cell
 from didact.teaching.loss.search import (
     boundary_rounds,
-    largest,
     planner_rounds,
     push,
     violations,
@@ -179,12 +178,23 @@ def _widest(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> Go
 
 
 def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.Generator) -> bool:
-    """Whether a search finds a reward that fits the chosen and loses too much."""
+    """Whether a search finds a reward that fits the chosen and loses too much.
+
+    In exact numbers, where there are any: beside a discount of 1 - 1e-12 floats see losses that
+    nobody has.
+    """
     if learner == "planner":
         rounds = planner_rounds(cuts.fan, cuts.pairs_of(chosen).ravel(), rng)
     else:
         rounds = boundary_rounds(region_of(cuts.fan, cuts.rows_of(chosen)), rng)
-    return largest(rounds)[0] > cuts.limit
+    is_exact = cuts.problem.known.rows.exact is not None
+    for weights, lost in rounds:
+        at = int(np.argmax(lost.losses))
+        if lost.losses[at] > cuts.limit:
+            found = (weights[at], float(lost.losses[at]), lost.optimal[at])
+            if not is_exact or check_witness(cuts, cuts.witness_of(learner, *found, chosen)):
+                return True
+    return False
 
 
 def _is_closed(problem: Problem, fan: Fan, chosen: Sequence[int]) -> bool:
