@@ -134,7 +134,10 @@ class Belief:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether the draws can pass for the posterior; a point learner has no chains to mix."""
+        """Whether the chains agree and have enough draws; a point learner has no chains to mix.
+
+        A mode that no search found is in none of them, and cannot be seen.
+        """
         return not mixing_problems(self)
 
     @property
