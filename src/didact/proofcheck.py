@@ -344,8 +344,7 @@ class Check:
         if self.mixed and type(x) is not list:
             i, rows = self.feedback(x, place)
             self.listed.append((i, x["kind"], x))
-            fits = all(dot(self.weights, row) >= 0 for row in rows)
-            need(fits, f"{place} is not true of the weights")
+            need(all(dot(self.weights, row) >= 0 for row in rows), f"{place}: the weights break it")
             return rows
         member, way = read(x, (None, None), place) if self.family else (None, x)
         i, way = self.of(member, way, lambda s, a: [(s, a)], place)
@@ -384,8 +383,7 @@ class Check:
             fits = way[0][0] == asked and all(len(self.chances[t, a]) == 1 for t, a in way)
             fits = fits and all(a in self.best[t] for t, a in way[1:])
             need(fits, f"{place}: a trajectory leaves the best policy, or something to chance")
-        fits = asked is None or ends == others or ended
-        need(fits, f"{place}: the trajectories do not meet")
+        need(asked is None or ends == others or ended, f"{place}: the trajectories do not meet")
         return list(map(sub, counts, less))
 
     def verdict(self) -> str:
@@ -398,8 +396,7 @@ class Check:
         need(a in self.best[s], f"row: {self.named(s, a)} is not optimal in scope")
         broken = [j for j, x in enumerate(self.said) if any(dot(weights, row) < 0 for row in x)]
         need(not broken, f"weights: they break {self.what} {broken[:1]}")
-        breaks = dot(weights, self.row(s, a, b)) < 0
-        need(breaks, f"row: the weights do not break {self.named(s, a, b)}")
+        need(dot(weights, self.row(s, a, b)) < 0, f"row: weights must break {self.named(s, a, b)}")
         return f"leave {self.about} open: in {self.named(s)} weights that fit prefer {b} to {a}"
 
     def follow(self) -> str:
@@ -415,8 +412,7 @@ class Check:
         free = [self.proof["claim"] == "decides" and not dot(self.weights, x) for x in rays]
         pattern = ([(range(len(rays)), Fraction)],) * len(directions)
         for i, terms in enumerate(read(self.proof.get("multipliers"), pattern, "multipliers")):
-            fits = all(c.numerator >= 0 or free[j] for j, c in terms)
-            need(fits, f"multipliers[{i}]: one is negative")
+            need(all(c.numerator >= 0 or free[j] for j, c in terms), f"multipliers[{i}] < 0")
             unit, (shares,) = in_common([[c for _, c in terms]])
             columns, wanted = zip(*(rays[j] for j, _ in terms), strict=True), directions[i]
             fits = [dot(shares, x) for x in columns] == [unit * scale * x for x in wanted]
@@ -445,9 +441,8 @@ class Check:
             else:
                 row = self.row(s, a, b)
             normal, worth = direction(row), Fraction(dot(self.weights, row))
-            better = b if worth < 0 else a
-            named = self.named(s, better)
-            need(better in self.best[s], f"{place}: {named} is not optimal in scope")
+            first = b if worth < 0 else a
+            need(first in self.best[s], f"{place}: {self.named(s, first)} is not optimal in scope")
             key = "first" if worth > 0 else "second" if worth else "equal"
             costs = [max(-worth, Fraction(0)), max(worth, Fraction(0))]
             agree(x, {"key": key, "normal": [*map(Fraction, normal)], "costs": costs}, f"{place}.")
@@ -714,24 +709,20 @@ class Check:
         pairs = {(s, a) for x in self.shown for s, a in x}
         near = {(t, b) for s, _ in pairs for t in [s, *self.after(s)] for b in self.best[t]}
         n_ties = sum(tied for _, _, tied in facets)
-        said: Any = {"n_demonstrations": len(self.shown), "n_pairs": sum(map(len, self.shown))}
         alone = len(self.shown) == len(self.listed)  # other items assume our policy afterwards
-        said |= {"closed": alone and near <= pairs, "n_close_calls": 0}
-        if "facets" in lesson:
-            said |= {"n_facets": len(facets) - n_ties, "n_equalities": n_ties}
-        return said | {"probabilities": [*map(self.probability, self.shown)]}
+        said: Any = {"n_demonstrations": len(self.shown), "n_pairs": sum(map(len, self.shown))}
+        said |= {"n_facets": len(facets) - n_ties, "n_equalities": n_ties, "n_close_calls": 0}
+        said["probabilities"] = [*map(self.probability, self.shown)]
+        return said | {"closed": alone and near <= pairs}
 
 
 def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str, Any]) -> str:
     """One line that says what is proved; raises ProofError at the first step that is false."""
     folder = Path() if isinstance(task, dict) else Path(task).parent
     check = load(task, "didact.task/1", "didact.family/1", then=lambda x: Check(x, folder))
-    own = [f"didact.{what}/{1 + check.family}" for what in ("proof", "lesson")] + ["didact.exam/1"]
-    lesson = load(proof, *own, *{"didact.lesson/2"} - {*own})
-    fits = lesson["format"] in own or "items" in lesson
-    need(fits, "a lesson of a task must have items, or another format")
-    inner = lesson if lesson["format"] == own[0] else lesson.get("proof")
-    need(type(inner) is dict and inner.get("format") == own[0], "carries no proof")
+    lesson = load(proof, "didact.proof/1", "didact.lesson/1", "didact.exam/1")
+    inner = lesson if lesson["format"] == "didact.proof/1" else lesson.get("proof")
+    need(type(inner) is dict and inner.get("format") == "didact.proof/1", "carries no proof")
     claim, _ = inner.get("claim"), read(lesson.get("settings", {}), {}, "settings")
     if lesson["format"] == "didact.exam/1":
         need(claim == "decides", "claim must be 'decides', not {}", claim)
@@ -741,8 +732,7 @@ def check_proof(task: str | Path | dict[str, Any], proof: str | Path | dict[str,
         return f"proved: {check.states(lesson) if ask == 'actions' else check.exam(lesson)}"
     need(str(claim) in STATUS, "claim must be 'teaches' or 'open', not {}", claim)
     check.claim(inner)
-    what = f"{len(check.said)} {check.what}"
-    what += f" ({sum(map(len, check.shown))} pairs)" * (not check.mixed)
+    what = f"{len(check.said)} {check.what} ({sum(map(len, check.shown))} pairs)"
     line = f"proved{' open' * (claim == 'open')}: {what} {check.verdict()}"
     line += check.fewest() if "fewest" in inner else ""
     return line if inner is lesson else line + check.wrapper(lesson)

@@ -155,7 +155,7 @@ def test_a_worse_action_is_never_taken_away():
         "multipliers": [[[0, "1"]], [[1, "1"]], [[0, "1"], [1, "-1"]]],
     }
     assert not decides_by_actions(Solved(file), exam["questions"])
-    assert message_of(file, exam) == "multipliers[2]: one is negative"
+    assert message_of(file, exam) == "multipliers[2] < 0"
 
 
 def test_rows_that_nobody_is_asked_about_prove_nothing():

@@ -137,7 +137,8 @@ def test_lessons_of_all_kinds_are_proved_and_one_item_less_is_refused(kinds):
         lesson = didact.teach_mixed(what, feedback=kinds)
         line = verify(what, lesson.document())
         n_open += not lesson.is_complete
-        claim = f"{len(lesson.items)} items teach" if lesson.is_complete else "open: "
+        shown = f"{len(lesson.items)} items ({lesson.n_pairs} pairs)"
+        claim = f"{shown} teach" if lesson.is_complete else f"open: {shown}"
         assert claim in line
         for item in range(len(lesson.items) if lesson.is_complete else 0):
             document = lesson.document()
@@ -210,7 +211,7 @@ def test_a_stop_alone_can_teach_and_is_proved_by_what_would_have_followed(after)
     task = Task(MDP(moves, [[1], [0]], "1/2", start={0: 1}, terminal=[1]), [-1])
     verdict = didact.check(task, [didact.Stop([[0, 1]] * 2, after, off_is_worth_nothing=True)])
     assert verdict.teaches
-    assert verify(task, verdict.proof).startswith("proved: 1 items teach")
+    assert verify(task, verdict.proof).startswith("proved: 1 items (0 pairs) teach")
     share = Fraction(verdict.proof["multipliers"][0][0][1])
     assert share == 1 / (Fraction(3, 2) if after == 0 else Fraction(1, 2))
 
@@ -221,7 +222,7 @@ def test_demonstrations_among_items_stay_in_scope_and_comparisons_need_not():
     mdp = MDP(Transitions.from_rows(rows, 3, 2), [[1], [0], [1]], "1/2", start={0: 1}, terminal=[1])
     task = Task(mdp, [-1])
     verdict = didact.check(task, [didact.Comparison(2, 0, 1)])
-    assert verify(task, verdict.proof).startswith("proved: 1 items teach")
+    assert verify(task, verdict.proof).startswith("proved: 1 items (0 pairs) teach")
     with pytest.raises(InvalidInput, match="must stay in scope 'reachable'; state 2"):
         didact.check(task, [didact.Comparison(0, 0, 1), [(2, 0)]])
 
@@ -232,7 +233,7 @@ def test_demonstrations_among_items_stay_in_scope_and_comparisons_need_not():
         ({"kind": "wrong"}, "items[0] has no kind of its own"),
         ({"member": 1}, "items[0] must have no member"),
         ({"state": 0}, "items[0]: state 0 is terminal"),
-        ({"better": 3, "other": 2}, "items[0] is not true of the weights"),
+        ({"better": 3, "other": 2}, "items[0]: the weights break it"),
     ],
 )
 def test_messages_name_the_item(change, words):
@@ -265,7 +266,7 @@ def test_trajectories_that_cannot_be_compared_are_refused(better, other):
 
 def test_a_family_s_lesson_is_none_of_a_task():
     family = didact.Family([didact.make("six-cell")])
-    with pytest.raises(ProofFailed, match="a lesson of a task must have items"):
+    with pytest.raises(ProofFailed, match="optimal must be a list of 6, not None"):
         verify(family[0], didact.teach(family).document())
-    with pytest.raises(ProofFailed, match="carries no proof"):
+    with pytest.raises(ProofFailed, match="optimal must be a list of 6, not None"):
         verify(family[0], didact.teach_mixed(family, feedback=KINDS).document())

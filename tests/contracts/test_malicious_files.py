@@ -367,8 +367,8 @@ def try_python(folder, command):
 ROWS = {
     "`didact.task/1`": by_targets("task"),
     "`didact.family/1`": by_targets("family"),
-    "`didact.lesson/1`, `didact.lesson/2`": by_targets("lesson", "family lesson"),
-    "`didact.proof/1`, `didact.proof/2`": by_targets("proof", "family proof"),
+    "`didact.lesson/1`": by_targets("lesson", "family lesson"),
+    "`didact.proof/1`": by_targets("proof", "family proof"),
     "`didact.exam/1`": by_targets("exam"),
     "`didact.demonstrations/1`": by_targets("recording", "lines"),
     "`didact.run/1`, `didact.answers/1`": try_runs,

@@ -37,7 +37,7 @@ def test_what_stays_open_is_told_with_its_member(didact, family, tmp_path):
     assert "open (budget): " in done.out
     shown = tmp_path / "shown.json"
     first = json.loads(didact("teach", family, "--horizon", "1", "--budget", "1", "--json").out)
-    assert first["format"] == "didact.lesson/2"
+    assert first["format"] == "didact.lesson/1"
     shown.write_text(json.dumps(first["demonstrations"]))
     checked = didact("check", family, shown)
     assert checked.code == 3

@@ -131,7 +131,7 @@ def test_near_ties_teach_a_family_with_as_many_as_its_rank():
     assert len(few.items) == known.cone.rank == few.lower_bound < len(usual.items)
     assert few.hardest < usual.hardest
     assert didact.check(family, few, known=known).teaches
-    assert verify(family, few.document()).startswith(f"proved: {len(few.items)} items teach")
+    assert verify(family, few.document()).startswith(f"proved: {len(few.items)} items (")
 
 
 @pytest.mark.slow

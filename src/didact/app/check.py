@@ -19,7 +19,7 @@ from didact.mdp.exchange.given import demonstrations_in, read_file
 from didact.mdp.items import Item
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
-from didact.teaching.lesson import LESSON_FORMAT_2
+from didact.teaching.lesson import LESSON_FORMAT
 from didact.teaching.loss.remaining import Worst, remaining_loss
 from didact.teaching.way_out import WayOut, further_starts
 from didact.worlds.opening import open_task_or_family
@@ -122,7 +122,7 @@ def _checked_items(
     lesson: Mapping[str, Any] = {}
     if path.endswith(".json"):
         document = read_json(path)
-        if isinstance(document, dict) and document.get("format") == LESSON_FORMAT_2:
+        if isinstance(document, dict) and document.get("format") == LESSON_FORMAT:
             lesson = load_lesson(path).document()
     asked = scope or _scope_of(lesson)
     verdict = check(task, list(items), scope=asked)
@@ -146,9 +146,9 @@ def _of_task(task: Task, path: str) -> tuple[tuple[Demonstration, ...], Mapping[
 
 
 def _of_family(family: Family, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:
-    """The same of a family: a `didact.lesson/2` file, or a list of [member, pairs]."""
+    """The same of a family: a lesson file, or a list of [member, pairs]."""
     document = read_json(path)
-    is_lesson = isinstance(document, dict) and document.get("format") == LESSON_FORMAT_2
+    is_lesson = isinstance(document, dict) and document.get("format") == LESSON_FORMAT
     if is_lesson:
         document = load_lesson(path).document()
     given = document["demonstrations"] if is_lesson else document

@@ -3,9 +3,9 @@
 A proof carries what is hard to find and easy to check: the optimal sets, the successor features as
 fractions, and for every direction of the policy's rows its Farkas multipliers over shown rows, or
 else one reward that fits everything shown and is wrong. `didact.proofcheck` checks it alone.
-`didact.proof/1` is about a task, `didact.proof/2` about a family: optimal sets and counts by
-member, the statement `row` with the member before it, one list of multipliers for each direction
-of all. Generators are [demonstration, row], see `didact.proofcheck`.
+Of a family it has optimal sets and counts by member, the statement `row` with the member before it,
+one list of multipliers for each direction of all. Generators are [demonstration, row], see
+`didact.proofcheck`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from didact.mdp import Demonstration
 from didact.numerics.texts import number_text, short_repr
 
 PROOF_FORMAT = "didact.proof/1"
-FAMILY_PROOF_FORMAT = "didact.proof/2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Proof:
     teaches: whether their class is the policy's class. witness: where it is not, weights (as
     integers) that fit all demonstrations, and `missing`, the statement (state, action, other
     action), in a family the member first, that they break. write: makes the document, a
-    `didact.proof/1` object, of a family `didact.proof/2`.
+    `didact.proof/1` object.
     """
 
     teaches: bool
@@ -186,7 +185,7 @@ def policy_documents(known: Known) -> dict[str, Any]:
     policies = [_policy(part) for part in known.parts]
     is_family = isinstance(known, FamilyClass)
     return {
-        "format": FAMILY_PROOF_FORMAT if is_family else PROOF_FORMAT,
+        "format": PROOF_FORMAT,
         "scope": known.scope,
         **({"members": policies} if is_family else policies[0]),
     }

@@ -39,8 +39,7 @@ from didact.proofcheck import ProofError, check_proof
 from didact.teaching.within import Within
 
 LESSON_FORMAT = "didact.lesson/1"
-LESSON_FORMAT_2 = "didact.lesson/2"
-"""Of a family, whose items have members, and of several kinds of items."""
+"""Of tasks and families, of demonstrations alone and of several kinds of items."""
 
 FEWEST = "proved fewest"
 """How the checker begins what it says of the fewest demonstrations."""
@@ -84,7 +83,7 @@ class Lesson:
     uncovered: for a partial lesson what is open, and why.
     witness: for a partial lesson weights that fit every item and are wrong.
     loss: the worst loss of a learner that takes the witness; None where there is none.
-    proof: the `didact.proof/1` object, of a family `didact.proof/2`; None in float arithmetic:
+    proof: the `didact.proof/1` object; None in float arithmetic:
         numerical, not proved.
     settings: what `teach` was given.
     lower_bound: no complete lesson of allowed items costs less, by the part `fewest` of the proof
@@ -226,11 +225,10 @@ class Lesson:
         return "It shows none of the constraints that define the behaviour for the first time."
 
     def document(self) -> dict[str, Any]:
-        """The `didact.lesson/1` object; of a family or a mix `didact.lesson/2`."""
-        is_plain = not self.is_of_family and not self.is_mixed
+        """The `didact.lesson/1` object: with `items` if it is a mix, else `demonstrations`."""
         items = [item.document() for item in self.items]
         return {
-            "format": LESSON_FORMAT if is_plain else LESSON_FORMAT_2,
+            "format": LESSON_FORMAT,
             "task": self.task_name,
             "status": self.status,
             **({"items": items, "words": list(self.words)} if self.is_mixed else {}),
@@ -341,8 +339,7 @@ class Lesson:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.lesson/1` file; with the task's file it is all the checker needs.
 
-        The lesson of a family, whose items have members, and a mix, whose items have kinds, are
-        `didact.lesson/2` files.
+        Items of a family have members, items of a mix have kinds.
 
         path: of the file.
         """

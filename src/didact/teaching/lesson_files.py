@@ -1,4 +1,4 @@
-"""Read lessons: `didact.lesson/1` files, and `didact.lesson/2`, of families and of several kinds.
+"""Read lessons of tasks and families, of demonstrations or of several kinds: `didact.lesson/1`.
 
 A file lists `demonstrations`, or of a mix `items` with the words of each; the rest is the same. A
 file's own claims are read as they are: they count only once its proof is checked with its task.
@@ -29,7 +29,7 @@ from didact.mdp import Demonstration
 from didact.mdp.items import Item, read_item
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import read_text
-from didact.teaching.lesson import LESSON_FORMAT, LESSON_FORMAT_2, Lesson, Missing
+from didact.teaching.lesson import LESSON_FORMAT, Lesson, Missing
 from didact.teaching.within import read_within
 
 STATUSES = ("complete", "undecided", "partial")
@@ -37,29 +37,26 @@ Read = TypeVar("Read")
 
 
 def load_lesson(path: str | os.PathLike[str]) -> Lesson:
-    """The lesson in a `didact.lesson/1` file; of a family or a mix in a `didact.lesson/2` file.
+    """The lesson in a `didact.lesson/1` file.
 
     path: of the file.
     """
     document = read_json(path)
     place = shown_path(path)
-    known = (LESSON_FORMAT, LESSON_FORMAT_2)
-    if not isinstance(document, dict) or document.get("format") not in known:
-        raise InvalidFile(
-            f"{place}: must hold one JSON object with format {known[0]!r} or {known[1]!r}"
-        )
+    if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:
+        raise InvalidFile(f"{place}: must hold one JSON object with format {LESSON_FORMAT!r}")
     try:
         return _lesson(document)
     except InvalidInput as error:
         reason = str(error)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = reason_of(error)
-    raise InvalidFile(f"{place}: is not a whole {document['format']} file: {reason}")
+    raise InvalidFile(f"{place}: is not a whole {LESSON_FORMAT} file: {reason}")
 
 
 def _lesson(document: Mapping[str, Any]) -> Lesson:
     settings = _object(document["settings"], "settings")
-    is_mixed = "items" in document and document["format"] == LESSON_FORMAT_2
+    is_mixed = "items" in document
     items = _items(document, "items" if is_mixed else "demonstrations", settings)
     lesson = Lesson(
         task_name=as_text(document["task"], "task", error=InvalidFile),
@@ -94,10 +91,6 @@ def _lesson(document: Mapping[str, Any]) -> Lesson:
 def _items(document: Mapping[str, Any], name: str, settings: Mapping[str, Any]) -> tuple[Item, ...]:
     """What is shown and said; of a family each names one of the members that the settings list."""
     names = settings.get("members")
-    if names is not None and document["format"] == LESSON_FORMAT:
-        raise InvalidFile("settings of a task must have no members; remove them")
-    if names is None and document["format"] == LESSON_FORMAT_2 and name == "demonstrations":
-        raise InvalidFile(f"settings must list the names of members; they are {shown(names)}")
     n_members = 0 if names is None else len(_texts(names, "settings: names of members"))
     listed = _list(document, name)
     return tuple(_item(entry, f"{name}[{i}]", n_members) for i, entry in enumerate(listed))

@@ -119,5 +119,5 @@ def test_a_lesson_shows_whose_each_step_is():
     lesson = didact.teach(two_shops(), horizon=1)
     assert lesson.to_records()[0]["member"] == 0
     assert repr(lesson.demonstrations[0]).endswith("member=0)")
-    assert lesson.document()["format"] == "didact.lesson/2"
+    assert lesson.document()["format"] == "didact.lesson/1"
     assert lesson._repr_html_().startswith("<")

@@ -163,7 +163,7 @@ def test_a_mix_is_saved_and_its_items_can_be_checked(tmp_path):
     lesson = didact.teach_mixed(task, feedback=["comparisons", "preferences"])
     lesson.save(tmp_path / "lesson.json")
     document = json.loads((tmp_path / "lesson.json").read_text())
-    assert document["format"] == "didact.lesson/2"
+    assert document["format"] == "didact.lesson/1"
     assert didact.check(task, document["items"]).teaches
     assert document == json.loads(json.dumps(lesson.document()))
 
