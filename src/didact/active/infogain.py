@@ -15,8 +15,7 @@ Which of two actions is better has two answers, a with the probability p_w(a) / 
 
 from __future__ import annotations
 
-import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,13 @@ from numpy.typing import NDArray
 from didact.active.situation import Situation
 from didact.inputs import flag, whole_number
 from didact.mdp import MDP
-from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
 
 ROLLOUTS = 10
 """Trajectories drawn from each state."""
 
-WORTH_THREADS = 20_000_000
-"""Steps of paths times draws from which several threads pay."""
+MAX_SHARES = 1_000_000
+"""Paths times draws that are held at once, 8 MB; more start states are taken in blocks."""
 
 
 def max_infogain(
@@ -109,161 +107,65 @@ def trajectory_information(
 
     All states are given the same random numbers, so that a score depends on its state alone.
     """
-    n_draws = len(policies)
-    draws, moves = belief_of(policies), moves_of(mdp)
-    uniforms = rng.random(n_rollouts * horizon * 2)
-
-    def gains(part: NDArray[np.int64]) -> Floats:
-        return _gains(draws, moves, Paths(part, uniforms, n_rollouts, horizon))
-
-    n_threads = os.cpu_count() or 1
-    work = n_draws * len(states) * n_rollouts * horizon
-    if n_threads == 1 or work < WORTH_THREADS:
-        return gains(states)
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        return np.concatenate(list(pool.map(gains, np.array_split(states, n_threads))))
+    uniforms = rng.random((n_rollouts, horizon, 2))
+    tables = belief_tables(policies)
+    size = max(1, MAX_SHARES // (n_rollouts * len(policies)))
+    blocks = [states[first : first + size] for first in range(0, len(states), size)]
+    return np.concatenate([rollout_gains(mdp, tables, block, uniforms) for block in blocks])
 
 
-class Draws(NamedTuple):
-    """What n draws of a belief would do.
+def belief_tables(policies: Floats) -> Floats:
+    """pi_w(a|s) and, in the last row, the entropy of pi_w in s: (draws, S, A) -> (S, A + 1, draws).
 
-    policies[(s*A + a)*n + i] is draw i's probability of a in s, entropies[s*n + i] the entropy of
-    its policy there.
+    The draws stand last: the sums over a belief then run along memory.
     """
-
-    n_draws: int
-    n_actions: int
-    policies: Any
-    entropies: Any
+    entropies = policy_entropies(policies).T[:, None]
+    return np.concatenate([policies.transpose(1, 2, 0), entropies], axis=1)
 
 
-class Moves(NamedTuple):
-    """Where actions lead, by rows s*A + a, and which states are terminal."""
+def rollout_gains(mdp: MDP, tables: Floats, states: NDArray[np.int64], uniforms: Floats) -> Floats:
+    """The mean gain of trajectories from each state, drawn from a belief that learns on the way.
 
-    offsets: Any
-    successors: Any
-    probabilities: Any
-    ends: Any
-
-
-class Paths(NamedTuple):
-    """So many paths of so many steps from each state; two random numbers for each step."""
-
-    states: Any
-    uniforms: Any
-    n_rollouts: int
-    horizon: int
-
-
-class Told(NamedTuple):
-    """What paths tell, step by step, zeros after the end of an episode.
-
-    For step t of path p, mixtures[(p*H + t)*A + a] is the belief's probability of each action,
-    expected[p*H + t] the mean entropy. shares: of the draws, working memory.
+    tables: see `belief_tables`. uniforms: (rollouts, horizon, 2), for the action and the move of
+    each step; every state has the same.
     """
-
-    shares: Any
-    mixtures: Any
-    expected: Any
-
-
-def belief_of(policies: Floats) -> Draws:
-    """The draws whose policies these are, (draws, S, A)."""
-    n_draws, _, n_actions = policies.shape
-    by_pair = np.ascontiguousarray(policies.reshape(n_draws, -1).T).ravel()
-    by_state = np.ascontiguousarray(policy_entropies(policies).T).ravel()
-    return Draws(n_draws, n_actions, by_pair, by_state)
-
-
-def moves_of(mdp: MDP) -> Moves:
-    """The model as the kernel reads it."""
-    moves, ends = mdp.transitions, mdp.terminal.view(np.uint8)
-    return Moves(moves.offsets, moves.successors, moves.probabilities.floats, ends)
-
-
-def room_to_tell(draws: Draws, paths: Paths) -> Told:
-    """Zeros to be filled in."""
-    n_steps = len(paths.states) * paths.n_rollouts * paths.horizon
-    return Told(np.zeros(draws.n_draws), np.zeros(n_steps * draws.n_actions), np.zeros(n_steps))
+    n_rollouts, horizon, _ = uniforms.shape
+    paths, at = np.arange(len(states) * n_rollouts), np.repeat(states, n_rollouts)
+    shares = np.full((len(paths), tables.shape[2]), 1.0 / tables.shape[2])
+    gains = np.zeros(len(paths))
+    for step in range(horizon):
+        chance, luck = uniforms[paths % n_rollouts, step].T
+        told = np.empty((len(paths), tables.shape[1]))
+        for state in np.unique(at).tolist():
+            here = at == state
+            # One product for each path: one of all paths would round by how many there are.
+            told[here] = np.matmul(tables[state], shares[here][:, :, None])[:, :, 0]
+        mixture, noise = told[:, :-1], told[:, -1]
+        gains[paths] += np.maximum(entropy_terms(mixture).sum(axis=1) - noise, 0.0)
+        chosen = _drawn_actions(mixture, chance)
+        shares *= tables[at, chosen]
+        shares /= mixture[np.arange(len(paths)), chosen, None]
+        at = _drawn_successors(mdp, at * mdp.n_actions + chosen, luck)
+        going = ~mdp.terminal[at]
+        if not going.all():
+            paths, at, shares = paths[going], at[going], shares[going]
+    return np.asarray(gains.reshape(len(states), n_rollouts).mean(axis=1))
 
 
-def _gains(draws: Draws, moves: Moves, paths: Paths) -> Floats:
-    """The mean over paths of the sum over steps of the gain, for each state."""
-    told = room_to_tell(draws, paths)
-    roll_out_beliefs.run(told.expected.size * draws.n_draws, draws, moves, paths, told)
-    mixed = entropy_terms(told.mixtures).reshape(-1, draws.n_actions).sum(axis=1)
-    shape = (len(paths.states), paths.n_rollouts, paths.horizon)
-    by_path = np.maximum(mixed - told.expected, 0.0).reshape(shape).sum(axis=2)
-    return np.asarray(by_path.mean(axis=1))
+def _drawn_actions(mixture: Floats, uniforms: Floats) -> NDArray[np.intp]:
+    """The action on which each number falls; where sums round below 1, the last possible one."""
+    possible = mixture > 0.0
+    hit = possible & (uniforms[:, None] < np.cumsum(mixture, axis=1))
+    last = mixture.shape[1] - 1 - possible[:, ::-1].argmax(axis=1)
+    return np.asarray(np.where(hit.any(axis=1), hit.argmax(axis=1), last))
 
 
-@kernel
-def mean_over(n: int, shares: Any, values: Any, first: int) -> float:
-    """The sum of shares[i] * values[first + i]; four sums side by side are quicker than one."""
-    one = 0.0
-    two = 0.0
-    three = 0.0
-    four = 0.0
-    for i in range(0, n - 3, 4):
-        one += shares[i] * values[first + i]
-        two += shares[i + 1] * values[first + i + 1]
-        three += shares[i + 2] * values[first + i + 2]
-        four += shares[i + 3] * values[first + i + 3]
-    for i in range(n - n % 4, n):
-        one += shares[i] * values[first + i]
-    return one + two + three + four
-
-
-@kernel
-def roll_out_beliefs(draws: Draws, moves: Moves, paths: Paths, told: Told) -> None:
-    """Trajectories drawn from a belief that learns from each of their actions."""
-    n_draws, shares = draws.n_draws, told.shares
-    for path in range(len(paths.states) * paths.n_rollouts):
-        state = paths.states[path // paths.n_rollouts]
-        random = path % paths.n_rollouts * paths.horizon * 2
-        for i in range(n_draws):
-            shares[i] = 1.0 / n_draws
-        for step in range(paths.horizon):
-            place = path * paths.horizon + step
-            told.expected[place] = mean_over(n_draws, shares, draws.entropies, state * n_draws)
-            chosen = mix_and_choose(draws, state, told, place, paths.uniforms[random + 2 * step])
-            row = (state * draws.n_actions + chosen) * n_draws
-            scale = 1.0 / told.mixtures[place * draws.n_actions + chosen]
-            for i in range(n_draws):
-                shares[i] *= draws.policies[row + i] * scale
-            pair = state * draws.n_actions + chosen
-            state = move_from(moves, pair, paths.uniforms[random + 2 * step + 1])
-            if moves.ends[state] != 0:
-                break
-
-
-@kernel
-def mix_and_choose(draws: Draws, state: int, told: Told, place: int, uniform: float) -> int:
-    """Write down the belief's probability of each action; the one that the number falls on."""
-    chosen = 0
-    height = 0.0
-    found = False
-    for action in range(draws.n_actions):
-        row = (state * draws.n_actions + action) * draws.n_draws
-        total = mean_over(draws.n_draws, told.shares, draws.policies, row)
-        told.mixtures[place * draws.n_actions + action] = total
-        height += total
-        if not found and total > 0.0:
-            chosen = action
-            found = uniform < height
-    return chosen
-
-
-@kernel
-def move_from(moves: Moves, pair: int, uniform: float) -> int:
-    """The successor of a pair that the number falls on."""
-    entry = moves.offsets[pair]
-    last = moves.offsets[pair + 1] - 1
-    height = moves.probabilities[entry]
-    while entry < last and uniform >= height:
-        entry += 1
-        height += moves.probabilities[entry]
-    target: int = moves.successors[entry]
-    return target
+def _drawn_successors(mdp: MDP, pairs: NDArray[np.intp], uniforms: Floats) -> NDArray[Any]:
+    """The successor of each pair s*A + a on which its number falls."""
+    moves, probabilities = mdp.transitions, mdp.transitions.probabilities.floats
+    entry, last = moves.offsets[pairs], moves.offsets[pairs + 1] - 1
+    height = probabilities[entry]
+    while (further := (entry < last) & (uniforms >= height)).any():
+        entry[further] += 1
+        height[further] += probabilities[entry[further]]
+    return moves.successors[entry]
