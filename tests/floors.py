@@ -41,7 +41,7 @@ FLOORS = {
     "mdp": ({REST}, {"exchange"}),
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}),
     "teaching": ({REST}, {"covers"}, {"clips", "settings"}, {"closure", "witness"},
-                 {"soonest"}, {"evidence", "gaps", "trimming"}, {"methods", "uvm"}, {"feedback"},
+                 {"soonest"}, {"evidence", "trimming"}, {"methods", "uvm"}, {"feedback"},
                  {"loss", "teachers"}, {"picked"}, {"bounds", "check", "lesson_files", "teach"},
                  {"way_out"},
                  {"frontier", "rank", "select", "transfer"}),

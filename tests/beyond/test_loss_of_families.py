@@ -237,13 +237,13 @@ def test_the_frontier_of_a_family_is_of_one_kind_of_loss():
 def test_witnesses_of_lower_bounds_hold(loss, monkeypatch):
     """Each loses too much in some member, whatever the tie, and no other candidate excludes it."""
     n_witnesses, problems = 0, []
-    made = picked.Evidence
+    made = picked.LessonEvidence
 
     def spied(problem, *rest):
         problems.append(problem)
         return made(problem, *rest)
 
-    monkeypatch.setattr(picked, "Evidence", spied)
+    monkeypatch.setattr(picked, "LessonEvidence", spied)
     for seed in range(2):
         members = family(seed)
         known = didact.equivalence_class(members)

@@ -1,33 +1,44 @@
-"""What a lesson can be asked beyond what it holds: bounds, and who covers what in which words.
+"""What is known about a lesson: bounds on its cost, who covers what, what is open, what is hard.
 
-It is found when it is asked for the first time, and kept.
+Lower bounds hold over all allowed demonstrations where a certificate says so (see
+`covers.fewest`); the linear relaxation bounds only covers of the facets by the candidates. What
+costs a search is found when it is first asked for, and kept.
+
+The hardest step of a lesson is the smallest Q-value gap that it relies on: whoever is shown an
+action must be able to believe that every worse one is worse. At each step shown the least bad of
+them counts; optimal ones are worth the same and ask nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from didact.bec.families import Known
+from didact.bec.parts import Part, exact_gap
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.teaching.covers.coverage import Coverage
+from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.fewest import Allowed, Certificate, cheapest_lesson, probability_in
 from didact.teaching.covers.greedy import harmonic
+from didact.teaching.covers.offers import Offer
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.relaxation import lp_bound
-from didact.teaching.margins import hardest_step
+from didact.teaching.lesson import Missing
 
 MAX_STATES = 20_000
 """Above it the bound of a teacher who does not need one is not searched for: seconds and more."""
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class LessonEvidence:
     """The problem that a lesson answers, what its demonstrations are, and what they cover.
 
     teachers_bound: the teacher's own lower bound. is_greedy: whether the lesson is a greedy cover.
@@ -132,3 +143,63 @@ def facet_records(coverage: Coverage) -> tuple[Mapping[str, Any], ...]:
         }
         records.append(record)
     return tuple(records)
+
+
+def missing_elements(
+    elements: Elements, covered: int, reason_of: Callable[[int], str]
+) -> tuple[Missing, ...]:
+    """The elements that are not covered: who would state each, in words, and why it is open."""
+    known, found = elements.known, []
+    for element in elements.within(elements.everything & ~covered):
+        row = elements.row_of(element)
+        *member, state, action, other = known.statement_of(row)
+        reason, words = reason_of(element), known.words_of(row)
+        found.append(Missing(state, action, other, reason, words, *member))
+    return tuple(found)
+
+
+def gaps_of_lesson(problem: Problem, covered: int, offers: Sequence[Offer]) -> tuple[Missing, ...]:
+    """What stays open, and why: left out, not sampled, or not reachable."""
+    elements, width = problem.elements, problem.candidates.n_actions
+    offered = problem.covered_by(problem.masks)
+    targets = elements.pairs_for(elements.everything & ~covered)
+    within: set[int] = set()
+    for offer in offers:
+        n_actions, first = offer.part.task.mdp.n_actions, offer.part.first
+        at_home = offer.home_pairs(targets, width)
+        for pair in set(at_home).difference(offer.aimed_at(at_home)[1]):
+            state, action = divmod(pair, n_actions)
+            within.add((first + state) * width + action)
+
+    def reason_of(element: int) -> str:
+        if offered >> element & 1:
+            return "left out" if problem.budget is None else "budget"
+        pairs = elements.pairs_for(1 << element)
+        return "not reachable" if within.isdisjoint(pairs) else "not sampled"
+
+    return missing_elements(elements, covered, reason_of)
+
+
+def hardest_step(parts: Sequence[Part], shown: Sequence[Demonstration]) -> Fraction | float | None:
+    """What the least bad other action costs at any step shown; None where all are worth the same.
+
+    A fraction where the class is exact.
+    """
+    margins = (_hardest_of(part, part.own(shown)) for part in parts)
+    return min((margin for margin in margins if margin is not None), default=None)
+
+
+def _hardest_of(part: Part, shown: Iterable[Demonstration]) -> Fraction | float | None:
+    plan = part.plan
+    steps = {state: action for way in shown for state, action in way}
+    states, actions = (np.array(list(x), dtype=np.int64) for x in (steps, steps.values()))
+    values = plan.action_values[states]
+    gaps = np.where(plan.optimal[states], np.inf, plan.values[states, None] - values)
+    if not np.isfinite(gaps).any():
+        return None
+    if part.counts is None:
+        return float(gaps.min())
+    error = plan.error_bound + np.spacing(np.abs(values).max())
+    near = np.argwhere(gaps <= gaps.min() + 4.0 * error).tolist()  # floats cannot order these
+    found = [exact_gap(part, int(states[i]), other, int(actions[i])) for i, other in near]
+    return min(gap for gap in found if gap is not None)

@@ -22,8 +22,7 @@ from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.fewest import Allowed, probability_in
 from didact.teaching.covers.offers import Offer, as_candidates, lines_of
 from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.evidence import Evidence
-from didact.teaching.gaps import gaps_of_lesson
+from didact.teaching.evidence import LessonEvidence, gaps_of_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.ordering import order_by_loss
 from didact.teaching.settings import TeachSettings
@@ -72,7 +71,7 @@ def lesson_of_picks(
     # A bound over sampled candidates holds for no other ones: only a certificate does.
     is_sampled = problem.candidates.sampled and picks.certificate is None
     bound = None if is_sampled and not settings.learners else picks.lower_bound
-    evidence = Evidence(
+    evidence = LessonEvidence(
         *(problem, demonstrations, coverage, bound, is_greedy),
         *(allowed, picks.certificate),
     )
@@ -98,7 +97,7 @@ def lesson_of_picks(
     )
 
 
-def _proof_with_bound(proof: Proof, evidence: Evidence) -> dict[str, Any]:
+def _proof_with_bound(proof: Proof, evidence: LessonEvidence) -> dict[str, Any]:
     """The proof that demonstrations teach or not, and the certificate of the bound on the cost."""
     certificate = evidence.certificate if proof.teaches else None
     part = {} if certificate is None else {"fewest": certificate.document()}

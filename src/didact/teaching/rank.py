@@ -149,7 +149,7 @@ class Difficulty:
         return show("plot of a difficulty", self, ax, **style)
 
 
-class Ranking(list[Difficulty]):
+class DifficultyRanking(list[Difficulty]):
     """The difficulties of tasks, the hardest first: a list, with its rows for a table."""
 
     _repr_html_ = in_notebook("ranking")
@@ -167,7 +167,7 @@ def rank(
     time_limit: float = TIME_LIMIT,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-) -> Ranking:
+) -> DifficultyRanking:
     """The teaching difficulty of tasks, the hardest first; of the built-in list by default.
 
     tasks: tasks, families, names of worlds or of Gymnasium environments, or functions that make
@@ -185,14 +185,14 @@ def rank(
     flag(exact, "exact")
     time_limit = seconds(time_limit, "time_limit")
     named = _named(tasks)
-    search = _Search(exact, arithmetic, time_limit, seed)
+    search = _RankSearch(exact, arithmetic, time_limit, seed)
     search.difficulty("chain", partial(open_task, "chain"))
     rows = []
     for name, source in named:
         if progress is not None:
             progress(name)
         rows.append(search.difficulty(name, source))
-    return Ranking(sorted(rows, key=_hardness))
+    return DifficultyRanking(sorted(rows, key=_hardness))
 
 
 def _hardness(row: Difficulty) -> tuple[Any, ...]:
@@ -238,7 +238,7 @@ def open_named(name: str) -> Task | Family:
 
 
 @dataclass(frozen=True)
-class _Search:
+class _RankSearch:
     """How the smallest lessons of a task are searched."""
 
     exact: bool

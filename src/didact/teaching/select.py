@@ -2,19 +2,24 @@
 
 Episodes are the candidates of a set cover of the facets, as in SCOT; nothing is demonstrated anew.
 A step that is not optimal contradicts the task and is never chosen; the right steps before and
-after it are candidates of their own (see `segments`). With comparisons and other items among them,
+after it are candidates of their own (see `segments`). First the facets are covered; where some stay
+open, then whatever narrows the rest most. The exact picks are the cheapest from which all that was
+recorded follows. With comparisons and other items among them,
 few are found from which all follows that all of them imply: see `feedback.recorded`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from didact.bec.classes import (
     EquivalenceClass,
+    demonstration_class,
+    demonstration_rows,
     equivalence_class,
     require_shown_in_scope,
 )
@@ -32,16 +37,20 @@ from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
+from didact.random import as_generator
 from didact.teaching.check import Verdict, check
+from didact.teaching.covers.candidates import MOST_PAIRS, Candidates
 from didact.teaching.covers.coverage import Coverage
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Problem
+from didact.teaching.evidence import missing_elements
 from didact.teaching.feedback.halfspaces import WrongItem, true_halfspaces
 from didact.teaching.feedback.mix import item_costs
 from didact.teaching.feedback.recorded import chosen_items
-from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Missing
-from didact.teaching.methods.recorded import picked_segments, problem_of_segments
+from didact.teaching.methods.exact import exact_minimum
+from didact.teaching.methods.scot import greedy_picks
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 
 METHODS = ("greedy", "exact")
@@ -259,8 +268,8 @@ def select(
     known = known or equivalence_class(task, scope=scope, arithmetic=arithmetic)
     _require_in_scope(known, recorded, numbers)
     segments = right_segments(known, recorded, numbers)
-    problem = problem_of_segments(known, segments, unit, most)
-    picked, adding = picked_segments(problem, segments, method)
+    problem = _problem_of_segments(known, segments, unit, most)
+    picked, adding = _picked_segments(problem, segments, method)
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
     shown_ones = tuple(segments[place].shown for place in picked)
     wrong = wrong_steps(known, recorded, numbers)
@@ -396,3 +405,78 @@ def _missing(problem: Problem, covered: int) -> tuple[Missing, ...]:
         covered,
         lambda element: "budget" if offered >> element & 1 else "not recorded",
     )
+
+
+def _problem_of_segments(
+    known: EquivalenceClass, segments: Sequence[Segment], cost: str, budget: int | None
+) -> Problem:
+    """The cover problem whose candidates are the segments, each pair of one counted once."""
+    n_actions = known.task.mdp.n_actions
+    lines = [sorted({s * n_actions + a for s, a in segment.shown}) for segment in segments]
+    width = max(map(len, lines), default=1)
+    if len(lines) * width > MOST_PAIRS:
+        raise InvalidParameter(
+            f"{len(lines)} episodes of up to {width} different pairs are more than {MOST_PAIRS} "
+            "pairs; give fewer episodes"
+        )
+    costs = [1 if cost == "demonstrations" else len(segment.shown) for segment in segments]
+    candidates = Candidates.of(lines, n_actions, width)
+    return Problem(cover_elements(known), candidates, costs, budget)
+
+
+def _picked_segments(
+    problem: Problem, segments: Sequence[Segment], method: str
+) -> tuple[list[int], list[int]]:
+    """The candidates to show, and those that would still add something.
+
+    First a cover of the facets; where some stay open, then whatever narrows the rest most.
+    """
+    if method == "greedy":
+        picked = list(greedy_picks(problem, problem.budget))
+    else:
+        picked = list(_cheapest(problem, segments))
+    if problem.covered_by(picked) == problem.everything:
+        return picked, []
+    offsets, members = problem.stated
+    says = [set(members[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
+    stated = set().union(*(says[number] for number in picked))
+    open_rows = set().union(*says)
+    while True:
+        open_rows = _not_following(problem, stated, open_rows)
+        adding = [number for number in range(len(says)) if says[number] & open_rows]
+        if not adding or len(picked) == problem.budget:
+            return picked, adding
+        best = max(adding, key=lambda n: (len(says[n] & open_rows) / problem.costs[n], -n))
+        picked.append(best)
+        stated |= says[best]
+
+
+def _cheapest(problem: Problem, segments: Sequence[Segment]) -> tuple[int, ...]:
+    """The cheapest candidates that together imply all that was recorded, proved.
+
+    Where the recorded do not pin the class down, that is a cover of the class of their own: its
+    facets and equalities are all that they imply. Those that cover the task's facets come first.
+    Beyond the budget it is what covers most of the task's.
+    """
+    if problem.covered_by(problem.masks) == problem.everything:
+        return exact_minimum(problem, as_generator(0, "select")).numbers
+    known, shown_ones = problem.known, tuple(segment.shown for segment in segments)
+    own = replace(
+        known,
+        rows=demonstration_rows(known, shown_ones),
+        cone=demonstration_class(known, shown_ones),
+    )
+    whole = replace(problem, elements=cover_elements(own), budget=None)
+    chosen = exact_minimum(whole, as_generator(0, "select")).numbers
+    if problem.budget is not None and len(chosen) > problem.budget:
+        return exact_minimum(problem, as_generator(0, "select")).numbers
+    masks = {number: problem.masks.get(number, 0) for number in chosen}
+    prices = dict.fromkeys(masks, 1)
+    first = greedy_cover(masks, prices, problem.n_elements, closure=problem.closure).picks
+    return (*first, *(number for number in chosen if number not in first))
+
+
+def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:
+    """The rows that are no consequence of the stated ones."""
+    given = sorted(stated)
+    return {row for row in rows - stated if not problem.follows(given, row)}

@@ -38,7 +38,7 @@ from didact.mdp.items import Comparison, Feedback, Item, Stop, has_ended, ways_o
 from didact.mdp.naming import action_words, state_words
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching.covers.elements import cover_elements
-from didact.teaching.margins import hardest_step
+from didact.teaching.evidence import hardest_step
 from didact.teaching.witness import ExactHalfspaces, worst_loss
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class WrongItem:
         return {**vars(self), "exact_gap": number_text(self.exact_gap)}
 
 
-class Mixed(NamedTuple):
+class ItemJudgement(NamedTuple):
     """What is known of a mix: rows that stay open, weights that fit and are wrong, their loss.
 
     wrong: items that are not true, left out of all else. hardest: the smallest difference in return
@@ -148,7 +148,9 @@ class Mixed(NamedTuple):
     hardest: Fraction | None
 
 
-def judge_items(known: Known, items: Sequence[Item], right: Sequence[Demonstration]) -> Mixed:
+def judge_items(
+    known: Known, items: Sequence[Item], right: Sequence[Demonstration]
+) -> ItemJudgement:
     """What items say together; right: the right steps of the demonstrations among them."""
     rows, wrong, margins = true_halfspaces(known, items)
     exact = known.rows.exact
@@ -167,7 +169,7 @@ def judge_items(known: Known, items: Sequence[Item], right: Sequence[Demonstrati
     loss = None if witness is None else worst_loss(known, witness)
     strict = [m for m in (*margins, hardest_step(known.parts, right)) if m]
     hardest = None if not strict else Fraction(min(strict))
-    return Mixed(tuple(open_rows), witness, loss, wrong, hardest)
+    return ItemJudgement(tuple(open_rows), witness, loss, wrong, hardest)
 
 
 def true_halfspaces(

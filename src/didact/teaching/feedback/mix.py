@@ -41,7 +41,7 @@ from didact.teaching.covers.fewest import (
     probability_in,
 )
 from didact.teaching.covers.problem import Problem
-from didact.teaching.evidence import facet_records
+from didact.teaching.evidence import facet_records, missing_elements
 from didact.teaching.feedback.candidates import KINDS, Offered, offered_items
 from didact.teaching.feedback.halfspaces import (
     direction,
@@ -51,7 +51,6 @@ from didact.teaching.feedback.halfspaces import (
     mixed_proof,
 )
 from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
-from didact.teaching.gaps import missing_elements
 from didact.teaching.lesson import Lesson
 from didact.teaching.methods.exact import exact_minimum
 

@@ -69,7 +69,7 @@ def chosen_items(
 
     exact: the cheapest of them, proved, where these are no more.
     """
-    search = _Search(elements, items)
+    search = _ItemSearch(elements, items)
     search.choose(budget)
     search.drop()
     found = search.cheapest(costs) if exact else None
@@ -90,7 +90,7 @@ def chosen_items(
     )
 
 
-class _Search:
+class _ItemSearch:
     """The rows that each item rightly states, and what has been chosen."""
 
     def __init__(self, elements: Elements, items: Sequence[Item]):
