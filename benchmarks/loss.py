@@ -9,7 +9,7 @@ import numpy as np
 
 import didact
 from benchmarks.timing import print_table, readable
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.numerics.exact import Floats
 from didact.planning.batch import Losses
 from didact.teaching.loss.chart import Chart

@@ -17,7 +17,7 @@ import didact
 from benchmarks.start_up import run
 from benchmarks.timing import best_time, print_table, readable
 from didact.app.warm import warm
-from didact.bec.rows import Rows
+from didact.bec.halfspaces import Rows
 
 WORLDS = 20
 
@@ -89,7 +89,7 @@ def plain_scot(task: didact.Task) -> int:
 
 
 def _float_rows(task: didact.Task, plan: didact.Plan) -> Rows:
-    from didact.bec.rows import rows_from_counts
+    from didact.bec.halfspaces import rows_from_counts
     from didact.planning import float_successor_features
 
     return rows_from_counts(float_successor_features(task.mdp, plan.policy), plan.optimal)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from didact.bec.halfspaces import scope_states
 from didact.bec.rationalise import _kept, _least_loss, nearest_reward, rationalise
-from didact.bec.rows import scope_states
 from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import MDP, Task
 from didact.planning import as_policy, solve

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.teaching.loss.fan import fan_of
 from tests import effort
 from tests.all_policies import counts_and_losses

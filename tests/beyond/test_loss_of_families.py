@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.errors import InvalidParameter, Unsupported
 from didact.teaching import picked
 from didact.teaching.loss.fan import fan_of

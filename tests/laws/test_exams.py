@@ -14,7 +14,7 @@ import didact
 from didact.auditing import exam
 from didact.auditing.exam import right_row
 from didact.auditing.loss import loss_bound
-from didact.bec.rows import scope_states
+from didact.bec.halfspaces import scope_states
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document
 from tests.all_policies import EveryPolicy

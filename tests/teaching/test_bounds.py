@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec.classes import equivalence_class
-from didact.bec.families import equivalence_class as equivalence_of
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.classes import equivalence_class as equivalence_of
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import Demonstration
 from didact.teaching import check, teach
 from didact.teaching.bounds import Begins, fewest_demonstrations, states_within

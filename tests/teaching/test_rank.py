@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from didact.bec.classes import equivalence_class
-from didact.bec.rows import scope_states
+from didact.bec.halfspaces import scope_states
 from didact.errors import InvalidParameter
 from didact.teaching import check, teach
 from didact.teaching.rank import BENCHMARKS, Benchmark, Difficulty, benchmarks, rank

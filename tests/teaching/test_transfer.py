@@ -79,7 +79,7 @@ def test_determined_means_that_the_lesson_teaches_both_together(seed, arithmetic
 
 
 def known_place(known, statement):
-    from didact.bec.parts import part_with
+    from didact.bec.classes import part_with
 
     part = part_with(known.parts, int(statement[0]))
     return part.member, int(statement[0]) - part.first, int(statement[1])

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.app.verify import NEEDS_EXACT, verify
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import Known, equivalence_class
-from didact.bec.rows import Scope
+from didact.bec.classes import Known, equivalence_class
+from didact.bec.halfspaces import Scope
 from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.files.json import read_json
 from didact.files.reading import shown_path
@@ -134,7 +133,7 @@ def _checked_items(
 
 
 def _way_out(verdict: Verdict, known: Known | None) -> WayOut | None:
-    if not isinstance(known, EquivalenceClass) or verdict.missing is None:
+    if known is None or known.is_family or verdict.missing is None:
         return None
     return further_starts(known, [segment.shown for segment in verdict.segments])
 

@@ -10,9 +10,8 @@ from typing import Any, Literal
 from didact.app.policies import read_policy
 from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.families import FamilyClass, class_of_family
+from didact.bec.halfspaces import Scope
 from didact.bec.rationalise import NearestReward, Rationalisation, nearest_reward, rationalise
-from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE
@@ -167,7 +166,7 @@ def write_family_page(
     path: str | os.PathLike[str],
     *,
     family: Family,
-    known: FamilyClass | None = None,
+    known: EquivalenceClass | None = None,
     command: str | None = None,
 ) -> None:
     """Write the page of a family's lesson, its proof checked: `lesson.report(path)`."""
@@ -208,7 +207,7 @@ def explain_family(
     """The page of a lesson for a family; settings go to `teach`, out as for `explain_source`."""
     if out is not None:
         require_writable(out, PAGE)
-    known = class_of_family(family, scope, arithmetic)
+    known = equivalence_class(family, scope=scope, arithmetic=arithmetic)
     lesson = teach(family, known=known, **{"trim": False, **settings})
     verified = None if lesson.proof is None else verify(family, lesson.document())
     page = family_page(family, lesson, known=known, verified=verified, command=command)

@@ -13,7 +13,7 @@ from didact.app.painting import WALL, Ground, Painting
 from didact.app.subjects import painting_in
 from didact.app.teach import lesson_with
 from didact.app.verify import verify
-from didact.bec.families import class_of_family
+from didact.bec.classes import equivalence_class
 from didact.errors import Unsupported
 from didact.mdp import Family, Task
 from didact.mdp.family_files import family_document
@@ -31,7 +31,7 @@ def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, A
     settings = read_settings(question.get("settings", {}))
     command = command_code(question, settings)
     if isinstance(subject, Family):
-        whole_class = class_of_family(subject, settings["scope"], "auto")
+        whole_class = equivalence_class(subject, scope=settings["scope"], arithmetic="auto")
         lesson = lesson_with(subject, known=whole_class, **teach_settings(settings))
         verified = None if lesson.proof is None else verify(subject, lesson.document())
         page = family_page(subject, lesson, verified=verified)

@@ -15,7 +15,7 @@ import numpy as np
 
 from didact.app.lessons import class_for, read_settings
 from didact.bec.classes import EquivalenceClass
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, shown, whole_number

@@ -9,8 +9,7 @@ from didact.app.explain import EXACT_UP_TO
 from didact.app.teach import lesson_with
 from didact.app.verify import verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.families import class_of_family
-from didact.bec.rows import Scope
+from didact.bec.halfspaces import Scope
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, whole_number
 from didact.mdp import Family, Task
@@ -120,7 +119,7 @@ def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
 
 
 def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any]:
-    known = class_of_family(family, settings["scope"], "auto")
+    known = equivalence_class(family, scope=settings["scope"], arithmetic="auto")
     lesson = lesson_with(family, known=known, **teach_settings(settings))
     verified = None if lesson.proof is None else verify(family, lesson.document())
     pieces = family_page(family, lesson, known=known, verified=verified, layout="piece.html.jinja")

@@ -42,10 +42,8 @@ from didact.auditing.loss import (
     loss_bound,
 )
 from didact.auditing.questions import Ask, cost_of, place_words
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import FamilyClass, Known, equivalence_class
-from didact.bec.parts import Mask, Part
-from didact.bec.rows import Scope, scope_states
+from didact.bec.classes import EquivalenceClass, Known, Mask, Part, equivalence_class, require_class
+from didact.bec.halfspaces import Scope, scope_states
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import plain_numbers, read_json
 from didact.files.reading import shown_path
@@ -127,7 +125,7 @@ def audit(
     bound = None if loss is None else loss_bound(known, loss)
     if _is_weights(agent, known.parts[0].task.mdp):
         return _judged(audit_weights(known, agent), agent, bound)
-    if isinstance(known, FamilyClass):
+    if known.is_family:
         raise InvalidParameter(
             f"a family takes weights or a file of answers; the agent is {shown(agent)}. Audit each "
             "member by itself"
@@ -165,8 +163,7 @@ def _known(task: Any, scope: Scope, arithmetic: Arithmetic, known: Known | None)
     if known is None:
         what = task if isinstance(task, Family) else as_task(task)
         return equivalence_class(what, scope=scope, arithmetic=arithmetic)
-    kind = FamilyClass if isinstance(task, Family) else EquivalenceClass
-    instance(known, kind, "known", "the result of equivalence_class")
+    require_class(task, known)
     return known
 
 

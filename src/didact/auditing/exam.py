@@ -25,16 +25,14 @@ from typing import Any, get_args
 from didact.auditing.grading import Audit, answers_of_weights, graded
 from didact.auditing.loss import graded_by_loss
 from didact.auditing.questions import Ask, ExamQuestion, deciding_questions
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import FamilyClass, Known, equivalence_class
+from didact.bec.classes import Known, equivalence_class, part_with, require_class
 from didact.bec.farkas import Inside, decide
+from didact.bec.halfspaces import Scope
 from didact.bec.linear import Multipliers, Row, dot, negated, null_basis, primitive, row_reduced
-from didact.bec.parts import part_with
 from didact.bec.proofs import policy_documents
-from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
-from didact.inputs import choice, counted, flag, instance, shown_name
+from didact.inputs import choice, counted, flag, shown_name
 from didact.mdp import Family, Task, as_task
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.texts import number_text, number_texts
@@ -218,7 +216,7 @@ class Exam:
         if task is None:
             if known is None:
                 raise InvalidParameter("an exam from a file does not hold its task; give its task")
-            task = known.family if isinstance(known, FamilyClass) else known.task
+            task = known.source
         pages: tuple[str, ...] = show("exam", task, self, path)
         return pages
 
@@ -253,8 +251,7 @@ def exam(
     choice(ask, "ask", get_args(Ask))
     flag(closed, "closed")
     if known is not None:
-        kind = FamilyClass if isinstance(task, Family) else EquivalenceClass
-        instance(known, kind, "known", "the result of equivalence_class")
+        require_class(task, known)
     else:
         what = task if isinstance(task, Family) else as_task(task)
         known = equivalence_class(what, scope=scope, arithmetic=arithmetic)
@@ -279,7 +276,7 @@ def exam(
 
 def _settings(known: Known, ask: str, closed: bool) -> dict[str, Any]:
     given = {"ask": ask, "closed": closed, "scope": known.scope, "arithmetic": known.arithmetic}
-    members = {"members": list(known.family.names)} if isinstance(known, FamilyClass) else {}
+    members = {"members": list(known.family.names)} if known.is_family else {}
     return given | members
 
 

@@ -49,9 +49,7 @@ from numpy.typing import NDArray
 
 from didact.auditing.grading import Audit, as_answers, graded, is_right
 from didact.auditing.questions import ExamQuestion
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import Known
-from didact.bec.parts import Mask, shown_pairs
+from didact.bec.classes import EquivalenceClass, Known, Mask, shown_pairs
 from didact.errors import Unsupported
 from didact.inputs import counted, seconds
 from didact.mdp import Demonstration
@@ -108,7 +106,7 @@ class LossBound(NamedTuple):
 def loss_bound(known: Known, loss: Any) -> LossBound:
     """The bound that was asked for, checked."""
     amount, is_share = read_loss(loss)
-    if not isinstance(known, EquivalenceClass):
+    if known.is_family:
         raise Unsupported("a bound on the loss is for one task; audit a member, or leave loss out")
     fan = fan_of(known)
     return LossBound(amount * (fan.spread if is_share else 1.0), fan)

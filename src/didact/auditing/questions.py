@@ -40,12 +40,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from didact.auditing.closed_cover import closed_bound, smallest_closed_cover
+from didact.bec.classes import Known, Part, exact_gap, part_with
 from didact.bec.describe import side_words, telling_equalities, telling_facets
 from didact.bec.directions import TOLERANCE
-from didact.bec.families import FamilyClass, Known
+from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row, dot, null_basis, primitive, row_reduced, unit_floats
-from didact.bec.parts import Part, exact_gap, part_with
-from didact.bec.rows import scope_states
 from didact.errors import Unsupported
 from didact.inputs import printable
 from didact.mdp import Demonstration
@@ -172,7 +171,7 @@ def cost_of(part: Part, state: int, action: int, better: int) -> Cost:
 def place_words(known: Known, part: Part, state: int) -> str:
     """Where a state is; in a family with its member."""
     where = state_words(part.task, state)
-    if not isinstance(known, FamilyClass):
+    if not known.is_family:
         return where
     return f"{where} of {printable(known.family.names[part.member or 0])}"
 

@@ -1,9 +1,8 @@
 """Behavioural equivalence classes: half-spaces, cones, facets, proofs, similarity, words."""
 
-from didact.bec.classes import EquivalenceClass, demonstration_class
+from didact.bec.classes import EquivalenceClass, demonstration_class, equivalence_class
 from didact.bec.cone import Cone
 from didact.bec.describe import describe
-from didact.bec.families import FamilyClass, equivalence_class
 from didact.bec.observed.evaluate import evaluate
 from didact.bec.observed.observe import ObserveSettings, observe
 from didact.bec.observed.result import Observed, load_observed
@@ -14,7 +13,6 @@ from didact.bec.similarity import angular_similarity
 __all__ = [
     "Cone",
     "EquivalenceClass",
-    "FamilyClass",
     "ObserveSettings",
     "ObserveWorkers",
     "Observed",

@@ -1,32 +1,58 @@
-"""Behavioural equivalence classes of a task: of its optimal policy, and of demonstrations."""
+"""Behavioural equivalence classes (BECs): of a task, of a family, and of demonstrations.
+
+The BEC of a task is the set of rewards under which the same actions are optimal (Theorem 1). The
+BEC of a family is the intersection of its members' BECs, so its half-spaces are those of all
+members together: its dual cone is the sum of theirs and its equalities span the sum of their
+lineality spaces. A task is a family of one member. All distinct half-spaces are told apart and
+certified at once, so that a half-space which is redundant in its own member covers a facet of the
+family when it agrees with it modulo the family's equalities.
+
+States of all members have one numbering: a state's number is its number in its own member plus that
+of the member's first state. Statements of half-spaces and pairs of candidates use it.
+
+Exact work that will take more than a minute is announced by `auto` before it begins and reported at
+every tenth of it. Who interrupts it (Ctrl-C) gets the numerical class; with 'exact' the
+interruption goes through.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.bec.cone import Cone, cone_of
 from didact.bec.describe import row_words
-from didact.bec.parts import Mask, Part, shown_pairs
-from didact.bec.patience import patient_cone
-from didact.bec.rows import (
+from didact.bec.halfspaces import (
     Rows,
     Scope,
     demonstrated_pairs,
     feature_scales,
+    joined_rows,
     rows_from_counts,
     scope_states,
     showable_states,
 )
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
-from didact.mdp import Demonstration, Task, as_task, given_demonstrations
+from didact.mdp import (
+    Demonstration,
+    Family,
+    Task,
+    as_task,
+    family_demonstrations,
+    given_demonstrations,
+)
 from didact.mdp.naming import state_words
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import show
+from didact.numerics.exact import Numbers
 from didact.numerics.texts import MOST_DIGITS
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -46,74 +72,110 @@ from didact.planning.exact import (
 from didact.planning.solve import Arithmetic, is_exact_affordable
 from didact.stages import stage
 
-if TYPE_CHECKING:
-    from didact.bec.families import Known
+log = logging.getLogger("didact")
+
+Mask = NDArray[np.bool_]
 
 EXACT_ENTRIES = 100_000
-"""`auto` works exactly up to so many states times features."""
+"""`auto` works exactly up to so many states times features of a task."""
 
-STATED = ("state", "action", "other")
+FAMILY_EXACT_ENTRIES = 2_000_000
+"""`auto` works exactly up to so many states times features of all members together."""
+
+LONG = 60.0
+"""Seconds from which exact work is announced before it begins."""
+
+_ROW_SECONDS, _AT_FEATURES, _GROWTH = 3e-3, 35, 5.5
+"""What one half-space takes with so many features, and the power with which that grows: measured on
+random grids from 20 to 50 features. Below, half-spaces take no time worth an announcement."""
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalenceClass:
-    """The class of the optimal policy: all rewards under which the same actions are optimal.
+class Part:
+    """A task in a class: what is optimal in it, and where its states begin.
 
-    task: whose class it is.
-    plan: what is optimal.
-    rows: every half-space, mu(s, a) - mu(s, b), with who states it.
-    cone: the class itself: equalities and facets, as row numbers.
-    scope: 'reachable' or 'all': whose states' rows these are.
     counts: exact successor features of the policy; None in floats.
+    first: the number of its first state among those of all parts.
+    member: its number in a family; None for a task alone.
     """
 
     task: Task
     plan: Plan
+    counts: ExactSuccessorFeatures | None
+    first: int = 0
+    member: int | None = None
+
+    def own(self, demonstrations: Iterable[Demonstration]) -> list[Demonstration]:
+        """The demonstrations of this part, in order."""
+        return [d for d in demonstrations if self.member is None or d.member == self.member]
+
+
+@dataclass(frozen=True, eq=False)
+class EquivalenceClass:
+    """The BEC: all rewards under which the same actions are optimal, in all members of a family.
+
+    source: the task or the family whose class it is.
+    parts: its members, each with what is optimal in it; a task is its own only member.
+    rows: every half-space, mu(s, a) - mu(s, b), with who states it.
+    cone: the class itself: equalities and facets, as row numbers.
+    scope: 'reachable' or 'all': whose states' rows these are.
+    """
+
+    source: Task | Family
+    parts: tuple[Part, ...]
     rows: Rows
     cone: Cone
     scope: Scope
-    counts: ExactSuccessorFeatures | None
 
-    _repr_html_ = in_notebook("class")
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """A row for each equality and facet: kind, words, who states it, and its normal.
-
-        state, action, other: the first comparison of two actions that states it. normal: numbers
-        by feature, fractions where the class is exact; it says that normal times weights is >= 0.
-        """
-        return [
-            {
-                "kind": kind,
-                "words": row_words(self.cone, self.task.mdp, row),
-                **dict(zip(STATED, self.rows.statement_of(row), strict=True)),
-                "normal": list(self.rows.normals[row] if exact is None else exact[row]),
-            }
-            for exact in (self.rows.exact,)
-            for kind, rows in (
-                ("equality", self.cone.equalities),
-                ("facet", self.cone.facet_rows()),
-            )
-            for row in rows
-        ]
+    def _repr_html_(self) -> str:
+        html: str = show("class of a family" if self.is_family else "class", self)
+        return html
 
     def __repr__(self) -> str:
-        return f"EquivalenceClass({shown_name(self.task.name)!r}, {self.scope}, {self.cone!r})"
+        return f"EquivalenceClass({shown_name(self.name)!r}, {self.scope}, {self.cone!r})"
 
     @property
     def name(self) -> str:
-        """The task's name."""
-        return self.task.name
-
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """The one task that the class is of, as a family's class has its members."""
-        return (Part(self.task, self.plan, self.counts),)
+        """The name of the task or of the family."""
+        return self.source.name
 
     @property
+    def is_family(self) -> bool:
+        """Whether the class is of a family; statements then begin with the member."""
+        return isinstance(self.source, Family)
+
+    @property
+    def task(self) -> Task:
+        """The task that the class is of; refused for a family."""
+        return self._only.task
+
+    @property
+    def family(self) -> Family:
+        """The family that the class is of; refused for a task."""
+        if not isinstance(self.source, Family):
+            raise InvalidParameter("this needs the class of a family; this is the class of a task")
+        return self.source
+
+    @property
+    def plan(self) -> Plan:
+        """What is optimal in the task; refused for a family."""
+        return self._only.plan
+
+    @property
+    def counts(self) -> ExactSuccessorFeatures | None:
+        """Exact successor features of the task's policy, None in floats; refused for a family."""
+        return self._only.counts
+
+    @property
+    def _only(self) -> Part:
+        if self.is_family:
+            raise InvalidParameter("this needs the class of a task; this is the class of a family")
+        return self.parts[0]
+
+    @cached_property
     def optimal(self) -> Mask:
-        """Which pairs (S, A) are optimal."""
-        return self.plan.optimal
+        """Which pairs (S, A) are optimal, states of all members one after the other."""
+        return stacked(self.parts, (part.plan.optimal for part in self.parts))
 
     @property
     def arithmetic(self) -> str:
@@ -121,26 +183,50 @@ class EquivalenceClass:
         return self.rows.arithmetic
 
     def as_demonstrations(self, given: Any) -> tuple[Demonstration, ...]:
-        """Demonstrations of the task, checked.
+        """Demonstrations of the task or of the family, checked.
 
         given: lists of (state, action) or (observation, action) pairs, a lesson, a recording, or
-            the path of a file.
+            the path of a file; for a family each with its member, as [member, pairs].
         """
-        return given_demonstrations(given, self.task)
+        if isinstance(self.source, Family):
+            return family_demonstrations(given, self.source)
+        return given_demonstrations(given, self.source)
 
     def statement_of(self, row: int) -> tuple[int, ...]:
-        """The first (state, action, other action) that states a row.
+        """The first (state, action, other action) that states a row; in a family the member first.
 
         row: its number in `rows`.
         """
-        return self.rows.statement_of(row)
+        return home_statement(self.parts, self.rows.statement_of(row))
 
     def words_of(self, row: int) -> str:
         """What a row says about the features, in plain English.
 
         row: its number in `rows`.
         """
-        return row_words(self.cone, self.task.mdp, row)
+        state, _, _ = self.rows.statement_of(row)
+        return row_words(self.cone, part_with(self.parts, state).task.mdp, row)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A row for each equality and facet: kind, words, who states it, and its normal.
+
+        state, action, other, in a family after member: the first comparison of two actions that
+        states it. normal: numbers by feature, fractions where the class is exact; it says that
+        normal times weights is >= 0.
+        """
+        exact, records = self.rows.exact, []
+        kinds = {"equality": self.cone.equalities, "facet": self.cone.facet_rows()}
+        for kind, row in ((kind, row) for kind, rows in kinds.items() for row in rows):
+            statement = self.rows.statement_of(row)
+            records.append(
+                {
+                    "kind": kind,
+                    "words": self.words_of(row),
+                    **of_home(part_with(self.parts, statement[0]), statement),
+                    "normal": list(self.rows.normals[row] if exact is None else exact[row]),
+                }
+            )
+        return records
 
     @property
     def n_close_calls(self) -> int:
@@ -151,17 +237,21 @@ class EquivalenceClass:
         """
         if self.rows.exact is not None:
             return 0
-        return self.rows.n_lost + self.cone.n_close + (0 if self.plan.is_proved else self._n_tied())
+        return self.rows.n_lost + self.cone.n_close + self._n_tied()
 
     def _n_tied(self) -> int:
-        """Pairs of actions with different counts that were taken for ties.
+        """Pairs of actions with different counts that were taken for ties without proof.
 
         Each of them states a row and its opposite, which are equalities or close calls themselves.
         """
         if not self.cone.equalities and not self.cone.n_close:
             return 0
         state, _, other = self.rows.statements.T
-        tied = self.plan.optimal[state, other] & (self.rows.number >= 0)
+        proved = np.repeat(
+            [part.plan.is_proved for part in self.parts],
+            [part.task.mdp.n_states for part in self.parts],
+        )
+        tied = self.optimal[state, other] & (self.rows.number >= 0) & ~proved[state]
         return -(-int(np.count_nonzero(tied)) // 2)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
@@ -173,46 +263,133 @@ class EquivalenceClass:
         return show("plot of a class", self, ax, **style)
 
 
+Known = EquivalenceClass
+
+
+def require_class(task: Task | Family, known: Any) -> None:
+    """A task or a family, and a class of its kind where one is given."""
+    is_family = isinstance(task, Family)
+    if not is_family:
+        as_task(task)
+    if known is None:
+        return
+    instance(known, EquivalenceClass, "known", "the result of equivalence_class")
+    if known.is_family != is_family:
+        wanted = "a family" if is_family else "a task"
+        raise InvalidParameter(f"known must be the class of {wanted}; it is that of {known.name!r}")
+
+
 def equivalence_class(
-    task: Task,
+    task: Task | Family,
     *,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     plan: Plan | None = None,
 ) -> EquivalenceClass:
-    """BEC(pi*) of a task (Theorem 1), over the states in scope.
+    """BEC(pi*) of a task (Theorem 1), or of a family: what all its members' classes share.
 
-    task: whose optimal behaviour makes the class.
+    task: whose optimal behaviour makes the class: a task, or a family of tasks.
     scope: 'reachable', the states that the start can lead to, or 'all'.
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable, else floats.
-    plan: the task's own solution, when it is at hand already.
+    plan: the task's own solution, when it is at hand already; none for a family.
     """
-    as_task(task)
+    tasks = task.members if isinstance(task, Family) else (as_task(task),)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     if plan is not None:
+        if isinstance(task, Family):
+            raise InvalidParameter("plan is of one task; leave it out for a family")
         instance(plan, Plan, "plan", "the result of solve")
-    stage("solving")
-    found = proved_plan(task, arithmetic) if plan is None else plan
-    exact = arithmetic == "exact" or (arithmetic == "auto" and is_affordable(task, found))
-    if exact and not found.is_proved:
+    stage("solving all members" if isinstance(task, Family) else "solving")
+    plans = [proved_plan(each, arithmetic) for each in tasks] if plan is None else [plan]
+    exact = arithmetic == "exact" or (arithmetic == "auto" and _are_affordable(tasks, plans))
+    n_open = sum(found.n_close - found.n_settled for found in plans if not found.is_proved)
+    if exact and not all(found.is_proved for found in plans):
         raise InvalidParameter(
             "arithmetic 'exact' needs a plan whose optimal actions are proved; this one leaves "
-            f"{found.n_close - found.n_settled} comparisons open. Leave plan out, or solve exactly"
+            f"{n_open} comparisons open. Leave plan out, or solve exactly"
         )
     stage("comparing actions: a row for each two")
-    shown = found.optimal & scope_states(task.mdp, scope)[:, None]
-    counts = exact_counts(task, found, arithmetic) if exact else None
-    scales = feature_scales(task.mdp)
-
-    def numerical() -> Rows:
-        return rows_from_counts(float_successor_features(task.mdp, found.policy), shown, scales)
-
-    rows = numerical() if counts is None else rows_from_counts(counts, shown, scales)
-    rows, cone = patient_cone(rows, task.true_weights, arithmetic, numerical)
-    counts = None if rows.exact is None else counts
-    if cone.is_proved and cone.contains(task.true_weights) != "inside":
+    is_family = isinstance(task, Family)
+    parts = _parts(tasks, plans, arithmetic if exact else "float", is_family=is_family)
+    rows, weights = _rows_of(parts, scope), task.true_weights
+    try:
+        cone = _announced_cone(rows, weights, arithmetic)
+    except KeyboardInterrupt:
+        if rows.exact is None or arithmetic != "auto" or expected_seconds(rows) < LONG:
+            raise
+        log.warning("interrupted: the class is numerical, not proved")
+        parts = _parts(tasks, plans, "float", is_family=is_family)
+        rows = _rows_of(parts, scope)
+        cone = cone_of(rows, weights)
+    if cone.is_proved and cone.contains(weights) != "inside":
         raise AssertionError("the true weights must lie inside their own class")
-    return EquivalenceClass(task, found, rows, cone, scope, counts)
+    return EquivalenceClass(task, parts, rows, cone, scope)
+
+
+def _parts(
+    tasks: Sequence[Task], plans: Sequence[Plan], arithmetic: Arithmetic, *, is_family: bool
+) -> tuple[Part, ...]:
+    """The members with exact successor features, or without any where `arithmetic` is 'float'."""
+    parts, first = [], 0
+    for member, (task, plan) in enumerate(zip(tasks, plans, strict=True)):
+        counts = None if arithmetic == "float" else exact_counts(task, plan, arithmetic)
+        parts.append(Part(task, plan, counts, first, member if is_family else None))
+        first += task.mdp.n_states
+    return tuple(parts)
+
+
+def _rows_of(parts: Sequence[Part], scope: Scope) -> Rows:
+    """The half-spaces of all members in one catalogue; features have one size for all of them."""
+    scales = feature_scales(*(part.task.mdp for part in parts))
+    rows = [
+        rows_from_counts(
+            part.counts or float_successor_features(part.task.mdp, part.plan.policy),
+            part.plan.optimal & scope_states(part.task.mdp, scope)[:, None],
+            scales,
+        )
+        for part in parts
+    ]
+    return rows[0] if len(rows) == 1 else joined_rows(rows, [part.first for part in parts])
+
+
+def expected_seconds(rows: Rows) -> float:
+    """About how long certificates for all rows will take."""
+    return float(rows.n_rows * _ROW_SECONDS * (rows.normals.shape[1] / _AT_FEATURES) ** _GROWTH)
+
+
+def _announced_cone(rows: Rows, weights: Numbers, arithmetic: Arithmetic) -> Cone:
+    """The cone of the rows; with 'auto', exact work that takes long is announced and followed."""
+    seconds = expected_seconds(rows)
+    if rows.exact is None or arithmetic != "auto" or seconds < LONG:
+        return cone_of(rows, weights)
+    log.warning(
+        "certificates for %s rows of %s features will take about %s; interrupt them (Ctrl-C) to "
+        "take the numerical class, which is not proved",
+        rows.n_rows,
+        rows.normals.shape[1],
+        _duration(seconds),
+    )
+    return cone_of(rows, weights, progress=_every_tenth())
+
+
+def _duration(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    if minutes < 120:
+        return f"{minutes} minute{'s' if minutes > 1 else ''}"
+    return f"{round(minutes / 60)} hours"
+
+
+def _every_tenth() -> Callable[[int, int], None]:
+    """Tells how far certificates are, at every tenth of them."""
+    told = 0
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        if 10 * done // total > told:
+            told = 10 * done // total
+            log.info("%s of %s rows have their certificates (%s%%)", done, total, 10 * told)
+
+    return tell
 
 
 def proved_plan(task: Task, arithmetic: Arithmetic) -> Plan:
@@ -249,6 +426,12 @@ def is_affordable(task: Task, plan: Plan) -> bool:
     return expected_digits(task.mdp, plan) + multiplier_digits(task.mdp) <= MOST_DIGITS
 
 
+def _are_affordable(tasks: Sequence[Task], plans: Sequence[Plan]) -> bool:
+    n_entries = sum(task.mdp.n_states * task.mdp.n_features for task in tasks)
+    each = all(is_affordable(task, plan) for task, plan in zip(tasks, plans, strict=True))
+    return n_entries <= FAMILY_EXACT_ENTRIES and each
+
+
 def demonstration_class(known: Known, demonstrations: Iterable[Any]) -> Cone:
     """BEC(D | pi*): the cone of what optimal demonstrations show (Corollary 1).
 
@@ -276,3 +459,61 @@ def require_shown_in_scope(known: Known, shown: Sequence[Demonstration]) -> None
                 f"{state_words(part.task, int(outside[0]))} cannot be reached from the start. "
                 "Use scope='all'"
             )
+
+
+def part_with(parts: Sequence[Part], state: int) -> Part:
+    """The part that a state of the common numbering belongs to."""
+    return parts[bisect_right(parts, state, key=lambda part: part.first) - 1]
+
+
+def home_statement(parts: Sequence[Part], statement: Sequence[int]) -> tuple[int, ...]:
+    """(state, action, other) with the state's number at home; in a family the member before it."""
+    state, action, other = statement
+    part = part_with(parts, state)
+    at_home = (state - part.first, action, other)
+    return at_home if part.member is None else (part.member, *at_home)
+
+
+def most_actions(parts: Sequence[Part]) -> int:
+    """How many actions a pair's number allows for: the most of any part."""
+    return max(part.task.mdp.n_actions for part in parts)
+
+
+def stacked(parts: Sequence[Part], masks: Iterable[Mask]) -> Mask:
+    """Masks of pairs (S, A) of the parts as one of the common numbering; other actions False."""
+    width = most_actions(parts)
+    return np.vstack([np.pad(mask, ((0, 0), (0, width - mask.shape[1]))) for mask in masks])
+
+
+def shown_pairs(
+    parts: Sequence[Part], demonstrations: Sequence[Demonstration], *, optimal: bool = False
+) -> Mask:
+    """Which pairs of the common numbering are shown; with `optimal` all of them must be."""
+    return stacked(
+        parts,
+        (
+            demonstrated_pairs(part.task, part.own(demonstrations), part.plan if optimal else None)
+            for part in parts
+        ),
+    )
+
+
+def of_home(part: Part, statement: Sequence[int]) -> dict[str, Any]:
+    """A statement of a part by names: member where there is one, state, action, other."""
+    state, action, other = statement
+    named = {"state": state - part.first, "action": action, "other": other}
+    return named if part.member is None else {"member": part.member, **named}
+
+
+def exact_gap(of: Part, state: int, action: int, better: int) -> Fraction | None:
+    """w.(mu(s, better) - mu(s, a)): the value lost by one step, then acting optimally.
+
+    None in float arithmetic.
+    """
+    if of.counts is None:
+        return None
+    from didact.planning.exact import as_rationals, dot
+
+    counts = of.counts.pairs
+    gap = dot(counts[state, better] - counts[state, action], as_rationals(of.task.true_weights))
+    return Fraction(int(gap.p), int(gap.q))

@@ -21,10 +21,10 @@ from didact.bec.certificates import exact_cone
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, find_facets
 from didact.bec.farkas import Inside, decide
+from didact.bec.halfspaces import Rows, as_row
 from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.pruning import Progress
-from didact.bec.rows import Rows, as_row
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
 from didact.numerics.exact import Floats, Numbers

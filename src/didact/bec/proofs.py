@@ -16,12 +16,10 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass, demonstration_rows
-from didact.bec.families import FamilyClass, Known
+from didact.bec.classes import EquivalenceClass, Known, Part, demonstration_rows, part_with
 from didact.bec.farkas import Inside, decide
+from didact.bec.halfspaces import Rows
 from didact.bec.linear import Multipliers, Row, dot, primitive
-from didact.bec.parts import Part, part_with
-from didact.bec.rows import Rows
 from didact.errors import Unsupported
 from didact.inputs import instance
 from didact.mdp import Demonstration
@@ -60,8 +58,7 @@ def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
     demonstrations: lists of (state, action) pairs, all of them optimal and in scope; in a family
         each with its member.
     """
-    if not isinstance(known, FamilyClass):
-        instance(known, EquivalenceClass, "known", "the result of equivalence_class")
+    instance(known, EquivalenceClass, "known", "the result of equivalence_class")
     if known.rows.exact is None:
         raise Unsupported(
             "a proof needs exact arithmetic, and this class was computed in floats; "
@@ -183,7 +180,7 @@ def _written_open(
 def policy_documents(known: Known) -> dict[str, Any]:
     """What every proof about a class begins with: its format, its scope, the policy and counts."""
     policies = [_policy(part) for part in known.parts]
-    is_family = isinstance(known, FamilyClass)
+    is_family = known.is_family
     return {
         "format": PROOF_FORMAT,
         "scope": known.scope,

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from didact.bec.classes import EXACT_ENTRIES
 from didact.bec.farkas import Inside, decide
+from didact.bec.halfspaces import Rows, Scope, rows_from_counts, scope_states
 from didact.bec.linear import Multipliers, Row, dot, primitive
-from didact.bec.rows import Rows, Scope, rows_from_counts, scope_states
 from didact.bec.widest import (
     SHORT_DECIMALS,
     margin_of,

@@ -98,9 +98,10 @@ def _two_weights(found: Cone, weights: tuple[int, int] | None) -> tuple[int, int
 
 def _name(known: EquivalenceClass | Cone, feature: int) -> str:
     """'w3', with the feature's name where it is known."""
-    if not isinstance(known, EquivalenceClass) or not known.task.mdp.feature_names:
+    mdp = known.parts[0].task.mdp if isinstance(known, EquivalenceClass) else None
+    if mdp is None or not mdp.feature_names:
         return f"w{feature}"
-    return f"w{feature} ({known.task.mdp.feature_name(feature)})"
+    return f"w{feature} ({mdp.feature_name(feature)})"
 
 
 def _slice(found: Cone, first: int, second: int) -> list[HalfPlane]:

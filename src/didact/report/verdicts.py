@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from didact.bec.rows import scope_states
+from didact.bec.halfspaces import scope_states
 from didact.inputs import counted, shown_name
 from didact.mdp import Family, Task
 from didact.mdp.idle import deciding_states

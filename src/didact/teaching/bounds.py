@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.families import Known
-from didact.bec.parts import Part, most_actions
+from didact.bec.classes import Known, Part, most_actions
 from didact.random import as_generator
 from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.elements import cover_elements

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from didact.bec.classes import require_shown_in_scope
-from didact.bec.families import Known, equivalence_class, require_class
-from didact.bec.rows import Scope
+from didact.bec.classes import Known, equivalence_class, require_class, require_shown_in_scope
+from didact.bec.halfspaces import Scope
 from didact.inputs import counted
 from didact.mdp import (
     Demonstration,

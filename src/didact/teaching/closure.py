@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from didact.bec.parts import Part
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.classes import Part
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.planning import Plan, reachable_pairs
 from didact.planning.derived import single_successors

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.families import Known
-from didact.bec.parts import Part, exact_gap
+from didact.bec.classes import Known, Part, exact_gap
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts

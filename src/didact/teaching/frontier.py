@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.families import Known, equivalence_class, require_class
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import Known, equivalence_class, require_class, shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Family, Task

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from didact.bec.families import Known, whole_of
+from didact.bec.classes import Known
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
@@ -312,7 +312,8 @@ class Lesson:
             of = "give it as task=" if self.is_of_family else "give its task"
             raise InvalidParameter(f"a lesson from a file does not hold its {kind}; {of}")
         if given is None:
-            return whole_of(self.known)
+            source: Task | Family = self.known.source
+            return source
         whole: Task | Family = as_family(given, "task") if self.is_of_family else given
         return whole
 
@@ -366,7 +367,7 @@ def check_document(whole: Task | Family, document: Mapping[str, Any]) -> str:
 def checked_line(known: Known, document: Mapping[str, Any]) -> str:
     """What the independent checker says of a lesson or an exam; empty where it refuses it."""
     try:
-        return check_document(whole_of(known), document)
+        return check_document(known.source, document)
     except ProofError:
         return ""
 

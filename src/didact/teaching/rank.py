@@ -16,7 +16,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from didact.bec.families import Known, equivalence_class, whole_of
+from didact.bec.classes import Known, equivalence_class
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Family, Task
@@ -272,7 +272,7 @@ class _RankSearch:
         teacher = "exact" if self.exact else "scot"
         options |= {**where, "teacher": teacher, "known": known, "seed": self.seed}
         options["trim"] = False
-        return teach(whole_of(known), **options)
+        return teach(known.source, **options)
 
 
 def _row(

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.families import Known
+from didact.bec.classes import Known, Part, exact_gap, home_statement, shown_pairs
 from didact.bec.farkas import Inside, decide
+from didact.bec.halfspaces import Rows
 from didact.bec.linear import primitive
-from didact.bec.parts import Part, exact_gap, home_statement, shown_pairs
-from didact.bec.rows import Rows
 from didact.mdp import Demonstration
 from didact.numerics.texts import number_text
 

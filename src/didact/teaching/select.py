@@ -21,10 +21,10 @@ from didact.bec.classes import (
     demonstration_class,
     demonstration_rows,
     equivalence_class,
+    require_class,
     require_shown_in_scope,
 )
-from didact.bec.families import require_class
-from didact.bec.rows import Scope, showable_states
+from didact.bec.halfspaces import Scope, showable_states
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task

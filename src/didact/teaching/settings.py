@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
-from didact.bec.families import FamilyClass
-from didact.bec.rows import Scope
+from didact.bec.halfspaces import Scope
 from didact.errors import InvalidParameter
 from didact.inputs import choice, flag, is_whole, plain, whole_number
 from didact.mdp.files import write_number
@@ -112,7 +111,7 @@ class TeachSettings:
     ) -> dict[str, Any]:
         """The settings as a lesson's file names them."""
         known, least = problem.known, self.min_probability
-        is_family = isinstance(known, FamilyClass)
+        is_family = known.is_family
         listed: Any = None
         if self.starts is not None:
             listed = [[own.part.member, own.starts.tolist()] for own in starts]
@@ -134,6 +133,6 @@ class TeachSettings:
         }
         if is_family:
             charged = [[member, write_number(cost)] for member, cost in fixed_costs.items()]
-            names = list(known.family.names) if isinstance(known, FamilyClass) else []
+            names = list(known.family.names)
             document |= {"members": names, "member_cost": charged or None}
         return document | ({} if self.order is None else {"order": self.order})

@@ -15,9 +15,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, overload
 
-from didact.bec.families import Known, equivalence_class, require_class
+from didact.bec.classes import Known, equivalence_class, require_class
+from didact.bec.halfspaces import Scope
 from didact.bec.observed.result import Observed
-from didact.bec.rows import Scope
 from didact.errors import InvalidParameter
 from didact.inputs import plain, seconds, shown
 from didact.mdp import Family, Task

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, demonstration_rows
-from didact.bec.families import Known, equivalence_class
+from didact.bec.classes import EquivalenceClass, Known, demonstration_rows, equivalence_class
+from didact.bec.halfspaces import Rows, Scope, as_row
 from didact.bec.linear import unit_floats
-from didact.bec.rows import Rows, Scope, as_row
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, entries, flag, instance, shown, shown_name
 from didact.mdp import Family, Task, as_task

@@ -23,10 +23,9 @@ from itertools import chain
 
 import numpy as np
 
+from didact.bec.classes import Known, Part, part_with
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
-from didact.bec.families import Known
-from didact.bec.parts import Part, part_with
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import Demonstration
 from didact.planning import reachable_pairs
 from didact.teaching.closure import all_closed, is_closed_by

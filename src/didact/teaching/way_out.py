@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.rows import demonstrated_pairs, scope_states
+from didact.bec.halfspaces import demonstrated_pairs, scope_states
 from didact.mdp import Demonstration, Task, as_task
 from didact.planning import reachable_pairs
 from didact.teaching.check import check

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from didact.bec.classes import Known, shown_pairs
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
-from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
+from didact.bec.halfspaces import Rows
 from didact.bec.linear import Row, matrix, primitive, products
 from didact.bec.nnls import nearest_in_cone
-from didact.bec.parts import shown_pairs
 from didact.bec.proofs import Proof, prove
-from didact.bec.rows import Rows
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import Plan, evaluate, solve

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.planning import solve
 from didact.report.page.frontier import frontier_page
 from tests.report.drawn import HOSTILE

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from didact import Task, equivalence_class, evaluate, from_gymnasium, make, teach
 from didact.bec.classes import EquivalenceClass
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.errors import InvalidModel, InvalidParameter
 from didact.report.page.facts import gather
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment, write_page

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact import equivalence_class, make, teach
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.errors import InvalidParameter
 from didact.numerics.geometry import cut_by_line
 from didact.report.page.slices import likely_pairs, slice_of

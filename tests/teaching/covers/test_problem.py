@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from didact.bec.families import equivalence_class
+from didact.bec.classes import equivalence_class
 from didact.teaching.covers.elements import cover_elements, stated_by_lines
 from didact.worlds import make
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.planning import evaluate, solve
 from didact.teaching.loss.chart import chart_in_sight
 from didact.teaching.loss.fan import fan_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.errors import InvalidInput
 from didact.planning import evaluate, solve
 from didact.planning.batch import Losses

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.errors import InvalidInput
 from didact.teaching.loss.remaining import remaining_loss
 from tests.all_policies import counts_and_losses, largest_loss

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import shown_pairs
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import boundary_rounds

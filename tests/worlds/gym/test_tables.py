@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from didact.bec.rows import scope_states
+from didact.bec.halfspaces import scope_states
 from didact.errors import InvalidInput, InvalidModel, InvalidParameter, Unsupported
 from didact.mdp.files import task_document
 from didact.mdp.idle import idle_states

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.rows import Scope
+from didact.bec.halfspaces import Scope
 from didact.bec.similarity import Matching
 from didact.inputs import finite_number
 from didact.learners.belief import Belief

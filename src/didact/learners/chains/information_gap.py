@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.directions import TOLERANCE, label_units
 from didact.bec.facets import find_facets
+from didact.bec.halfspaces import Scope, scope_states
 from didact.bec.nnls import nearest_in_cone
-from didact.bec.rows import Scope, scope_states
 from didact.bec.similarity import Matching, angular_similarity
 from didact.inputs import choice
 from didact.learners.evidence import Evidence

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.farkas import Outside, decide
+from didact.bec.halfspaces import Scope, demonstrated_pairs, scope_states
 from didact.bec.nnls import nearest_in_cone
-from didact.bec.rows import Scope, demonstrated_pairs, scope_states
 from didact.errors import InvalidParameter
 from didact.mdp import Task, as_demonstrations
 from didact.planning import Plan

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact import __version__
-from didact.bec.families import FamilyClass, equivalence_class
-from didact.bec.parts import Part
+from didact.bec.classes import EquivalenceClass, Part, equivalence_class
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Family
 from didact.mdp.idle import deciding_states
@@ -53,7 +52,7 @@ def family_page(
     family: Family,
     lesson: Lesson,
     *,
-    known: FamilyClass | None = None,
+    known: EquivalenceClass | None = None,
     verified: str | None = None,
     command: str | None = None,
     layout: str = "document.html.jinja",

@@ -59,7 +59,7 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
     known = found.points[0].lesson.known
     if known is None:
         raise InvalidParameter("lessons from files do not hold their task; make the frontier anew")
-    if not isinstance(known, EquivalenceClass):
+    if known.is_family:
         raise Unsupported(NO_PAGE)
     scene = scene_of(known.task, known.plan)
     shown = [d for point in found.points for d in point.lesson.demonstrations]

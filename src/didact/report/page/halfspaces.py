@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import Demonstration
 from didact.report.page.directions import Span, stretch_of, stretched, wedge
 from didact.report.page.scene import Place

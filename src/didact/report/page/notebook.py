@@ -14,7 +14,6 @@ import numpy as np
 
 from didact.active import Run, StrategyComparison
 from didact.bec.classes import EquivalenceClass
-from didact.bec.families import FamilyClass
 from didact.inputs import counted, shown_name
 from didact.learners import Risk
 from didact.mdp import MDP, Family
@@ -118,7 +117,7 @@ def _sizes(mdp: MDP) -> dict[str, Any]:
     return {"states": mdp.n_states, "actions": mdp.n_actions, "discount": mdp.discount}
 
 
-def family_class_fragment(known: FamilyClass) -> str:
+def family_class_fragment(known: EquivalenceClass) -> str:
     """How many constraints define what is optimal in all members."""
     n = known.cone.n_facets + len(known.cone.equalities)
     line = (

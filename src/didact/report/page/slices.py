@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass
-from didact.bec.rows import demonstrated_pairs
+from didact.bec.halfspaces import demonstrated_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import shown as shown_value
 from didact.mdp import Demonstration

@@ -19,8 +19,8 @@ import numpy as np
 from didact.auditing import Exam, exam
 from didact.auditing.questions import side_of
 from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row, dot, primitive
-from didact.bec.rows import scope_states
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import Plan, solve
 from didact.planning.loss import action_gaps

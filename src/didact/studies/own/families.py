@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from didact.bec.classes import demonstration_rows
-from didact.bec.families import FamilyClass, equivalence_class
+from didact.bec.classes import EquivalenceClass, demonstration_rows, equivalence_class
 from didact.mdp import Family
 from didact.random import stream
 from didact.studies.estimates import Estimate, estimate
@@ -91,7 +90,7 @@ def _smallest(task: Any, **known: Any) -> Lesson:
     return lesson
 
 
-def _share(known: FamilyClass, lesson: Lesson, unseen: Sequence[Any]) -> float:
+def _share(known: EquivalenceClass, lesson: Lesson, unseen: Sequence[Any]) -> float:
     """The share of unseen worlds that a lesson determines."""
     rows = demonstration_rows(known, lesson.demonstrations)
     return n_determined(rows, unseen) / len(unseen)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from didact.bec.families import Known, equivalence_class
+from didact.bec.classes import Known, equivalence_class
 from didact.mdp import Demonstration, Family, Task
 from didact.numerics.exact import Floats
 from didact.planning import reachable_states, rollout, solve

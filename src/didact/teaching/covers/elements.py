@@ -16,12 +16,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass
+from didact.bec.classes import EquivalenceClass, Known, most_actions, shown_pairs
 from didact.bec.directions import TOLERANCE
-from didact.bec.families import Known
 from didact.bec.farkas import Inside, decide
 from didact.bec.nnls import nearest_in_cone
-from didact.bec.parts import most_actions, shown_pairs
 from didact.mdp import Demonstration
 
 Indices = NDArray[np.int64]
@@ -43,7 +41,7 @@ class Elements:
     @property
     def class_of_task(self) -> EquivalenceClass:
         """The class, where it is of a task."""
-        if not isinstance(self.known, EquivalenceClass):
+        if self.known.is_family:
             raise AssertionError("this is of one task, not of a family")
         return self.known
 

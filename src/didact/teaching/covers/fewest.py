@@ -33,10 +33,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.families import FamilyClass, Known
+from didact.bec.classes import Known, most_actions
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Row, dot, primitive
-from didact.bec.parts import most_actions
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.mdp import Demonstration
@@ -109,7 +108,7 @@ class Allowed:
 
     def document(self) -> dict[str, Any]:
         """The rule as a proof names it."""
-        is_family = isinstance(self.known, FamilyClass)
+        is_family = self.known.is_family
         starts = [[o.part.member, o.starts.tolist()] for o in self.offers]
         horizons = [o.horizon for o in self.offers]
         cost: Any = {self.cost: 1} if isinstance(self.cost, str) else {}
@@ -714,7 +713,7 @@ def cheapest_lesson(
     except TooLarge:
         return None
     if candidates is None:
-        firsts = tuple(p.first for p in known.parts) if isinstance(known, FamilyClass) else None
+        firsts = tuple(p.first for p in known.parts) if known.is_family else None
         horizon = max(offer.horizon for offer in allowed.offers)
         candidates = Candidates.of(columns.lines, most_actions(known.parts), horizon, firsts)
     costs = [whole_if_whole(cost) for cost in columns.costs]

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.families import FamilyClass, Known
-from didact.bec.parts import Part, most_actions
-from didact.bec.rows import scope_states
+from didact.bec.classes import Known, Part, most_actions
+from didact.bec.halfspaces import scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.mdp import Demonstration, Family, Task
@@ -202,5 +201,5 @@ def _renumbered(own: Candidates, part: Part, width: int) -> Indices:
 
 
 def _firsts(known: Known) -> tuple[int, ...] | None:
-    is_family = isinstance(known, FamilyClass)
+    is_family = known.is_family
     return tuple(part.first for part in known.parts) if is_family else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.families import Known
+from didact.bec.classes import Known
 from didact.mdp import Demonstration
 from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.charges import Charges

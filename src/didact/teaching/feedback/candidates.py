@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.families import Known
+from didact.bec.classes import Known, Part, part_with
 from didact.bec.linear import Row
-from didact.bec.parts import Part, part_with
 from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking
 from didact.mdp.items import Item
 from didact.teaching.covers.elements import Elements

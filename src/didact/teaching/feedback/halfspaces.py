@@ -27,9 +27,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from didact.bec.families import Known, whole_of
+from didact.bec.classes import Known, shown_pairs
 from didact.bec.linear import Multipliers, Row, primitive
-from didact.bec.parts import shown_pairs
 from didact.bec.proofs import implied, policy_documents
 from didact.errors import Unsupported
 from didact.inputs import shown_name
@@ -189,7 +188,7 @@ def true_halfspaces(
         worths = [margin(known, difference) for difference in differences]
         if min(worths) < 0:
             gap = -min(worths)
-            words = item_words(whole_of(known), item)
+            words = item_words(known.source, item)
             wrong.append(WrongItem(number, words, float(gap), gap))
             continue
         rows += [direction(difference) for difference in differences]

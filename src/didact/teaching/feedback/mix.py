@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from didact.bec.families import Known, whole_of
+from didact.bec.classes import Known
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, entries, flag, shown, shown_name
 from didact.mdp import Comparison, Demonstration, Family, Preference, Task
@@ -279,7 +279,7 @@ def _lesson_of_items(
         guarantee=None,
         hardest=found.hardest,
         facets=facet_records(coverage),
-        words=tuple(_words(whole_of(known), item) for item in items),
+        words=tuple(_words(known.source, item) for item in items),
         known=known,
     )
 

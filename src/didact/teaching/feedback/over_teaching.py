@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.families import Known
+from didact.bec.classes import Known, Part, part_with
+from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row
-from didact.bec.parts import Part, part_with
-from didact.bec.rows import scope_states
 from didact.mdp import MDP, Demonstration, Preference
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import null_space, row_space

@@ -22,9 +22,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from didact.bec.families import Known
+from didact.bec.classes import Known, shown_pairs
 from didact.bec.linear import Row
-from didact.bec.parts import shown_pairs
 from didact.mdp import Demonstration
 from didact.mdp.items import Item
 from didact.numerics.exact import whole_if_whole

@@ -27,10 +27,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass
-from didact.bec.families import FamilyClass, Known
-from didact.bec.parts import Part, most_actions, stacked
-from didact.bec.rows import Scope, scope_states
+from didact.bec.classes import EquivalenceClass, Known, Part, most_actions, stacked
+from didact.bec.halfspaces import Scope, scope_states
 from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
 from didact.numerics.geometry import singular_directions
@@ -84,7 +82,7 @@ class Fan:
     @property
     def class_of_task(self) -> EquivalenceClass:
         """The class, where it is of a task."""
-        if not isinstance(self.known, EquivalenceClass):
+        if self.known.is_family:
             raise AssertionError("this is of one task, not of a family")
         return self.known
 
@@ -162,7 +160,7 @@ def fan_of(known: Known, *, shares: bool = True) -> Fan:
 
     shares: whether losses in a family are shares of the members' own spreads, else amounts.
     """
-    if isinstance(known, FamilyClass):
+    if known.is_family:
         return _of_family(known, shares=shares)
     return _of_part(known, known.parts[0], known.scope, shares=False)
 
@@ -290,7 +288,7 @@ def _as_reached(part: Part, scope: Scope) -> tuple[Part, int]:
     return replace(part, task=task, plan=replace(plan, optimal=optimal)), 0
 
 
-def _of_family(known: FamilyClass, *, shares: bool) -> Fan:
+def _of_family(known: EquivalenceClass, *, shares: bool) -> Fan:
     members = tuple(_of_part(known, part, known.scope, shares=shares) for part in known.parts)
     basis, n_close = _spanning(np.concatenate([fan.basis for fan in members]))
     first = members[0].basis
@@ -322,7 +320,7 @@ def _spanning(rows: Floats) -> tuple[Floats, int]:
 class FamilyLosses:
     """The losses of many weights in a family: for each the most that is lost in any member."""
 
-    known: FamilyClass
+    known: EquivalenceClass
     members: tuple[Fan, ...]
 
     def of(self, weights: Floats) -> Lost:

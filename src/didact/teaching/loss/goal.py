@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.families import Known
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import Known, shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import choice, shown
 from didact.mdp import Demonstration

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.families import Known
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import Known, shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
 from didact.teaching.loss.fan import Fan, fan_of

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.families import Known
-from didact.bec.parts import shown_pairs
+from didact.bec.classes import Known, shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
 from didact.random import stream

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, reduce
 from itertools import pairwise
@@ -375,6 +375,80 @@ def _lengths(rows: Floats) -> Floats:
 
 def _unit(rows: Floats) -> Floats:
     return np.asarray(rows / _lengths(rows)[:, None])
+
+
+def joined_rows(parts: Sequence[Rows], firsts: Sequence[int]) -> Rows:
+    """One catalogue of the rows of several, which share their scales; same directions once.
+
+    firsts: what is added to the states of each. Rows are numbered by first appearance.
+    """
+    statements = np.concatenate(
+        [
+            part.statements + np.array([first, 0, 0])
+            for part, first in zip(parts, firsts, strict=True)
+        ]
+    )
+    if all(part.exact is not None for part in parts):
+        labels, exact, first_rows = _exact_labels(parts)
+        joined = Rows(np.vstack([part.normals for part in parts])[first_rows], exact, *_NO_ROWS)
+    else:
+        labels, joined = _float_labels(parts)
+    starts = np.cumsum([0, *(part.n_rows for part in parts)])
+    number = np.concatenate(
+        [
+            np.where(
+                part.number >= 0,
+                np.append(labels[start : start + part.n_rows], -1)[part.number],
+                -1,
+            )
+            for part, start in zip(parts, starts, strict=False)
+        ]
+    )
+    return replace(joined, statements=statements, number=number)
+
+
+_NO_ROWS = (np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+def _exact_labels(parts: Sequence[Rows]) -> tuple[Indices, tuple[Row, ...], list[int]]:
+    """The number of every row of every part, the distinct rows, and where each stands first."""
+    number_of: dict[Row, int] = {}
+    first_rows: list[int] = []
+    labels: list[int] = []
+    for row in (row for part in parts for row in part.exact or ()):
+        number = number_of.setdefault(row, len(number_of))
+        if number == len(first_rows):
+            first_rows.append(len(labels))
+        labels.append(number)
+    return np.array(labels, dtype=np.int64), tuple(number_of), first_rows
+
+
+def _float_labels(parts: Sequence[Rows]) -> tuple[Indices, Rows]:
+    """The number of every row of every part, and the distinct rows without their statements."""
+    normals = np.vstack([part.normals for part in parts])
+    balanced = np.vstack([part.balanced for part in parts])
+    labels, first = label_units(balanced)
+    strict = np.zeros(len(first), dtype=np.bool_)
+    np.logical_or.at(strict, labels, np.concatenate([_strict(part) for part in parts]))
+    between: Floats = balanced - balanced[first][labels]
+    apart = np.sqrt(np.einsum("ij,ij->i", between, between))
+    noise = max(part.noise for part in parts)
+    return labels, Rows(
+        normals[first],
+        None,
+        *_NO_ROWS,
+        error_bound=max(part.error_bound for part in parts),
+        spread=float(max(part.spread for part in parts) + apart.max(initial=0.0)),
+        n_lost=sum(part.n_lost for part in parts)
+        + int(np.count_nonzero(apart > 4 * noise + 8 * ROUNDING)),
+        strict=strict,
+        scales=parts[0].scales,
+        noise=noise,
+    )
+
+
+def _strict(rows: Rows) -> NDArray[np.bool_]:
+    return np.zeros(rows.n_rows, dtype=np.bool_) if rows.strict is None else rows.strict
 
 
 def demonstrated_pairs(

@@ -125,7 +125,7 @@ def test_members_of_any_size_and_discount_stand_together():
     records = known.to_records()
     assert {record["member"] for record in records} <= {0, 1}
     assert all(record["state"] < family[record["member"]].mdp.n_states for record in records)
-    assert repr(known).startswith("FamilyClass('family', all, Cone(")
+    assert repr(known).startswith("EquivalenceClass('family', all, Cone(")
 
 
 def test_features_are_measured_alike_in_all_members():

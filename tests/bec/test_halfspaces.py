@@ -5,8 +5,8 @@ import pytest
 
 from didact.bec.classes import equivalence_class
 from didact.bec.directions import TOLERANCE
+from didact.bec.halfspaces import as_row, demonstrated_pairs, rows_from_counts, scope_states
 from didact.bec.linear import dot, primitive
-from didact.bec.rows import as_row, demonstrated_pairs, rows_from_counts, scope_states
 from didact.errors import InvalidModel, InvalidParameter
 from didact.mdp import MDP, Demonstration, Task, Transitions
 from didact.planning import exact_successor_features, float_successor_features, solve
