@@ -11,7 +11,7 @@ from didact.errors import InvalidInput, InvalidNumber, InvalidParameter
 from didact.mdp import MDP, Transitions
 from didact.numerics.compiled import Kernel
 from didact.planning import kernels, solve
-from didact.planning.derived import reward_reach, reward_table
+from didact.planning.kernels import reward_reach, reward_table
 from didact.planning.solve import iterate_directly, plan_in_floats
 from didact.worlds import make
 from tests.effort import chunks

@@ -58,7 +58,7 @@ from didact.numerics.exact import Floats, read_number
 from didact.numerics.intervals import binomial_interval
 from didact.planning import as_policy, evaluate, solve
 from didact.planning.batch import action_values_of, value_reach
-from didact.planning.derived import UNIT
+from didact.planning.kernels import UNIT
 from didact.planning.policies import answered_row, asking
 from didact.planning.solve import Arithmetic, Plan
 

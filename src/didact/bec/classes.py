@@ -61,7 +61,6 @@ from didact.planning import (
     float_successor_features,
     solve,
 )
-from didact.planning.derived import actions_by_state
 from didact.planning.exact import (
     digits_with,
     expected_digits,
@@ -69,6 +68,7 @@ from didact.planning.exact import (
     multiplier_digits,
     require_writable,
 )
+from didact.planning.kernels import actions_by_state
 from didact.planning.solve import Arithmetic, is_exact_affordable
 from didact.stages import stage
 

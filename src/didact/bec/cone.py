@@ -27,9 +27,8 @@ from didact.bec.nnls import nearest_in_cone
 from didact.bec.pruning import Progress
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
-from didact.numerics.exact import Floats, Numbers
+from didact.numerics.exact import Floats, Later, Numbers
 from didact.numerics.geometry import singular_directions
-from didact.numerics.later import Later
 from didact.stages import counting, stage
 
 Position = Literal["inside", "boundary", "outside"]

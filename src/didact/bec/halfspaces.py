@@ -32,7 +32,7 @@ from didact.planning import (
     SuccessorFeatures,
     reachable_states,
 )
-from didact.planning.derived import feature_sizes
+from didact.planning.kernels import feature_sizes
 from didact.planning.linear import policy_matrix
 from didact.random import stream
 

@@ -23,7 +23,7 @@ from didact.mdp.model import as_weights
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import Floats
 from didact.planning import Plan, solve
-from didact.planning.derived import UNIT
+from didact.planning.kernels import UNIT
 from didact.teaching.feedback.halfspaces import item_words
 
 

@@ -16,11 +16,13 @@ from didact.errors import NotConverged
 from didact.learners.evidence import Evidence
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning.derived import UNIT, reward_table, single_successors
 from didact.planning.kernels import (
+    UNIT,
     graph_of,
     iterate_on_graph,
     new_graph_plan,
+    reward_table,
+    single_successors,
     walk_functional_graph,
 )
 from didact.planning.linear import DENSE_STATES, discounted_sums

@@ -26,7 +26,7 @@ from didact.planning.batch import (
     value_blocks,
     value_reach,
 )
-from didact.planning.derived import UNIT
+from didact.planning.kernels import UNIT
 
 MOST_DRAWS = 4000
 """Risk is read from at most so many draws, evenly spaced along the chains."""

@@ -4,15 +4,20 @@ A float means the shortest decimal that reads back to it, so 0.1 is one tenth an
 a tie. Exact values are kept as a palette of distinct fractions and a code for each entry: models
 have millions of entries and a handful of values. Every number is 0 or a normal float up to
 rounding, so floats and fractions differ by a relative 2**-53 at most.
+
+Exact results and their proofs are long, so a field of a result may be found when it is first asked
+for: `Later`, and `changed`, which copies such a result.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +28,7 @@ from didact.inputs import MAX_DIGITS, plain_array, shown
 Floats = NDArray[np.float64]
 Exact = tuple[list[Fraction], NDArray[np.int64]]
 Number = int | float | str | Fraction | Decimal
+Instance = TypeVar("Instance")
 
 _MAX_BITS = 3322
 _SMALLEST = float(np.finfo(np.float64).smallest_normal)
@@ -304,3 +310,43 @@ def _index(flat: int, shape: tuple[int, ...]) -> str:
     if not shape:
         return ""
     return "[" + ", ".join(str(int(i)) for i in np.unravel_index(flat, shape)) + "]"
+
+
+class Later:
+    """A field whose value may be given as a function, which is called when it is first asked for.
+
+    Proofs of families are long, and few look at the rank of a class: only who does waits for it.
+    """
+
+    def __init__(self, name: str):
+        self.place = f"_{name}_or_how"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.place]
+        if callable(value):
+            value = instance.__dict__[self.place] = value()
+        return value
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.place] = value
+
+    def is_given(self, instance: Any) -> bool:
+        """Whether there is a value, or a function that finds it; the function is not called."""
+        return instance.__dict__[self.place] is not None
+
+
+def changed(instance: Instance, **fields: Any) -> Instance:
+    """A copy of a frozen instance with other values of some fields.
+
+    `dataclasses.replace` reads every field, so that all that was to be found later is found now;
+    here it stays to be found. Cached properties are forgotten: they may depend on the fields.
+    """
+    other = copy.copy(instance)
+    for name in list(vars(other)):
+        if isinstance(getattr(type(other), name, None), cached_property):
+            del vars(other)[name]
+    for name, value in fields.items():
+        object.__setattr__(other, name, value)
+    return other

@@ -26,8 +26,9 @@ from didact.inputs import shown
 from didact.mdp import MDP, Task
 from didact.numerics.compiled import inlined, kernel
 from didact.numerics.exact import Floats
-from didact.planning.derived import LARGEST, UNIT, reward_reach
 from didact.planning.kernels import (
+    LARGEST,
+    UNIT,
     Graph,
     GraphPlan,
     Model,
@@ -39,6 +40,7 @@ from didact.planning.kernels import (
     model_of,
     new_graph_plan,
     new_sweep_plan,
+    reward_reach,
 )
 from didact.planning.linear import discounted_sums
 from didact.planning.solve import MAX_ROUNDS, iterate_directly, plan_in_floats

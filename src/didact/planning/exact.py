@@ -26,7 +26,7 @@ from didact.errors import Unsupported
 from didact.mdp import MDP
 from didact.numerics.exact import Numbers
 from didact.numerics.texts import MOST_DIGITS
-from didact.planning.derived import actions_by_state
+from didact.planning.kernels import actions_by_state
 
 if TYPE_CHECKING:
     from didact.planning.solve import Plan

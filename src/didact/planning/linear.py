@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from didact.errors import NotConverged
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning.derived import UNIT, single_successors
 from didact.planning.kernels import (
+    UNIT,
     System,
     new_krylov,
     new_paths,
     residual_of,
+    single_successors,
     solve_policy,
     walk_functional_graph,
 )

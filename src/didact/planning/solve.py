@@ -27,24 +27,21 @@ from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.idle import idle_states
 from didact.mdp.model import as_weights
 from didact.mdp.showing import in_notebook, show
-from didact.numerics.exact import Floats, Numbers
-from didact.numerics.later import Later
-from didact.planning.derived import (
+from didact.numerics.exact import Floats, Later, Numbers
+from didact.planning.kernels import (
     UNIT,
     actions_by_state,
-    contraction_gap,
-    longest_row,
-    reward_table,
-    rounding_of_backup,
-)
-from didact.planning.kernels import (
     back_up_values,
+    contraction_gap,
     graph_of,
     iterate_by_sweeps,
     iterate_on_graph,
+    longest_row,
     model_of,
     new_graph_plan,
     new_sweep_plan,
+    reward_table,
+    rounding_of_backup,
 )
 from didact.planning.linear import discounted_sums
 

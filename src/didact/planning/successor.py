@@ -19,7 +19,7 @@ from didact.inputs import choice
 from didact.mdp import MDP, as_mdp
 from didact.numerics.exact import Floats
 from didact.numerics.texts import short_repr
-from didact.planning.derived import (
+from didact.planning.kernels import (
     UNIT,
     actions_by_state,
     contraction_gap,

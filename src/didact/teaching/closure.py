@@ -16,7 +16,7 @@ from didact.bec.classes import Part
 from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.planning import Plan, reachable_pairs
-from didact.planning.derived import single_successors
+from didact.planning.kernels import single_successors
 from didact.planning.paths import all_ranges
 from didact.teaching.covers.aimed import aimed_demonstrations
 from didact.teaching.covers.candidates import Indices

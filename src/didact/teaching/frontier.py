@@ -16,7 +16,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Family, Task
 from didact.mdp.showing import in_notebook, show
-from didact.numerics.later import changed
+from didact.numerics.exact import changed
 from didact.random import stream
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.chart import chart_in_sight

@@ -33,7 +33,7 @@ from didact.mdp.family_files import family_document
 from didact.mdp.files import task_document, write_number
 from didact.mdp.items import Item
 from didact.mdp.showing import show
-from didact.numerics.later import Later
+from didact.numerics.exact import Later
 from didact.planning.loss import VAGUE
 from didact.proofcheck import ProofError, check_proof
 from didact.teaching.within import Within

@@ -21,7 +21,7 @@ from didact.bec.observed.result import Observed
 from didact.errors import InvalidParameter
 from didact.inputs import plain, seconds, shown
 from didact.mdp import Family, Task
-from didact.numerics.later import changed
+from didact.numerics.exact import changed
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.stages import stage

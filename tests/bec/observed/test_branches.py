@@ -9,7 +9,7 @@ import didact
 from didact.bec.observed import branches
 from didact.bec.observed.branches import branched_rows
 from didact.errors import InvalidFile, InvalidParameter
-from didact.planning.derived import single_successors
+from didact.planning.kernels import single_successors
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.classics import LQR
 from didact.worlds.simulators.point_robot import PointRobot

@@ -19,8 +19,7 @@ from didact.learners.evidence import Evidence
 from didact.mdp import MDP
 from didact.numerics.compiled import Kernel
 from didact.numerics.exact import Floats
-from didact.planning.derived import LARGEST, single_successors
-from didact.planning.kernels import Model, model_of, new_sweep_plan
+from didact.planning.kernels import LARGEST, Model, model_of, new_sweep_plan, single_successors
 
 DENSE_STATES = 150
 """Stochastic models with more states are planned by sweeps: a resolvent no longer pays."""

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from didact.learners.chains.deterministic import weigh_features
 from didact.learners.chains.steps import Shown, log_likelihood, sampler_of
 from didact.numerics.compiled import kernel
-from didact.planning.derived import UNIT
-from didact.planning.kernels import Model, SweepPlan, expected_value, largest_of, sweep_until
+from didact.planning.kernels import UNIT, Model, SweepPlan, expected_value, largest_of, sweep_until
 
 MOST_ROUNDS = 10_000
 

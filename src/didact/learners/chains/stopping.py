@@ -18,7 +18,7 @@ from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning import float_successor_features, solve
 from didact.planning.batch import value_reach
-from didact.planning.derived import UNIT
+from didact.planning.kernels import UNIT
 
 WORST_R_HAT = 1.01
 """Chains may stop when no R-hat is larger."""

@@ -20,7 +20,7 @@ from didact.learners.gradients import ShownFeatures
 from didact.learners.points.bfgs import shortest_combination
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import row_space
-from didact.planning.derived import reward_table
+from didact.planning.kernels import reward_table
 from didact.planning.solve import plan_in_floats
 from didact.planning.successor import float_successor_features
 

@@ -35,7 +35,7 @@ from didact.learners.evidence import Evidence
 from didact.learners.points.ball import Highest, highest_in_ball
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
-from didact.planning.derived import UNIT, reward_table
+from didact.planning.kernels import UNIT, reward_table
 from didact.planning.linear import discounted_sums
 
 MOST_ROUNDS = 1_000

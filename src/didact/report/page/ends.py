@@ -17,7 +17,7 @@ from didact.mdp import MDP, Task
 from didact.mdp.layout import action_directions, states_by_cell
 from didact.numerics.exact import Floats
 from didact.planning import Plan, reachable_states
-from didact.planning.derived import reward_table
+from didact.planning.kernels import reward_table
 
 SAME = 1e-9
 """Ends whose worth differs by less pay the same."""

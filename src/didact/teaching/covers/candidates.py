@@ -22,7 +22,7 @@ from didact.mdp.demonstrations import demonstration_of
 from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
-from didact.planning.derived import single_successors
+from didact.planning.kernels import single_successors
 from didact.random import Seed, as_generator
 
 Indices = NDArray[np.int64]

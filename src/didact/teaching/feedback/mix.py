@@ -26,8 +26,7 @@ from didact.inputs import choice, entries, flag, shown, shown_name
 from didact.mdp import Comparison, Demonstration, Family, Preference, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
-from didact.numerics.exact import read_number, whole_if_whole
-from didact.numerics.later import changed
+from didact.numerics.exact import changed, read_number, whole_if_whole
 from didact.numerics.texts import number_text
 from didact.teaching.closure import all_closed
 from didact.teaching.covers.charges import Charges

@@ -33,7 +33,7 @@ from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
 from didact.numerics.geometry import singular_directions
 from didact.planning.batch import Losses, Lost
-from didact.planning.derived import UNIT, feature_sizes
+from didact.planning.kernels import UNIT, feature_sizes
 from didact.planning.linear import discounted_sums
 from didact.planning.loss import action_gaps
 from didact.planning.paths import as_reached, feature_sizes_met, reachable_states
