@@ -1,15 +1,17 @@
 """Over-teaching: few preferences that say more than the behaviour and so need fewer items.
 
-Half-spaces that hold at the true weights w and imply the class number at least its rank, and one
-more where there are ties. Items whose rows lie in the class need one for each facet. Preferences
-between two trajectories that are worth nearly the same lie outside of it: their half-spaces end
-close to w. As many of them as the rank, whose parts across w point apart like the corners of a
-simplex, leave a thin cone around w: a facet follows as soon as the small margins weigh less than
-its own. So the hardest question is harder: some margin is below the smallest facet's.
+Theory (BEYOND 2). Half-spaces that hold at the true weights w and imply the class number at least
+its rank, and one more where there are ties: nonnegative combinations of fewer span too little.
+Items whose half-spaces are rows of the class need one for each facet. Preferences between two
+trajectories that are worth nearly the same are no such rows: the boundaries of their half-spaces
+pass close to w. As many of them as the rank, whose parts across w point apart like the corners of
+a simplex, leave a thin cone around w: a facet follows as soon as the small margins weigh less than
+its own. So they are harder to give: some margin is below the smallest facet's.
 
-Pricing: all short trajectories of a start, sorted by what they are worth; neighbours differ least.
-For each corner of a random simplex the pair is taken that points there most nearly, among those
-below a margin; the largest margin at which that works is taken. What is found is judged exactly.
+Search. All short trajectories of a start are sorted by their return; neighbours differ least. For
+each corner of a random simplex the pair is taken that points there most nearly, among those below
+a margin; the largest margin at which that works is taken. Floats only propose: what is found is
+judged exactly, and where nothing is found, nothing is claimed.
 """
 
 from __future__ import annotations
@@ -31,29 +33,33 @@ from didact.numerics.geometry import null_space, row_space
 from didact.teaching.feedback.candidates import statements_of, ways_that_meet
 from didact.teaching.feedback.halfspaces import direction, item_differences, judge_items, margin
 
-MOST_WAYS, MOST_PAIRS, MOST_STEPS = 1_100, 100_000, 60
-"""Trajectories from a start, pairs of neighbours in all, and steps of a trajectory."""
+MAX_WAYS, MAX_PAIRS, MAX_STEPS = 1_100, 100_000, 60
+"""Trajectories from a start, pairs of neighbours in all, and steps of a trajectory: they bound time
+and memory, and nothing is claimed where too few are seen."""
 
-MOST_LOOKED_AT = 20_000
-"""Pairs, drawn at random, among which corners are sought."""
+MAX_COMPARED = 20_000
+"""Pairs, drawn at random, among which corners are sought: one product of matrices stays small."""
 
-MOST_STARTS = 500
+MAX_STARTS = 500
 """Of a family, starts that are drawn by chance where there are more."""
 
 NEIGHBOURS = 4
 """Each trajectory is compared with so many that are worth little less."""
 
-FEWEST_SIMPLICES, MOST_SIMPLICES, MOST_TRIED = 30, 400, 1_000_000
-"""Random simplices that are tried for each size of margins; more where there are few pairs."""
+MIN_SIMPLICES, MAX_SIMPLICES, MAX_COSINES = 30, 400, 1_000_000
+"""Random simplices that are tried for each size of margins; more where there are few pairs, so that
+each size takes about as many cosines."""
 
 TOWARDS = 0.75
-"""Every other time the least margin is taken among pairs that point so nearly to a corner."""
+"""Every other time the least margin is taken among pairs whose cosine to a corner is above it: the
+best direction may have a large margin, and the smallest margin a bad direction."""
 
-NOTHING = 1e-9
-"""Parts of a row, against the largest count, that are none."""
+NEGLIGIBLE = 1e-9
+"""Parts of a normal, against the largest count, that are rounding."""
 
 SIZES = 10.0 ** -np.arange(1.0, 10.5, 0.5)
-"""Largest margins that are tried, against the part across w; the largest that works is taken."""
+"""Largest margins that are tried, against the part across w; the largest that works is taken, since
+larger differences are easier to see."""
 
 
 class Pairs(NamedTuple):
@@ -104,9 +110,9 @@ def _starts(known: Known, rng: np.random.Generator) -> list[tuple[Part, int]]:
         for mdp in (part.task.mdp,)
         for state in np.flatnonzero(scope_states(mdp, known.scope) & ~mdp.terminal).tolist()
     ]
-    if len(known.parts) == 1 or len(found) <= MOST_STARTS:
+    if len(known.parts) == 1 or len(found) <= MAX_STARTS:
         return found
-    return [found[i] for i in sorted(rng.choice(len(found), MOST_STARTS, replace=False).tolist())]
+    return [found[i] for i in sorted(rng.choice(len(found), MAX_STARTS, replace=False).tolist())]
 
 
 def _ties(known: Known) -> tuple[Preference, ...] | None:
@@ -127,14 +133,14 @@ def _space(known: Known) -> tuple[Floats, Floats]:
     normals = known.rows.normals
     ties = normals[list(known.cone.equalities)]
     free = _complement(ties, np.eye(normals.shape[1]))
-    span = row_space(normals @ free.T, NOTHING) @ free
+    span = row_space(normals @ free.T, NEGLIGIBLE) @ free
     toward = span @ known.parts[0].task.weights
     return span, _complement(toward[None] / np.linalg.norm(toward), np.eye(len(span)))
 
 
 def _complement(rows: Floats, space: Floats) -> Floats:
     """An orthonormal basis of what is in a space and orthogonal to the rows."""
-    return np.asarray(null_space(rows @ space.T, NOTHING) @ space)
+    return np.asarray(null_space(rows @ space.T, NEGLIGIBLE) @ space)
 
 
 class _Way(NamedTuple):
@@ -158,9 +164,9 @@ def _ways(mdp: MDP, steps: Callable[[int], list[_Step]], start: int) -> list[_Wa
     """All trajectories of as many steps as there is room for; those that end are shorter."""
     growing = [_Way((), start, np.zeros(mdp.n_features), 1.0)]
     ended: list[_Way] = []
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         n_grown = sum(len(step.onward) or 1 for way in growing for step in steps(way.at))
-        if not growing or len(ended) + n_grown > MOST_WAYS:
+        if not growing or len(ended) + n_grown > MAX_WAYS:
             break
         grown = [longer for way in growing for longer in _longer(mdp, steps(way.at), way)]
         ended += [way for way in grown if way.at < 0]
@@ -211,7 +217,7 @@ def _pairs(known: Known, ways: dict[int, list[_Way]], least: float) -> Pairs:
                 low, high = order[:-step], order[step:]
                 margins = worths[high] - worths[low]
                 rows = counts[high] - counts[low]
-                kept = (margins >= least) & (margins > NOTHING**1.5)
+                kept = (margins >= least) & (margins > NEGLIGIBLE**1.5)
                 if kept.any():
                     found.append(
                         (rows[kept], margins[kept], numbers[high[kept]], numbers[low[kept]], start)
@@ -221,7 +227,7 @@ def _pairs(known: Known, ways: dict[int, list[_Way]], least: float) -> Pairs:
         return Pairs(np.zeros((0, w.size)), np.zeros(0), nothing, nothing, nothing)
     rows, margins, better, other = (np.concatenate([part[i] for part in found]) for i in range(4))
     starts = np.concatenate([np.full(len(part[1]), part[4]) for part in found])
-    few = np.argsort(margins, kind="stable")[:MOST_PAIRS]
+    few = np.argsort(margins, kind="stable")[:MAX_PAIRS]
     return Pairs(rows[few], margins[few], starts[few], better[few], other[few])
 
 
@@ -233,7 +239,7 @@ def _simplices(
     sideways = inside @ across.T
     lengths = np.linalg.norm(sideways, axis=1)
     outside = np.linalg.norm(pairs.rows - inside @ span, axis=1)
-    useful = (lengths > NOTHING) & (outside <= NOTHING * np.maximum(lengths, 1.0))
+    useful = (lengths > NEGLIGIBLE) & (outside <= NEGLIGIBLE * np.maximum(lengths, 1.0))
     numbers = np.flatnonzero(useful)
     directions = sideways[numbers] / lengths[numbers, None]
     slopes = pairs.margins[numbers] / lengths[numbers]
@@ -242,9 +248,9 @@ def _simplices(
         small = np.flatnonzero(slopes <= size)
         if small.size < d:
             return
-        if small.size > MOST_LOOKED_AT:
-            small = rng.choice(small, MOST_LOOKED_AT, replace=False)
-        tries = min(max(FEWEST_SIMPLICES, MOST_TRIED // small.size), MOST_SIMPLICES)
+        if small.size > MAX_COMPARED:
+            small = rng.choice(small, MAX_COMPARED, replace=False)
+        tries = min(max(MIN_SIMPLICES, MAX_COSINES // small.size), MAX_SIMPLICES)
         for attempt in range(tries):
             cosines = directions[small] @ _corners(d, rng).T
             if attempt % 2:

@@ -18,7 +18,7 @@ cheapest items that hit all these sets are a lower bound, and the answer once no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -90,50 +90,64 @@ def chosen_items(
 
 
 class _ItemSearch:
-    """The rows that each item rightly states, and what has been chosen."""
+    """The normals that each item rightly states, what is wanted, and what has been chosen.
+
+    wanted: rows that must follow from the chosen: the facets and equalities of the class where all
+    items together imply these, else everything that any item rightly states.
+    """
 
     def __init__(self, elements: Elements, items: Sequence[Item]):
-        self.known, self.elements = elements.known, elements
-        self.rows = [_rows_of(self.known, item) for item in items]
+        exact = elements.known.rows.exact
+        assert exact is not None
+        self.elements = elements
+        self.true_weights = elements.known.cone.true_weights.fractions()
+        self.class_rows = [exact[elements.row_of(e)] for e in range(elements.n_elements)]
+        self.rows = [_rows_of(elements.known, item) for item in items]
+        number_of = {row: number for number, row in enumerate(exact)}
+        self.coverage = [_coverage(elements, number_of, rows) for rows in self.rows]
         self.chosen: list[int] = []
         self.gains: list[int] = []
         self.covered = 0
-        self.recorded = self._following(range(len(items)), 0)
-        if self.recorded == elements.everything:
-            self.wanted = [self._exact[elements.row_of(e)] for e in range(elements.n_elements)]
-        else:
-            self.wanted = self._said(range(len(items)))
-
-    @property
-    def _exact(self) -> tuple[Row, ...]:
-        exact = self.known.rows.exact
-        assert exact is not None
-        return exact
+        everyone = range(len(items))
+        self.recorded = self._following(everyone, 0)
+        is_taught = self.recorded == elements.everything
+        self.wanted = self.class_rows if is_taught else self._stated(everyone)
 
     def choose(self, budget: int | None) -> None:
         """Add items until all that is wanted follows, or the budget is spent."""
-        masks = [_stated(self.elements, rows) for rows in self.rows]
         while budget is None or len(self.chosen) < budget:
-            shown = ExactHalfspaces(self._said(self.chosen))
-            if all(map(shown.follows, self.wanted)):
+            stated = ExactHalfspaces(self._stated(self.chosen))
+            if all(map(stated.follows, self.wanted)):
                 return
-            left = [n for n in range(len(masks)) if n not in self.chosen]
-            best = max(left, key=lambda n: ((masks[n] & ~self.covered).bit_count(), -n))
-            if not masks[best] & ~self.covered:
-                best = max(left, key=lambda n: (self._n_new(shown, n), -n))
+            left = [n for n in range(len(self.rows)) if n not in self.chosen]
+            best = self._most_new(left)
+            if not self.coverage[best] & ~self.covered:
+                best = max(left, key=lambda n: (self._n_new(stated, n), -n))
             self._take(best)
 
+    def drop(self) -> None:
+        """Leave out what the others imply; gains are then those of the order that is left."""
+        implied = self._n_implied(self.chosen)
+        for number in reversed(self.chosen[:]):
+            others = [n for n in self.chosen if n != number]
+            if self._n_implied(others) == implied:
+                self.chosen = others
+        kept = self.chosen
+        self._clear()
+        for number in kept:
+            self._take(number)
+
     def adding(self) -> list[int]:
-        """The items that say something wanted which does not follow from the chosen."""
-        shown = ExactHalfspaces(self._said(self.chosen))
-        if all(map(shown.follows, self.wanted)):
+        """The items that state something wanted which does not follow from the chosen."""
+        stated = ExactHalfspaces(self._stated(self.chosen))
+        if all(map(stated.follows, self.wanted)):
             return []
         others = [n for n in range(len(self.rows)) if n not in self.chosen]
-        return [number for number in others if self._n_new(shown, number)]
+        return [number for number in others if self._n_new(stated, number)]
 
     def cheapest(self, costs: Sequence[int | Fraction]) -> Minimum:
         """The cheapest items from which all follows that is wanted, or a lower bound."""
-        complete = self.chosen if self._implied(self.chosen) == len(self.wanted) else []
+        complete = self.chosen if self._n_implied(self.chosen) == len(self.wanted) else []
         return cheapest_cover(
             len(self.rows),
             [range(len(rows)) for rows in self.rows],
@@ -142,77 +156,69 @@ class _ItemSearch:
             start=complete,
         )
 
+    def take_in_order(self, numbers: Sequence[int]) -> None:
+        """Take these items alone, those that state most that is new first."""
+        left = list(numbers)
+        self._clear()
+        while left:
+            best = self._most_new(left)
+            left.remove(best)
+            self._take(best)
+
     def _gap(self, chosen: Sequence[int]) -> set[int] | None:
         """Items of which one must be added: those that exclude weights which fit the chosen."""
-        shown = ExactHalfspaces(self._said(chosen))
+        stated = ExactHalfspaces(self._stated(chosen))
         for row in self.wanted:
-            weights = shown.against(row)
+            weights = stated.against(row)
             if weights is not None:
                 moved = self._towards_truth(weights, row)
                 return {
                     number
                     for number, rows in enumerate(self.rows)
-                    if any(_worth(said, moved) < 0 for said in rows)
+                    if any(_worth(normal, moved) < 0 for normal in rows)
                 }
         return None
 
     def _towards_truth(self, weights: Sequence[Fraction], row: Row) -> list[Fraction]:
         """The weights moved towards the true ones as far as they still break a row."""
-        true = self.known.cone.true_weights.fractions()
+        true = self.true_weights
         right, wrong = _worth(row, true), _worth(row, weights)
         if right:
             share = ALMOST * -wrong / right
         else:  # ties break it whatever is added: then only they do
-            said = (r for rows in self.rows for r in rows if _worth(r, true))
-            share = max((-_worth(r, weights) / _worth(r, true) for r in said), default=Fraction(0))
+            strict = [normal for rows in self.rows for normal in rows if _worth(normal, true)]
+            shares = (-_worth(normal, weights) / _worth(normal, true) for normal in strict)
+            share = max(shares, default=Fraction(0))
         return [x + max(share, Fraction(0)) * y for x, y in zip(weights, true, strict=True)]
 
-    def take_in_order(self, numbers: Sequence[int]) -> None:
-        """Take these items alone, those that state most that is new first."""
-        masks = {number: _stated(self.elements, self.rows[number]) for number in numbers}
+    def _most_new(self, numbers: Sequence[int]) -> int:
+        """The item that states most elements which do not follow yet; of equal ones the first."""
+        return max(numbers, key=lambda n: ((self.coverage[n] & ~self.covered).bit_count(), -n))
+
+    def _clear(self) -> None:
         self.chosen, self.gains, self.covered = [], [], 0
-        while masks:
-            best = max(masks, key=lambda n: ((masks[n] & ~self.covered).bit_count(), -n))
-            del masks[best]
-            self._take(best)
 
     def _take(self, number: int) -> None:
         self.chosen.append(number)
         before, self.covered = self.covered, self._following(self.chosen, self.covered)
         self.gains.append((self.covered & ~before).bit_count())
 
-    def drop(self) -> None:
-        """Leave out what the others imply; gains are then those of the order that is left."""
-        implied = self._implied(self.chosen)
-        for number in reversed(self.chosen[:]):
-            others = [n for n in self.chosen if n != number]
-            if self._implied(others) == implied:
-                self.chosen = others
-        kept, self.chosen, self.gains, self.covered = self.chosen, [], [], 0
-        for number in kept:
-            self._take(number)
+    def _n_new(self, stated: ExactHalfspaces, number: int) -> int:
+        """How many normals of an item do not follow from what is stated."""
+        return sum(not stated.follows(row) for row in self.rows[number])
 
-    def _n_new(self, shown: ExactHalfspaces, number: int) -> int:
-        """How many rows of an item do not follow from what is shown."""
-        return sum(not shown.follows(row) for row in self.rows[number])
-
-    def _implied(self, numbers: Sequence[int]) -> int:
+    def _n_implied(self, numbers: Sequence[int]) -> int:
         """How many rows that are wanted follow from items."""
-        return sum(map(ExactHalfspaces(self._said(numbers)).follows, self.wanted))
+        return sum(map(ExactHalfspaces(self._stated(numbers)).follows, self.wanted))
 
-    def _said(self, numbers: Sequence[int]) -> list[Row]:
+    def _stated(self, numbers: Sequence[int]) -> list[Row]:
         return list(dict.fromkeys(row for number in numbers for row in self.rows[number]))
 
     def _following(self, numbers: Sequence[int], known_to: int) -> int:
         """The elements that follow from items, as bits; known_to: do so surely."""
-        shown = ExactHalfspaces(self._said(numbers))
-        found = known_to
-        for element in range(self.elements.n_elements):
-            if not found >> element & 1:
-                row = self.elements.row_of(element)
-                if shown.witness_against(self.known.rows, row) is None:
-                    found |= 1 << element
-        return found
+        stated = ExactHalfspaces(self._stated(numbers))
+        new = (e for e in range(len(self.class_rows)) if not known_to >> e & 1)
+        return known_to | sum(1 << e for e in new if stated.follows(self.class_rows[e]))
 
 
 def _worth(row: Row, weights: Sequence[Fraction]) -> Fraction:
@@ -220,7 +226,7 @@ def _worth(row: Row, weights: Sequence[Fraction]) -> Fraction:
 
 
 def _rows_of(known: Known, item: Item) -> list[Row]:
-    """The rows that an item rightly states; none where it is not true."""
+    """The normals that an item rightly states; none where it is not true."""
     exact = known.rows.exact
     assert exact is not None
     if isinstance(item, Demonstration):
@@ -233,13 +239,7 @@ def _rows_of(known: Known, item: Item) -> list[Row]:
     return [row for row in map(direction, differences) if any(row)]
 
 
-def _stated(elements: Elements, rows: Sequence[Row]) -> int:
-    """The elements that rows state, as bits."""
-    exact = elements.known.rows.exact
-    assert exact is not None
-    number_of = {row: number for number, row in enumerate(exact)}
-    found = 0
-    for row in rows:
-        element = elements.element_of_row[number_of[row]] if row in number_of else -1
-        found |= 1 << int(element) if element >= 0 else 0
-    return found
+def _coverage(elements: Elements, number_of: Mapping[Row, int], rows: Sequence[Row]) -> int:
+    """The elements that rows state, as bits; rows outside of the class state none."""
+    stated = {int(elements.element_of_row[number_of[row]]) for row in rows if row in number_of}
+    return sum(1 << element for element in stated if element >= 0)
