@@ -38,7 +38,7 @@ LEVELS = (
 REST = "the other modules"
 
 FLOORS = {
-    "mdp": ({REST}, {"exchange"}),
+    "mdp": ({REST}, {"recordings"}),
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}),
     "teaching": ({REST}, {"covers"}, {"clips", "settings"}, {"closure", "witness"},
                  {"soonest"}, {"evidence", "trimming"}, {"methods", "uvm"}, {"feedback"},

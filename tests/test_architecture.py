@@ -133,7 +133,7 @@ def wrong_in(module: str, source: str) -> list[str]:
         ("mdp.model", "if TYPE_CHECKING:\n    from didact.planning.solve import Plan"),
         ("mdp.model", "from ..planning import solve"),
         ("mdp.model", "from .. import planning"),
-        ("mdp.exchange.minari", "from ...planning import solve"),
+        ("mdp.recordings.minari", "from ...planning import solve"),
         ("mdp.model", "from didact import solve"),
         ("mdp.model", "from didact import planning"),
         ("mdp.model", "import didact"),
@@ -168,7 +168,7 @@ def test_a_wrong_import_is_found(module, source):
         ("teaching.lesson", 'exec("""\nimport didact.app.warm\n""")'),
         ("teaching.lesson", 'def f():\n    """Prose."""\n    return "didact.studies.engine"'),
         ("bec.proofs", 'import_module("didact.proofcheck")'),
-        ("mdp.model", 'READERS = {"minari": "didact.mdp.exchange.minari:read"}'),
+        ("mdp.model", 'READERS = {"minari": "didact.mdp.recordings.minari:read"}'),
     ],
 )
 def test_an_import_hidden_in_text_is_found(module, source):
@@ -178,10 +178,10 @@ def test_an_import_hidden_in_text_is_found(module, source):
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("mdp.model", "from didact.mdp.exchange.minari import read"),
+        ("mdp.model", "from didact.mdp.recordings.minari import read"),
         ("mdp.model", "from .exchange import minari"),
-        ("mdp.exchange.minari", "from didact.mdp import MDP"),
-        ("mdp.exchange.minari", "from .. import load_task"),
+        ("mdp.recordings.minari", "from didact.mdp import MDP"),
+        ("mdp.recordings.minari", "from .. import load_task"),
         ("mdp.model", "from didact import mdp"),
         ("learners.belief", "from didact.learners.learn import learn"),
         ("learners.chains.birl", "from didact.learners.points.bfgs import climb"),
@@ -201,8 +201,8 @@ def test_a_wrong_import_inside_a_room_is_found(module, source):
         ("mdp.model", "import numpy as np\nfrom didact.errors import InvalidModel"),
         ("mdp.task", "from .model import MDP\nfrom ..numerics import exact"),
         ("mdp.task", "from didact.mdp.model import MDP"),
-        ("mdp.exchange.minari", "from didact.mdp.model import MDP"),
-        ("mdp", "from didact.mdp.exchange.minari import read"),
+        ("mdp.recordings.minari", "from didact.mdp.model import MDP"),
+        ("mdp", "from didact.mdp.recordings.minari import read"),
         ("cli.main", "from didact import __version__\nfrom didact.app.show import show"),
         ("cli.__main__", "from didact.cli import main"),
         ("app.check", "from didact.proofcheck import check"),

@@ -51,6 +51,6 @@ def test_a_file_that_mirrors_nothing_is_found():
     assert not mirrors(Path("test_nothing.py"))
     assert not mirrors(Path("mdp/test_architecture.py"))
     assert mirrors(Path("mdp/test_model.py"))
-    assert mirrors(Path("mdp/exchange/test_minari.py"))
+    assert mirrors(Path("mdp/recordings/test_minari.py"))
     assert mirrors(Path("test_random.py"))
     assert mirrors(Path("laws/test_anything.py"))

@@ -5,8 +5,7 @@ import pytest
 from didact import Family, make
 from didact.app.subjects import opened, read_subject
 from didact.errors import InvalidInput
-from didact.mdp.family_files import family_document
-from didact.mdp.files import save_task, task_document
+from didact.mdp.files import family_document, save_task, task_document
 
 
 def test_worlds_come_by_name_by_document_and_painted():

@@ -4,7 +4,7 @@ import pytest
 
 import didact
 from didact.bec.classes import demonstration_class
-from didact.mdp.family_files import family_document
+from didact.mdp.files import family_document
 from didact.proofcheck import check_proof
 from tests.decisions import decisions, unit
 

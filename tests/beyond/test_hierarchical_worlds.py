@@ -8,7 +8,7 @@ members first is not minimal.
 import pytest
 
 import didact
-from didact.mdp.family_files import family_document
+from didact.mdp.files import family_document
 from didact.proofcheck import check_proof
 from tests.effort import chunks, number
 

@@ -24,8 +24,8 @@ from didact.app.subjects import read_subject
 from didact.bec.observed.branches import PARTIAL_FORMAT, _Checkpoint
 from didact.errors import DidactError, Unsupported
 from didact.files.archives import read_archive, write_archive
-from didact.mdp.exchange.formats import formats, load_recording
-from didact.mdp.exchange.minari import DATA_FORMATS
+from didact.mdp.recordings.formats import formats, load_recording
+from didact.mdp.recordings.minari import DATA_FORMATS
 from didact.proofcheck import ProofError
 from tests.effort import number
 from tests.fuzz import test_json_files, test_packed_files

@@ -12,7 +12,7 @@ import pytest
 
 import didact
 from didact.errors import InvalidInput
-from didact.mdp.exchange.recordings import Recording
+from didact.mdp.recordings.recording import Recording
 from didact.planning import as_policy
 
 SEEN, DONE = 10, 5

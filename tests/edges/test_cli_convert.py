@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from didact.mdp import load_task
-from didact.mdp.exchange.formats import load_recording
 from didact.mdp.files import task_document
+from didact.mdp.recordings.formats import load_recording
 from didact.worlds import make
 from tests.command_line import in_own_process, refused
 

@@ -119,8 +119,8 @@ def test_what_was_read_from_a_file_is_drawn_by_its_states(tmp_path):
 
 def test_recorded_episodes_of_a_simulator_are_selected(didact, folder, monkeypatch):
     pytest.importorskip("minari")
-    from didact.mdp.exchange.minari_episodes import write_episodes
-    from tests.mdp.exchange.test_minari_episodes import recorded
+    from didact.mdp.recordings.minari import write_episodes
+    from tests.mdp.recordings.test_minari import recorded
 
     episodes, spaces = recorded()
     write_episodes(episodes, spaces, "./cart-v0", {})

@@ -6,8 +6,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from didact.mdp.exchange.formats import load_recording, save_recording
-from didact.mdp.exchange.recordings import Recording
+from didact.mdp.recordings.formats import load_recording, save_recording
+from didact.mdp.recordings.recording import Recording
 from didact.planning import rollout
 from didact.teaching import teach
 from didact.worlds import make

@@ -10,9 +10,8 @@ import didact
 from didact.app.policies import read_policy
 from didact.cli import cli
 from didact.errors import DidactError
-from didact.mdp.exchange.feedback import given_items
-from didact.mdp.family_files import family_document
-from didact.mdp.files import task_document
+from didact.mdp.files import family_document, task_document
+from didact.mdp.recordings.formats import given_items
 from didact.numerics.exact import Numbers
 from tests.command_line import refused
 from tests.edges.test_outputs import commands

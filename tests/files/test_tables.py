@@ -12,8 +12,8 @@ import pytest
 import didact
 from didact import make
 from didact.files.tables import csv_cell, csv_text, markdown_text
-from didact.mdp.exchange.formats import save_recording
-from didact.mdp.exchange.recordings import Recording
+from didact.mdp.recordings.formats import save_recording
+from didact.mdp.recordings.recording import Recording
 from didact.report.studies.reports import (
     findings_markdown,
     made_markdown,
@@ -133,4 +133,4 @@ def test_tables_are_written_here_alone():
         for path in package.rglob("*.py")
         if re.search(r"csv\.(writer|DictWriter)|to_csv", path.read_text(encoding="utf-8"))
     }
-    assert writers == {"files/tables.py", "mdp/exchange/csv.py"}
+    assert writers == {"files/tables.py", "mdp/recordings/csv.py"}

@@ -11,17 +11,18 @@ import pytest
 
 import didact
 from didact.app.policies import read_policy
-from didact.mdp.exchange.feedback import feedback_in
-from didact.mdp.exchange.formats import load_recording, save_recording
-from didact.mdp.exchange.recordings import Recording
-from didact.mdp.family_files import (
+from didact.mdp.files import (
     family_document,
     load_family,
+    load_task,
     load_task_or_family,
     save_family,
+    save_task,
+    task_document,
 )
-from didact.mdp.files import load_task, save_task, task_document
 from didact.mdp.observations import Watched
+from didact.mdp.recordings.formats import feedback_in, load_recording, save_recording
+from didact.mdp.recordings.recording import Recording
 from didact.proofcheck import STRICT, ProofError, check_proof
 from didact.teaching import load_lesson
 from tests.fuzz.contract import Files, Target, keeps_contract

@@ -16,8 +16,8 @@ import pytest
 import didact
 from didact.app.reproduce import NoReport, report_of
 from didact.learners.belief_files import load_belief
-from didact.mdp.exchange.formats import load_recording, save_recording
-from didact.mdp.exchange.recordings import Recording
+from didact.mdp.recordings.formats import load_recording, save_recording
+from didact.mdp.recordings.recording import Recording
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import report_csv, report_markdown, report_records, times_csv
 from didact.studies.rows import RunInfo

@@ -6,7 +6,7 @@ import random
 import pytest
 
 import didact
-from didact.mdp.family_files import family_document
+from didact.mdp.files import family_document
 from didact.proofcheck import check_proof
 from tests.bec.test_families import small_family
 from tests.effort import chunks, number

@@ -10,7 +10,7 @@ import pytest
 import didact
 from didact.app.verify import verify
 from didact.errors import InvalidInput
-from didact.mdp.family_files import family_document
+from didact.mdp.files import family_document
 from tests.bec.test_families import small_family
 from tests.effort import number
 from tests.test_proofcheck import SolvedFamily, cone_multipliers, primitive

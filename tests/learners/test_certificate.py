@@ -13,7 +13,7 @@ from didact.errors import InvalidParameter
 from didact.learners.certificate import certify
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
-from didact.mdp.idle import deciding_states, idle_states
+from didact.mdp.model import deciding_states, idle_states
 from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets

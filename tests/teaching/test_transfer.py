@@ -9,7 +9,7 @@ import didact
 from didact import Family, Task, make
 from didact.bec.linear import dot, primitive
 from didact.errors import InvalidInput
-from didact.mdp.family_files import family_document
+from didact.mdp.files import family_document
 from didact.proofcheck import check_proof
 from didact.teaching.transfer import curve_sizes
 from tests.decisions import decisions, unit

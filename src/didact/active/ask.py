@@ -32,9 +32,9 @@ from didact.learners.belief import Belief
 from didact.learners.learn import find_learner, learn
 from didact.learners.risk import effective_draws, upper_bound, value_at_risk
 from didact.mdp import MDP, Comparison, Demonstration, Task, as_task
-from didact.mdp.exchange.feedback import given_items
 from didact.mdp.items import Item
 from didact.mdp.naming import numbered_state
+from didact.mdp.recordings.formats import given_items
 from didact.planning import evaluate, reachable_states, solve
 from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts

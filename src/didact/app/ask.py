@@ -16,9 +16,9 @@ from didact.files.json import require_writable, write_json
 from didact.files.kinds import json_kind
 from didact.files.reading import shown_path
 from didact.mdp import MDP, Comparison, Demonstration, Task
-from didact.mdp.exchange.feedback import given_items
 from didact.mdp.items import Item
-from didact.mdp.layout import ARROW_OF
+from didact.mdp.recordings.formats import given_items
+from didact.mdp.task import ARROW_OF
 from didact.planning.paths import draw
 
 MOST_QUERIES = 10

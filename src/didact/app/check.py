@@ -13,9 +13,8 @@ from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.mdp import Demonstration, Family, Task, family_demonstrations
-from didact.mdp.exchange.feedback import feedback_in
-from didact.mdp.exchange.given import demonstrations_in, read_file
 from didact.mdp.items import Item
+from didact.mdp.recordings.formats import demonstrations_in, feedback_in, read_file
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import LESSON_FORMAT

@@ -15,14 +15,14 @@ from didact.files.kinds import require_other
 from didact.files.reading import shown_path
 from didact.inputs import is_whole
 from didact.mdp import Task
-from didact.mdp.exchange.formats import (
+from didact.mdp.recordings.formats import (
+    datasets_root,
     format_of_name,
     load_recording,
     save_recording,
     target_path,
 )
-from didact.mdp.exchange.minari_folders import datasets_root
-from didact.mdp.exchange.recordings import Recording
+from didact.mdp.recordings.recording import Recording
 from didact.teaching import Lesson
 from didact.worlds.opening import open_task, recorded_task
 

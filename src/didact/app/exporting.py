@@ -16,8 +16,7 @@ from didact.app.verify import verify
 from didact.bec.classes import equivalence_class
 from didact.errors import Unsupported
 from didact.mdp import Family, Task
-from didact.mdp.family_files import family_document
-from didact.mdp.files import task_document
+from didact.mdp.files import family_document, task_document
 from didact.report.page.drawn import task_picture
 from didact.report.page.family import family_page
 from didact.report.page.lesson import lesson_page

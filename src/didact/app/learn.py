@@ -16,7 +16,7 @@ from didact.learners.belief_files import BELIEF_FORMAT
 from didact.learners.fit import Fit
 from didact.learners.learn import find_learner, option_names
 from didact.mdp import Task
-from didact.mdp.exchange.feedback import given_items
+from didact.mdp.recordings.formats import given_items
 from didact.planning import Evaluation, evaluate
 from didact.worlds.opening import open_task
 

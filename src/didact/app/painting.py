@@ -24,10 +24,9 @@ from didact.errors import InvalidParameter
 from didact.inputs import shown, shown_name, whole_number
 from didact.mdp import Task
 from didact.mdp.files import task_document, write_number
-from didact.mdp.layout import active_feature, cell_of
+from didact.mdp.task import active_feature, cell_of
 from didact.numerics.exact import read_number
-from didact.worlds.grids import ACTION_NAMES, grid_task, one_hot
-from didact.worlds.parameters import as_probability
+from didact.worlds.grids import ACTION_NAMES, as_probability, grid_task, one_hot
 
 MOST_ROWS = 30
 """How many rows and columns a painting may have."""

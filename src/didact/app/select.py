@@ -16,8 +16,8 @@ from didact.app.convert import (
 )
 from didact.errors import Unsupported
 from didact.mdp import Task
-from didact.mdp.exchange.feedback import has_feedback, task_in
-from didact.mdp.exchange.recordings import Recording
+from didact.mdp.recordings.formats import has_feedback, task_in
+from didact.mdp.recordings.recording import Recording
 from didact.teaching.select import Selection, select
 from didact.worlds.opening import open_task
 

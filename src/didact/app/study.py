@@ -17,10 +17,9 @@ from didact.files.reading import read_text, shown_path
 from didact.inputs import finite_number, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.demonstrations import as_demonstrations
-from didact.mdp.family_files import family_document
-from didact.mdp.files import task_document
-from didact.mdp.layout import cell_of
+from didact.mdp.files import family_document, task_document
 from didact.mdp.naming import action_words
+from didact.mdp.task import cell_of
 from didact.report.page.drawn import task_drawn
 from didact.report.page.lesson import demonstrations_piece
 from didact.report.page.scene import scene_of, state_in_words

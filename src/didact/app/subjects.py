@@ -15,8 +15,13 @@ from didact.app.painting import Painting, painting_of, read_painting
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.mdp import Family, Task
-from didact.mdp.family_files import FAMILY_FORMAT, family_document, family_from_document
-from didact.mdp.files import task_document, task_from_document
+from didact.mdp.files import (
+    FAMILY_FORMAT,
+    family_document,
+    family_from_document,
+    task_document,
+    task_from_document,
+)
 from didact.worlds.gym.environments import installed_id
 from didact.worlds.gym.minigrid import is_minigrid
 from didact.worlds.opening import open_task_or_family

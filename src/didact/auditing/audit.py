@@ -52,7 +52,7 @@ from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
 from didact.learners.risk import BLOCK_ENTRIES, MOST_DRAWS, thinned
 from didact.mdp import MDP, Demonstration, Family, Task, as_task
-from didact.mdp.idle import idle_states
+from didact.mdp.model import idle_states
 from didact.mdp.naming import action_words
 from didact.numerics.exact import Floats, read_number
 from didact.numerics.intervals import binomial_interval

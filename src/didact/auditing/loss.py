@@ -53,7 +53,7 @@ from didact.bec.classes import EquivalenceClass, Known, Mask, shown_pairs
 from didact.errors import Unsupported
 from didact.inputs import counted, seconds
 from didact.mdp import Demonstration
-from didact.mdp.exchange.given import given_demonstrations
+from didact.mdp.recordings.formats import given_demonstrations
 from didact.numerics.exact import Floats
 from didact.planning import evaluate, solve
 from didact.planning.loss import action_gaps

@@ -23,7 +23,7 @@ from didact.bec.linear import Row, integers, primitive, unit_floats
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Demonstration, Task, as_mdp
-from didact.mdp.idle import deciding_states
+from didact.mdp.model import deciding_states
 from didact.mdp.naming import pair_words, step_words
 from didact.numerics.exact import Floats
 from didact.planning import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from didact.learners.answers import NO_STATE, Answers, as_answers
 from didact.mdp import MDP, Demonstration, Task, as_mdp
-from didact.mdp.exchange.feedback import given_items
+from didact.mdp.recordings.formats import given_items
 from didact.numerics.exact import Floats
 
 

@@ -1,14 +1,17 @@
 """The model, the task, demonstrations, and their files."""
 
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
-from didact.mdp.exchange.formats import load_recording, save_recording
-from didact.mdp.exchange.given import given_demonstrations, load_demonstrations
-from didact.mdp.exchange.recordings import Recording
 from didact.mdp.family import Family, as_family, family_demonstrations
-from didact.mdp.family_files import load_family, save_family
-from didact.mdp.files import load_task, save_task
+from didact.mdp.files import load_family, load_task, save_family, save_task
 from didact.mdp.items import Comparison, Preference, Ranking, Stop
 from didact.mdp.model import MDP
+from didact.mdp.recordings.formats import (
+    given_demonstrations,
+    load_demonstrations,
+    load_recording,
+    save_recording,
+)
+from didact.mdp.recordings.recording import Recording
 from didact.mdp.task import Task, as_mdp, as_task
 from didact.mdp.transitions import Transitions
 

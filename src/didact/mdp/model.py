@@ -2,7 +2,11 @@
 
 Being in state s pays w.phi(s), also at the first step; with features of shape (S, A, k) taking a
 in s pays w.phi(s, a). A terminal state pays once and ends.
-"""
+
+**Idle states** are numbers that an environment has and that nothing reaches. The states of a task
+made from an environment with observations 0 to n - 1 are those observations; some never come up.
+They keep their numbers, so that no other is moved, but nothing is known of them and nothing is
+taught: every action stays there and pays the same, and nothing leads there."""
 
 from __future__ import annotations
 
@@ -16,9 +20,8 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidModel, InvalidNumber
 from didact.inputs import is_whole, plain_array, shown
-from didact.mdp.distributions import SUM_TOLERANCE, divide_by_sums
 from didact.mdp.showing import in_notebook
-from didact.mdp.transitions import Transitions, require_index
+from didact.mdp.transitions import SUM_TOLERANCE, Transitions, divide_by_sums, require_index
 from didact.numerics.exact import Numbers, read_number
 
 
@@ -324,3 +327,33 @@ def as_weights(given: Any, n_features: int) -> Numbers:
             f"the shape is {weights.floats.shape}"
         )
     return weights
+
+
+def idle_states(mdp: MDP) -> NDArray[np.bool_]:
+    """States (S,) where nothing starts, nothing leads from elsewhere, and no choice matters."""
+    known = mdp._derived.get("idle")
+    if known is None:
+        known = mdp._derived["idle"] = _found(mdp)
+        known.setflags(write=False)
+    return np.asarray(known)
+
+
+def deciding_states(mdp: MDP) -> NDArray[np.bool_]:
+    """States (S,) where something is decided: neither terminal nor idle."""
+    return np.asarray(~mdp.terminal & ~idle_states(mdp))
+
+
+def _found(mdp: MDP) -> NDArray[np.bool_]:
+    idle = np.asarray((mdp.start.floats == 0) & ~mdp.terminal)
+    if not idle.any():
+        return idle
+    moves = mdp.transitions
+    counts = np.diff(moves.offsets)
+    origins = np.repeat(np.arange(counts.size) // mdp.n_actions, counts)
+    leaves = moves.successors != origins
+    idle[origins[leaves]] = False
+    idle[moves.successors[leaves]] = False
+    if mdp.has_action_features:
+        phi = mdp.features.floats
+        idle &= (phi == phi[:, :1]).all(axis=(1, 2))
+    return idle

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from didact.inputs import shown_name
-from didact.mdp.layout import POINTING, action_directions, cell_of
 from didact.mdp.model import MDP
-from didact.mdp.task import Task, as_mdp
+from didact.mdp.task import POINTING, Task, action_directions, as_mdp, cell_of
 
 LONGEST_STATE = 90
 """Signs of a state's name that are shown."""

@@ -16,7 +16,7 @@ import numpy as np
 from didact.errors import InvalidModel
 from didact.inputs import instance
 from didact.mdp import MDP, Task, as_task
-from didact.mdp.idle import deciding_states
+from didact.mdp.model import deciding_states
 from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats, Numbers
 from didact.planning.linear import discounted_sums

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from didact.errors import DidactError, InvalidInput, InvalidModel
 from didact.inputs import FAILURES, in_one_line, plain_array, reason_of, shown
 from didact.mdp import MDP, Task, as_mdp
-from didact.mdp.distributions import SUM_TOLERANCE
-from didact.mdp.idle import deciding_states, idle_states
+from didact.mdp.model import deciding_states, idle_states
 from didact.mdp.naming import state_words
+from didact.mdp.transitions import SUM_TOLERANCE
 from didact.numerics.exact import Floats
 from didact.planning.solve import Plan, solve
 

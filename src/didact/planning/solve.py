@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from didact.errors import NotConverged
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
-from didact.mdp.idle import idle_states
-from didact.mdp.model import as_weights
+from didact.mdp.model import as_weights, idle_states
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats, Later, Numbers
 from didact.planning.kernels import (

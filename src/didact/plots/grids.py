@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.mdp import Task
-from didact.mdp.layout import (
+from didact.mdp.task import (
     action_directions,
     active_feature,
     feature_letters,

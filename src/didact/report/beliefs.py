@@ -12,7 +12,7 @@ from didact.inputs import counted, shown_name
 from didact.learners import Belief
 from didact.learners.fit import DOUBTED, Fit
 from didact.mdp import MDP, Task
-from didact.mdp.idle import deciding_states
+from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.planning import Evaluation
 

@@ -8,7 +8,7 @@ from typing import Any
 from didact.bec.halfspaces import scope_states
 from didact.inputs import counted, shown_name
 from didact.mdp import Family, Task
-from didact.mdp.idle import deciding_states
+from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Frontier, Lesson, Verdict
 from didact.teaching.lesson import FEWEST

@@ -21,8 +21,8 @@ from didact.mdp import (
     family_demonstrations,
     given_demonstrations,
 )
-from didact.mdp.exchange.feedback import given_feedback
 from didact.mdp.items import Item
+from didact.mdp.recordings.formats import given_feedback
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic

@@ -29,8 +29,7 @@ from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Family, Task, as_family
-from didact.mdp.family_files import family_document
-from didact.mdp.files import task_document, write_number
+from didact.mdp.files import family_document, task_document, write_number
 from didact.mdp.items import Item
 from didact.mdp.showing import show
 from didact.numerics.exact import Later

@@ -20,7 +20,7 @@ from didact.bec.classes import Known, equivalence_class
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Family, Task
-from didact.mdp.family_files import load_task_or_family
+from didact.mdp.files import load_task_or_family
 from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
 from didact.teaching.bounds import Begins, fewest_demonstrations

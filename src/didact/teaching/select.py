@@ -28,11 +28,10 @@ from didact.bec.halfspaces import Scope, showable_states
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Task
-from didact.mdp.exchange.feedback import given_feedback
-from didact.mdp.exchange.given import given_episodes
 from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.mdp.naming import episode_numbers, state_words
+from didact.mdp.recordings.formats import given_episodes, given_feedback
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts

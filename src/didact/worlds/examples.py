@@ -13,8 +13,14 @@ from didact.inputs import choice, whole_number
 from didact.mdp import MDP, Task, Transitions
 from didact.numerics.exact import Numbers
 from didact.random import Seed, as_generator
-from didact.worlds.grids import grid_layout, grid_task, gridworld, neighbours, one_hot
-from didact.worlds.parameters import draw_unit_weights
+from didact.worlds.grids import (
+    draw_unit_weights,
+    grid_layout,
+    grid_task,
+    gridworld,
+    neighbours,
+    one_hot,
+)
 
 TERMINAL_CONVENTIONS = ("once", "self-loop", "silent")
 

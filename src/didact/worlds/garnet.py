@@ -14,8 +14,7 @@ from didact.mdp import MDP, Task, Transitions
 from didact.mdp.transitions import MAX_ROWS
 from didact.numerics.exact import Numbers
 from didact.random import Seed, as_generator
-from didact.worlds.grids import one_hot
-from didact.worlds.parameters import MAX_FEATURE_ENTRIES, draw_unit_weights
+from didact.worlds.grids import MAX_FEATURE_ENTRIES, draw_unit_weights, one_hot
 
 PARTS = 100
 """Probabilities are multiples of 1/PARTS, so that exact arithmetic stays cheap."""

@@ -24,7 +24,7 @@ from didact.errors import InvalidParameter
 from didact.files.extras import named_object
 from didact.inputs import counted, entries, is_whole, own_code, shown, whole_in, whole_number
 from didact.mdp import MDP, Family, Task, load_task
-from didact.mdp.family_files import load_task_or_family
+from didact.mdp.files import load_task_or_family
 from didact.worlds.gym.environments import has_table, is_changing, make_environment, wrappers_of
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
 from didact.worlds.gym.tables import from_gymnasium

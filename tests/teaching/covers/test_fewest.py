@@ -12,8 +12,7 @@ from itertools import combinations, pairwise, product
 import pytest
 
 import didact
-from didact.mdp.family_files import family_document
-from didact.mdp.files import task_document
+from didact.mdp.files import family_document, task_document
 from didact.proofcheck import ProofError, check_proof
 from tests.effort import chunks, number
 from tests.oracles import solve_linear

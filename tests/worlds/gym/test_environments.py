@@ -6,7 +6,7 @@ import pytest
 
 import didact
 from didact.errors import InvalidInput
-from didact.mdp.idle import idle_states
+from didact.mdp.model import idle_states
 from didact.worlds.gym.environments import MOST_NUMBERS, as_found, by_observation
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))

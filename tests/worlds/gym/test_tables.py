@@ -12,8 +12,8 @@ from scipy import stats
 from didact.bec.halfspaces import scope_states
 from didact.errors import InvalidInput, InvalidModel, InvalidParameter, Unsupported
 from didact.mdp.files import task_document
-from didact.mdp.idle import idle_states
-from didact.mdp.layout import states_by_cell
+from didact.mdp.model import idle_states
+from didact.mdp.task import states_by_cell
 from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.tables import clean_probability

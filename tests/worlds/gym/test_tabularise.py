@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.mdp.files import task_document
-from didact.mdp.idle import deciding_states
+from didact.mdp.model import deciding_states
 from didact.planning import solve
 from didact.worlds import from_gymnasium
 from didact.worlds.gym.tabularise import from_environment

@@ -11,7 +11,7 @@ import pytest
 
 from didact.app.audit import read_agent
 from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter, Unsupported
-from didact.mdp.idle import deciding_states, idle_states
+from didact.mdp.model import deciding_states, idle_states
 from didact.planning import as_policy, solve
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.trained import (

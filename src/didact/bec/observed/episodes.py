@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from didact.bec.observed.branches import held_actions
 from didact.bec.observed.setting import BranchRewards, Floats, Setting, StepRewards, in_step
 from didact.errors import InvalidParameter, NotConverged
-from didact.mdp.exchange.minari_episodes import Episode
+from didact.mdp.recordings.minari import Episode
 from didact.random import stream
 from didact.worlds.simulators.batches import Features, Policy, Simulator, SimulatorBatch
 

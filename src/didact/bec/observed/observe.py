@@ -44,7 +44,7 @@ from didact.inputs import (
     shown,
     whole_number,
 )
-from didact.mdp.exchange.minari_episodes import Episode, read_episodes
+from didact.mdp.recordings.minari import Episode, read_episodes
 from didact.random import Seed, as_generator
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.arrays import ArraySimulator

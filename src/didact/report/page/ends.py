@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from didact.mdp import MDP, Task
-from didact.mdp.layout import action_directions, states_by_cell
+from didact.mdp.task import action_directions, states_by_cell
 from didact.numerics.exact import Floats
 from didact.planning import Plan, reachable_states
 from didact.planning.kernels import reward_table

@@ -13,7 +13,7 @@ from didact import __version__
 from didact.bec.classes import EquivalenceClass, Part, equivalence_class
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Family
-from didact.mdp.idle import deciding_states
+from didact.mdp.model import deciding_states
 from didact.report.families import demonstration_words, status_words
 from didact.report.page.arrows import stub
 from didact.report.page.scene import Scene, scene_of, view_of

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from didact.mdp import MDP, Task
-from didact.mdp.layout import (
+from didact.mdp.naming import cell_words, state_words
+from didact.mdp.task import (
     action_directions,
     active_feature,
     cell_of,
@@ -17,7 +18,6 @@ from didact.mdp.layout import (
     marked_starts,
     states_by_cell,
 )
-from didact.mdp.naming import cell_words, state_words
 from didact.planning import Plan
 from didact.report.page.ends import END, falls, kinds_of_ends
 from didact.report.page.scene import CELL, Box, Scene, Token

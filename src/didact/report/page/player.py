@@ -12,8 +12,8 @@ from itertools import groupby
 
 from didact.inputs import counted
 from didact.mdp import Demonstration, Task
-from didact.mdp.layout import ARROW_OF
 from didact.mdp.naming import action_words
+from didact.mdp.task import ARROW_OF
 from didact.report.page.arrows import stub, way
 from didact.report.page.scene import (
     WIDEST_CELL,

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from didact.mdp import MDP, Task
-from didact.mdp.idle import idle_states
-from didact.mdp.layout import action_directions
+from didact.mdp.model import idle_states
 from didact.mdp.naming import cell_words
+from didact.mdp.task import action_directions
 from didact.report.page.grid import grid_lines
 from didact.report.page.scene import CELL, Box, Place, Scene, Token, only_successor
 from didact.report.page.svg import View, number

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from didact.mdp import Task
-from didact.mdp.idle import deciding_states, idle_states
-from didact.mdp.layout import active_feature, feature_letters, states_by_cell
+from didact.mdp.model import deciding_states, idle_states
+from didact.mdp.task import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.arrows import stub
 from didact.report.page.ends import falls

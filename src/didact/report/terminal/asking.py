@@ -14,8 +14,8 @@ from didact.active import Run, Situation, Step, StrategyComparison
 from didact.active.run import ENDINGS
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
-from didact.mdp.layout import active_feature, cell_of, feature_letters
 from didact.mdp.naming import state_words
+from didact.mdp.task import active_feature, cell_of, feature_letters
 from didact.report.terminal.worlds import (
     INDENT,
     MOST_ROWS,

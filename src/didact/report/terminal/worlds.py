@@ -18,8 +18,8 @@ from rich.text import Text
 
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
-from didact.mdp.idle import deciding_states, idle_states
-from didact.mdp.layout import (
+from didact.mdp.model import deciding_states, idle_states
+from didact.mdp.task import (
     ARROW_OF,
     active_feature,
     feature_letters,

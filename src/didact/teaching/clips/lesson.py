@@ -25,7 +25,7 @@ from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import choice, counted, instance
-from didact.mdp.exchange.minari_episodes import Episode, write_episodes
+from didact.mdp.recordings.minari import Episode, write_episodes
 from didact.teaching.clips.clips import (
     FINE,
     Clip,

@@ -24,9 +24,8 @@ import numpy as np
 from didact.errors import InvalidInput, InvalidModel, InvalidParameter
 from didact.inputs import is_whole, shown
 from didact.mdp import MDP, Task
-from didact.mdp.distributions import SUM_TOLERANCE
 from didact.mdp.observations import Observations, observation_text
-from didact.mdp.transitions import require_index
+from didact.mdp.transitions import SUM_TOLERANCE, require_index
 from didact.numerics.exact import Numbers, read_number
 from didact.worlds.gym.environments import (
     Node,

@@ -19,7 +19,7 @@ from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.reading import MOST_BYTES, Budget, open_file
 from didact.inputs import in_one_line
-from didact.mdp.exchange.parquet import Footer
+from didact.mdp.recordings.parquet import Footer
 
 MAGIC = b"ARROW1\0\0"
 """An Arrow file begins so, and then like a stream."""

@@ -9,10 +9,10 @@ import pytest
 
 from didact.errors import InvalidFile
 from didact.files.reading import Budget
-from didact.mdp.exchange.arrow import read_columns, read_lists
-from didact.mdp.exchange.imitation import DATA
+from didact.mdp.recordings.arrow import read_columns, read_lists
+from didact.mdp.recordings.imitation import DATA
 from tests.effort import number
-from tests.mdp.exchange.test_imitation import THEIRS
+from tests.mdp.recordings.test_imitation import THEIRS
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -24,7 +24,7 @@ from pathlib import Path
 import pyarrow
 from didact.errors import InvalidFile
 from didact.files.reading import Budget
-from didact.mdp.exchange.arrow import read_lists
+from didact.mdp.recordings.arrow import read_lists
 
 content, target = Path(sys.argv[1]).read_bytes(), Path(sys.argv[2])
 first, step = int(sys.argv[3]), int(sys.argv[4])

@@ -9,7 +9,7 @@ import pytest
 import didact
 from didact.errors import InvalidInput
 from didact.mdp import Transitions
-from didact.mdp.idle import idle_states
+from didact.mdp.model import idle_states
 
 
 def without_idle_states(task):

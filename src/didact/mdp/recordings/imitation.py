@@ -22,11 +22,18 @@ from didact.files.json import read_json, write_bytes, write_json
 from didact.files.reading import Budget, shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
-from didact.mdp.exchange.arrow import read_lists
-from didact.mdp.exchange.recordings import MOST_PAIRS, Recording, lesson_in, require_size
-from didact.mdp.exchange.steps import Steps, pairs_of, steps_of
 from didact.mdp.files import load_task, save_task
 from didact.mdp.observations import Watched
+from didact.mdp.recordings.arrow import read_lists
+from didact.mdp.recordings.recording import (
+    MOST_PAIRS,
+    Recording,
+    Steps,
+    lesson_in,
+    pairs_of,
+    require_size,
+    steps_of,
+)
 
 DATA, INFO, STATE = "data-00000-of-00001.arrow", "dataset_info.json", "state.json"
 TASK, LESSON = "didact-task.json", "didact-lesson.json"

@@ -5,25 +5,42 @@ of an episode stands in its `options`; the task, and the lesson where there is o
 dataset's metadata. Others may observe anything that compares by value. Of a dataset that others
 wrote only plain JSON and arrays are read; the environment it names is taken by its id, never by the
 entry point that its metadata claim.
-"""
+
+Datasets keep each part of an observation in a column of its own, and flatten arrays: observations
+are put together as the metadata describe the space. A space is the JSON object that Minari writes
+for it; nothing of it is run.
+
+Of simulators (`Episode`), observations and actions may be any numbers, and what is read keeps its
+seed, so that a simulator can be led through it once more."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
 from didact.files.folders import write_folder
 from didact.files.json import read_json, write_bytes
 from didact.files.reading import Budget, shown_path
-from didact.inputs import reason_of, shown
+from didact.inputs import is_whole, reason_of, shown
 from didact.mdp.demonstrations import Demonstration
-from didact.mdp.exchange.arrow import read_columns
-from didact.mdp.exchange.hdf5 import (
+from didact.mdp.files import task_document
+from didact.mdp.observations import Watched
+from didact.mdp.recordings.arrow import read_columns
+from didact.mdp.recordings.formats import (
+    datasets_root,
+    is_minari,
+    local_folder,
+    metadata_file,
+    target_folder,
+)
+from didact.mdp.recordings.hdf5 import (
     group_in,
     image_of,
     open_hdf5,
@@ -31,18 +48,15 @@ from didact.mdp.exchange.hdf5 import (
     whole_number_beside,
     whole_numbers_in,
 )
-from didact.mdp.exchange.minari_folders import datasets_root, is_minari, metadata_file
-from didact.mdp.exchange.recordings import (
+from didact.mdp.recordings.recording import (
     MOST_PAIRS,
     Environment,
     Recording,
+    pairs_of,
     recorded,
     require_size,
+    steps_of,
 )
-from didact.mdp.exchange.spaces import put_together, require_space
-from didact.mdp.exchange.steps import pairs_of, steps_of
-from didact.mdp.files import task_document
-from didact.mdp.observations import Watched
 
 HDF5_FILE = "main_data.hdf5"
 START = "start_state"
@@ -135,11 +149,11 @@ def _episodes(
         raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
 
 
-Episode = tuple[Any, Any, int | None]
+Recorded = tuple[Any, Any, int | None]
 """Observations, actions, and the start state that the options say."""
 
 
-def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Episode]:
+def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Recorded]:
     with open_hdf5(data / HDF5_FILE) as file:
         for number in range(n_episodes):
             group = group_in(file, f"episode_{number}")
@@ -148,7 +162,7 @@ def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Epis
             yield rows, actions, whole_number_beside(group, f"options/{START}")
 
 
-def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Episode]:
+def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Recorded]:
     """Arrow and Parquet: a folder for each episode, with one action more, which means nothing."""
     for number in range(n_episodes):
         folder = data / str(number)
@@ -282,3 +296,186 @@ def _enter_namespace(namespace: str) -> None:
     names = require_package("minari.namespace", "minari", "Minari datasets")
     if namespace not in names.list_local_namespaces():
         names.create_namespace(namespace)
+
+
+WHOLE = ("Box", "Discrete", "MultiBinary", "MultiDiscrete", "Text")
+DEEPEST = 8
+"""Spaces within spaces."""
+
+
+def require_space(space: Any, place: str, depth: int = DEEPEST) -> Mapping[str, Any]:
+    """A space whose observations can be told apart by value."""
+    found: dict[str, Any] = space if isinstance(space, dict) else {}
+    kind, parts = found.get("type"), parts_of(found)
+    if kind in WHOLE:
+        return found
+    if parts is None or depth == 0:
+        raise InvalidFile(
+            f"{place} must be one of {', '.join(WHOLE)}, Dict or Tuple; it is {shown(kind)}"
+        )
+    for name, part in parts.items():
+        require_space(part, f"{place}[{name}]", depth - 1)
+    return found
+
+
+def parts_of(space: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The spaces in a Dict or a Tuple by name; None for others."""
+    parts = space.get("subspaces")
+    if space.get("type") == "Dict" and isinstance(parts, dict):
+        return parts
+    if space.get("type") == "Tuple" and isinstance(parts, list):
+        return {str(i): part for i, part in enumerate(parts)}
+    return None
+
+
+def put_together(row: Any, space: Mapping[str, Any]) -> Any:
+    """The observation of one step: a Tuple is a list, a Dict an object, arrays have their shape."""
+    parts = parts_of(space)
+    if parts is not None:
+        if not isinstance(row, dict):
+            raise InvalidFile(f"an observation must have the parts {', '.join(parts)}")
+        together = {name: put_together(_part(row, name), part) for name, part in parts.items()}
+        return list(together.values()) if space["type"] == "Tuple" else together
+    shape = space.get("shape") if space["type"] == "Box" else None
+    if shape is None:
+        return row
+    if not isinstance(shape, list) or not all(is_whole(side) and side >= 0 for side in shape):
+        raise InvalidFile(f"the shape of a Box must be whole numbers; it is {shown(shape)}")
+    try:
+        return np.reshape(row, shape)
+    except (TypeError, ValueError):
+        raise InvalidFile(f"an observation must have the shape {shown(shape)}") from None
+
+
+def _part(row: Mapping[str, Any], name: str) -> Any:
+    """The part of that name; parts of a Tuple are also called _index_0, _index_1, ..."""
+    for known in (name, f"_index_{name}"):
+        if known in row:
+            return row[known]
+    raise InvalidFile(f"the part {shown(name)} of the observations is missing")
+
+
+MOST_ENTRIES = 1_000_000_000
+"""Numbers in observations and actions of all episodes."""
+
+
+class Episode(NamedTuple):
+    """Observations (T + 1), actions, rewards and ends (T) of an episode, and its seed."""
+
+    seed: int
+    observations: Any
+    actions: Any
+    rewards: Any = ()
+    ended: bool = False
+
+
+def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
+    """The episodes of a dataset, by its name among Minari's or by its folder."""
+    require_package("minari", "minari", "Minari datasets")
+    shown_path(source)
+    path = Path(source) if is_minari(Path(source)) else local_folder(os.fspath(source))
+    place, data = shown_path(path), metadata_file(path).parent
+    metadata = read_json(metadata_file(path))
+    n = metadata.get("total_episodes") if isinstance(metadata, dict) else None
+    if not is_whole(n) or n < 1:
+        raise InvalidFile(f"{place}: its metadata must say total_episodes, a whole number from 1")
+    try:
+        budget = Budget((path for path in data.rglob("*") if path.is_file()), MOST_ENTRIES)
+        is_hdf5 = metadata.get("data_format", "hdf5") == "hdf5"
+        read = _from_hdf5(data, n, budget) if is_hdf5 else _from_tables(data, n, budget)
+        return [_episode(i, *parts) for i, parts in enumerate(read)]
+    except InvalidInput as error:
+        raise InvalidFile(f"{place}: {error}") from None
+    except Exception as error:  # h5py's own, and whatever a damaged file brings about
+        raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
+
+
+def _episode(
+    number: int, seed: Any, observations: Sequence[Any], actions: Sequence[Any]
+) -> Episode:
+    if not is_whole(seed) or seed < 0:
+        raise InvalidFile(
+            f"episode {number} must have the seed of its reset, without which no simulator can be "
+            "led through it; record it with DataCollector and reset(seed=...)"
+        )
+    if not len(actions) or any(isinstance(row, dict | str) for row in observations[:1]):
+        raise InvalidFile(f"episode {number} must have steps whose observations are arrays")
+    return Episode(int(seed), list(observations), list(actions))
+
+
+def _from_hdf5(data: Path, n: int, budget: Budget) -> Iterator[tuple[Any, Any, Any]]:
+    with open_hdf5(data / HDF5_FILE) as file:
+        for number in range(n):
+            group = group_in(file, f"episode_{number}")
+            rows = [rows_in(group, name, budget) for name in ("observations", "actions")]
+            yield whole_number_beside(group, "seed"), rows[0], rows[1]
+
+
+def _from_tables(data: Path, n: int, budget: Budget) -> Iterator[tuple[Any, Any, Any]]:
+    for number in range(n):
+        folder = data / str(number)
+        states: list[Any] = []
+        actions: list[Any] = []
+        for name in sorted(os.listdir(folder)):
+            if not name.startswith(("_", ".")) and name != "metadata.json":
+                part = read_columns(folder / name, ("observations", "actions"), budget)
+                states, actions = states + list(part[0]), actions + list(part[1])
+        about = read_json(folder / "metadata.json")
+        yield (about.get("seed") if isinstance(about, dict) else None), states, actions[:-1]
+
+
+def write_episodes(
+    episodes: Sequence[Episode],
+    spaces: tuple[Any, Any],
+    target: str,
+    about: Mapping[str, Any],
+    *,
+    replace: bool = False,
+) -> None:
+    """Write episodes as a Minari dataset; spaces: of observations and actions."""
+    require_package("minari", "minari", "Minari datasets")
+    if not episodes:
+        raise InvalidFile(f"{shown_path(target)}: a Minari dataset needs at least one episode")
+
+    def fill(data: Path, dataset_id: str) -> None:
+        minari = require_package("minari", "minari", "Minari datasets")
+        storage = require_package(
+            "minari.dataset.minari_storage", "minari", "Minari datasets"
+        ).MinariStorage
+        data.mkdir()
+        made = storage.new(
+            data, observation_space=spaces[0], action_space=spaces[1], data_format="hdf5"
+        )
+        told = {
+            "dataset_id": dataset_id,
+            "minari_version": minari.__version__,
+            "algorithm_name": "didact",
+            "didact_clips": json.dumps(dict(about)),
+        }
+        made.update_metadata(told)
+        write_bytes(image_of(lambda file: _fill_file(file, episodes)), data / HDF5_FILE, kind=None)
+        steps = sum(len(episode.actions) for episode in episodes)
+        totals = {"total_steps": steps, "total_episodes": len(episodes)}
+        made.update_metadata({**totals, "dataset_size": made.get_size()})
+
+    write_dataset(target_folder(target), fill, replace=replace)
+
+
+def _fill_file(file: Any, episodes: Sequence[Episode]) -> None:
+    for number, episode in enumerate(episodes):
+        n = len(episode.actions)
+        group = file.create_group(f"episode_{number}")
+        group.attrs["id"] = number
+        group.attrs["seed"] = episode.seed
+        group.attrs["total_steps"] = n
+        arrays = {
+            "observations": np.asarray(episode.observations),
+            "actions": np.asarray(episode.actions),
+            "rewards": np.asarray(episode.rewards, dtype=np.float64),
+            "terminations": np.array([False] * (n - 1) + [episode.ended]),
+            "truncations": np.array([False] * (n - 1) + [not episode.ended]),
+        }
+        for name, values in arrays.items():
+            shape = (None, *values.shape[1:])
+            group.create_dataset(name, data=values, chunks=True, maxshape=shape)
+        group.create_group("infos")

@@ -8,8 +8,8 @@ import pytest
 
 from didact.errors import InvalidFile
 from didact.files.reading import Budget
-from didact.mdp.exchange.arrow import read_columns
-from didact.mdp.exchange.parquet import Footer
+from didact.mdp.recordings.arrow import read_columns
+from didact.mdp.recordings.parquet import Footer
 from tests.command_line import in_own_process
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -55,7 +55,7 @@ import resource, sys
 from pathlib import Path
 from didact.files.reading import Budget
 from didact.errors import InvalidFile
-from didact.mdp.exchange.arrow import read_columns
+from didact.mdp.recordings.arrow import read_columns
 try:
     read_columns(Path(sys.argv[1]), ("observations", "actions"), Budget(sys.argv[1:], 10**8))
 except InvalidFile as error:

@@ -13,10 +13,10 @@ import pytest
 
 from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.mdp import Demonstration
-from didact.mdp.exchange.formats import load_recording, save_recording
-from didact.mdp.exchange.imitation import DATA, read_imitation
-from didact.mdp.exchange.recordings import Recording
 from didact.mdp.observations import Watched
+from didact.mdp.recordings.formats import load_recording, save_recording
+from didact.mdp.recordings.imitation import DATA, read_imitation
+from didact.mdp.recordings.recording import Recording
 from didact.teaching import teach
 from didact.worlds import make
 

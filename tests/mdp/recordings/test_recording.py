@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.mdp import Demonstration, Task
-from didact.mdp.exchange.formats import format_of_name, load_recording, save_recording
-from didact.mdp.exchange.recordings import Recording
-from didact.mdp.exchange.steps import steps_of
 from didact.mdp.files import task_document
 from didact.mdp.observations import Watched
+from didact.mdp.recordings.formats import format_of_name, load_recording, save_recording
+from didact.mdp.recordings.recording import Recording, steps_of
 from didact.planning import rollout
 from didact.teaching import teach
 from didact.worlds import make
@@ -92,10 +91,10 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     where = {
-        "json": "didact.mdp.exchange.json.write_json",
-        "jsonl": "didact.mdp.exchange.jsonlines.write_text",
-        "minari": "didact.mdp.exchange.minari._fill_episodes",
-        "imitation": "didact.mdp.exchange.imitation._write_descriptions",
+        "json": "didact.mdp.recordings.text.write_json",
+        "jsonl": "didact.mdp.recordings.text.write_text",
+        "minari": "didact.mdp.recordings.minari._fill_episodes",
+        "imitation": "didact.mdp.recordings.imitation._write_descriptions",
     }
     monkeypatch.setattr(where[format], broken)
     with pytest.raises((InvalidFile, OSError), match="No space left"):
