@@ -1,6 +1,6 @@
 """Mutation test: change a file in one place after another, and see whether its tests notice.
 
-    python -m tests.mutation proofcheck.py bec/rows.py     files
+    python -m tests.mutation proofcheck.py bec/halfspaces.py     files
     python -m tests.mutation bec --sample 20               a room, twenty mutants of each file
 
 A mutant is killed if a test fails or waits too long. One that survives is a missing test, or does

@@ -74,8 +74,8 @@ def test_every_mutant_is_another_program():
 
 
 def test_the_tests_of_a_file_begin_with_its_own():
-    first, *others = mutation.tests_of(PACKAGE / "bec" / "rows.py")
-    assert first.endswith("tests/bec/test_rows.py")
+    first, *others = mutation.tests_of(PACKAGE / "bec" / "halfspaces.py")
+    assert first.endswith("tests/bec/test_halfspaces.py")
     assert any(name.endswith("tests/bec/test_cone.py") for name in others)
     own, *beyond = mutation.tests_of(PACKAGE / "proofcheck.py")
     assert own.endswith("tests/test_proofcheck.py")
@@ -97,10 +97,10 @@ def test_every_equivalent_mutant_is_one_of_its_file():
 
 
 def test_known_equivalents_are_not_tried(monkeypatch, tmp_path):
-    file = PACKAGE / "bec" / "rows.py"
+    file = PACKAGE / "bec" / "halfspaces.py"
     every = mutants(file.read_text(encoding="utf-8"))
     listed = tmp_path / "equivalent.txt"
-    listed.write_text(f"bec/rows.py | {every[0].inside} | {every[0].change} | because\n")
+    listed.write_text(f"bec/halfspaces.py | {every[0].inside} | {every[0].change} | because\n")
     monkeypatch.setattr(mutation, "EQUIVALENT", listed)
     tried = mutation.mutants_to_try(file, None, 0)
     assert len(tried) < len(every)

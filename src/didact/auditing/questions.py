@@ -41,10 +41,10 @@ import numpy as np
 
 from didact.auditing.closed_cover import closed_bound, smallest_closed_cover
 from didact.bec.classes import Known, Part, exact_gap, part_with
-from didact.bec.describe import side_words, telling_equalities, telling_facets
 from didact.bec.directions import TOLERANCE
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row, dot, null_basis, primitive, row_reduced, unit_floats
+from didact.bec.words import side_words, telling_equalities, telling_facets
 from didact.errors import Unsupported
 from didact.inputs import printable
 from didact.mdp import Demonstration

@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.cone import Cone, cone_of
-from didact.bec.describe import row_words
 from didact.bec.halfspaces import (
     Rows,
     Scope,
@@ -40,6 +39,7 @@ from didact.bec.halfspaces import (
     scope_states,
     showable_states,
 )
+from didact.bec.words import row_words
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, shown_name
 from didact.mdp import (

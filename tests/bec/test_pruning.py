@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from didact.bec.linear import dot
-from didact.bec.slices import Slice
+from didact.bec.pruning import Slice
 from tests.effort import number
 
 
