@@ -12,7 +12,7 @@ from benchmarks.timing import print_table, readable
 from didact.bec.classes import shown_pairs
 from didact.numerics.exact import Floats
 from didact.planning.batch import Losses
-from didact.teaching.loss.chart import Chart
+from didact.teaching.loss.cells import PolicyCells
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 
@@ -77,7 +77,7 @@ def cells() -> Iterator[list[str]]:
 def charts() -> Iterator[list[str]]:
     for size, k, slip in ((5, 3, "0"), (4, 4, "0"), (5, 4, "0"), (4, 4, "0.2"), (6, 5, "0")):
         task = didact.make("random-grid", size=size, n_features=k, seed=0, slip=slip)
-        chart = Chart(fan_of(didact.equivalence_class(task)))
+        chart = PolicyCells(fan_of(didact.equivalence_class(task)))
         began = time.process_time()
         is_sure = chart.finish()
         taken = readable(time.process_time() - began)

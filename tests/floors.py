@@ -40,10 +40,9 @@ REST = "the other modules"
 FLOORS = {
     "mdp": ({REST}, {"recordings"}),
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}),
-    "teaching": ({REST}, {"covers"}, {"clips", "settings"}, {"closure", "witness"},
-                 {"soonest"}, {"evidence", "trimming"}, {"methods", "uvm"}, {"feedback"},
-                 {"loss", "teachers"}, {"picked"}, {"bounds", "check", "lesson_files", "teach"},
-                 {"way_out"},
+    "teaching": ({REST}, {"covers"}, {"clips", "settings", "uvm"}, {"teachers", "witness"},
+                 {"evidence", "trim"}, {"feedback"}, {"loss"}, {"picked"},
+                 {"check", "lesson_files", "teach"}, {"way_out"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
     "studies": ({REST}, {"own", "paper", "people"}, {"registry"}),

@@ -178,7 +178,7 @@ def test_best_actions_pass_where_they_are_closed_or_all_is_charted(monkeypatch):
     assert asked.grade([*key[: n - 1], None], loss="5%").verdict == "pass"
     charted = asked.grade(few, loss="20%")
     assert charted.verdict == "pass" or charted.witness is not None
-    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
+    monkeypatch.setattr("didact.teaching.loss.cells.IN_SIGHT", 0.0)
     assert asked.grade([*key[: n - 1], None], loss="5%").verdict == "pass"
     found = asked.grade(few, loss="5%")
     assert found.verdict == "undecided"

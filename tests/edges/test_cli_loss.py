@@ -16,7 +16,7 @@ def test_a_lesson_whose_learners_were_all_visited_exits_with_0(didact):
 
 
 def test_what_is_only_tested_says_so_and_exits_with_3(didact, monkeypatch):
-    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
+    monkeypatch.setattr("didact.teaching.loss.cells.IN_SIGHT", 0.0)
     answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "planner")
     assert answer.code == 3
     assert "ONLY TESTED for learners that plan" in answer.verdict
@@ -55,7 +55,7 @@ def test_check_says_what_may_still_be_lost(didact, tmp_path, monkeypatch):
     said = didact("check", *world[:1], path, *world[1:], "--loss").out
     assert "learners of half-spaces lose at most" in said
     assert "learners that plan lose at most" in said
-    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
+    monkeypatch.setattr("didact.teaching.loss.cells.IN_SIGHT", 0.0)
     said = didact("check", *world[:1], path, *world[1:], "--loss").out
     assert "learners that plan may lose" in said
     found = json.loads(didact("check", *world[:1], path, *world[1:], "--loss", "--json").out)

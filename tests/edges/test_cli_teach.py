@@ -420,7 +420,7 @@ def test_the_way_out_is_told_to_machines_too_and_by_check(didact, tmp_path):
 
 
 def test_what_is_only_tested_is_never_called_proved_and_is_code_3(didact, monkeypatch):
-    monkeypatch.setattr("didact.teaching.loss.chart.IN_SIGHT", 0.0)
+    monkeypatch.setattr("didact.teaching.loss.cells.IN_SIGHT", 0.0)
     world = ("teach", "random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "1")
     tested = didact(*world, "--horizon", "1", "--loss", "1%", "--learner", "planner")
     assert tested.code == 3

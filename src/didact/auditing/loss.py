@@ -58,14 +58,12 @@ from didact.numerics.exact import Floats
 from didact.planning import evaluate, solve
 from didact.planning.loss import action_gaps
 from didact.random import stream
-from didact.teaching.closure import is_closed
-from didact.teaching.loss.cells import Cell
-from didact.teaching.loss.chart import Chart, chart_in_sight
+from didact.teaching.loss.cells import Cell, PolicyCells, affordable_cells
 from didact.teaching.loss.fan import Fan, fan_of
-from didact.teaching.loss.fitting import least_cell, region_that_fits
-from didact.teaching.loss.goal import read_loss
-from didact.teaching.loss.region import Region, region_of, worst_cell
+from didact.teaching.loss.good_enough import read_loss
+from didact.teaching.loss.region import Region, least_cell, region_of, region_that_fits, worst_cell
 from didact.teaching.loss.search import PUSHES, largest, planner_rounds
+from didact.teaching.trim import is_closed
 from didact.teaching.within import SURELY
 
 if TYPE_CHECKING:
@@ -286,7 +284,7 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
         judged = _judged_by_region(found, region, bound, deadline)
         if judged.passed or _answers_so(fan, judged.witness, held):
             return judged
-    chart = chart_in_sight(fan)
+    chart = affordable_cells(fan)
     if chart is not None and chart.finish(deadline):
         return _judged_by_all_cells(found, chart, held, bound)
     rng = stream(0, "audit", "answers")
@@ -298,7 +296,9 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
     return replace(found, reason=reason)
 
 
-def _judged_by_all_cells(found: Audit, chart: Chart, held: HeldBest, bound: LossBound) -> Audit:
+def _judged_by_all_cells(
+    found: Audit, chart: PolicyCells, held: HeldBest, bound: LossBound
+) -> Audit:
     """By the cells of all policies, every one of which was visited."""
     worst = chart.worst_of_agents(held.best, held.others)
     if worst is None:

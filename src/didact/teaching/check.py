@@ -26,10 +26,10 @@ from didact.mdp.recordings.formats import given_feedback
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
-from didact.teaching.closure import all_closed
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.feedback.halfspaces import WrongItem, judge_items, mixed_proof
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
+from didact.teaching.trim import all_closed
 from didact.teaching.witness import judge
 
 

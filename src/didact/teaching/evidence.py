@@ -23,13 +23,12 @@ from didact.bec.classes import Known, Part, exact_gap
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
-from didact.teaching.covers.coverage import Coverage
-from didact.teaching.covers.elements import Elements
+from didact.teaching.covers.candidates import Offer
+from didact.teaching.covers.elements import Coverage, Elements
 from didact.teaching.covers.fewest import Allowed, Certificate, cheapest_lesson, probability_in
 from didact.teaching.covers.greedy import harmonic
-from didact.teaching.covers.offers import Offer
 from didact.teaching.covers.problem import Problem
-from didact.teaching.covers.relaxation import lp_bound
+from didact.teaching.covers.reductions import lp_bound
 from didact.teaching.lesson import Missing
 
 MAX_STATES = 20_000
@@ -111,7 +110,12 @@ class LessonEvidence:
     def guarantee(self) -> Fraction | None:
         """H(d), d the most facets that one candidate covers; for greedy covers of facets only."""
         masks = self.problem.masks
-        if not self.is_greedy or self.problem.charges or self.known.cone.equalities or not masks:
+        if (
+            not self.is_greedy
+            or self.problem.fixed_costs
+            or self.known.cone.equalities
+            or not masks
+        ):
             return None
         return harmonic(max(mask.bit_count() for mask in masks.values()))
 

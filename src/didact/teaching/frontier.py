@@ -19,11 +19,10 @@ from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import changed
 from didact.random import stream
 from didact.teaching.lesson import Lesson
-from didact.teaching.loss.chart import chart_in_sight
+from didact.teaching.loss.cells import affordable_cells
 from didact.teaching.loss.fan import fan_of
-from didact.teaching.loss.goal import Pool, as_goal, read_loss
-from didact.teaching.loss.mean import mean_loss
-from didact.teaching.loss.region import region_of
+from didact.teaching.loss.good_enough import Pool, as_goal, read_loss
+from didact.teaching.loss.region import mean_loss, region_of
 from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.settings import TeachSettings
 from didact.teaching.teach import lesson_within, teach
@@ -197,7 +196,7 @@ class _Lessons:
         policies can be charted, that comes first.
         """
         if self.learner != "half-spaces":
-            self.pool.chart = chart_in_sight(fan_of(self.known))
+            self.pool.chart = affordable_cells(fan_of(self.known))
         if self.pool.chart is not None:
             now = time.monotonic()
             self.pool.chart.finish(now + CHARTING * (self.deadline - now))

@@ -15,18 +15,15 @@ from didact.inputs import is_whole
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.random import as_generator
-from didact.teaching.closure import all_closed, close
-from didact.teaching.covers.costs import candidate_costs
-from didact.teaching.covers.coverage import Coverage
-from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.candidates import Offer, as_candidates, lines_of
+from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.fewest import Allowed, probability_in
-from didact.teaching.covers.offers import Offer, as_candidates, lines_of
-from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.covers.problem import Picks, Problem, candidate_costs
 from didact.teaching.evidence import LessonEvidence, gaps_of_lesson
 from didact.teaching.lesson import Lesson
-from didact.teaching.loss.ordering import order_by_loss
+from didact.teaching.loss.remaining import order_by_loss
 from didact.teaching.settings import TeachSettings
-from didact.teaching.trimming import needs_of, trimmed
+from didact.teaching.trim import all_closed, close, needs_of, trimmed
 from didact.teaching.witness import judge
 
 Keeps = Callable[[Sequence[Demonstration]], bool]
@@ -64,7 +61,7 @@ def lesson_of_picks(
     is_greedy = settings.teacher == "scot" and not extra and not settings.learners
     allowed = None
     if not settings.learners and not callable(settings.cost):
-        prices = {} if problem.charges is None else problem.charges.prices
+        prices = {} if problem.fixed_costs is None else problem.fixed_costs.prices
         visits = {member: Fraction(price) for member, price in prices.items()}
         least = settings.min_probability or Fraction(0)
         allowed = Allowed(known, offers, settings.cost, least, visits)
@@ -123,12 +120,12 @@ def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[De
 
 def _total_cost(problem: Problem, picks: Picks, extra: Sequence[Demonstration]) -> int | Fraction:
     """What picks cost, and the members that only closure visits; not its demonstrations."""
-    charges, total = problem.charges, problem.cost_of(picks.numbers)
-    if charges is None:
+    fixed_costs, total = problem.fixed_costs, problem.cost_of(picks.numbers)
+    if fixed_costs is None:
         return total
-    visited = {charges.group_of[number] for number in picks.numbers}
+    visited = {fixed_costs.group_of[number] for number in picks.numbers}
     later = {demonstration.member for demonstration in extra} - visited
-    return whole_if_whole(Fraction(total + sum(charges.prices.get(m or 0, 0) for m in later)))
+    return whole_if_whole(Fraction(total + sum(fixed_costs.prices.get(m or 0, 0) for m in later)))
 
 
 def _status(pins_down: bool, n_close_calls: int) -> str:
@@ -141,7 +138,7 @@ def _status(pins_down: bool, n_close_calls: int) -> str:
 def _of_facets(problem: Problem) -> Problem:
     """The problem of covering facets and equalities, whatever the teacher covered."""
     elements = cover_elements(problem.known)
-    if np.array_equal(elements.element_of_row, problem.element_of_row):
+    if np.array_equal(elements.element_of_row, problem.elements.element_of_row):
         return problem
     return replace(problem, elements=elements, given_masks=None)
 

@@ -39,8 +39,7 @@ from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.candidates import MOST_PAIRS, Candidates
-from didact.teaching.covers.coverage import Coverage
-from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Problem
 from didact.teaching.evidence import missing_elements
@@ -48,9 +47,8 @@ from didact.teaching.feedback.halfspaces import WrongItem, true_halfspaces
 from didact.teaching.feedback.mix import item_costs
 from didact.teaching.feedback.recorded import chosen_items
 from didact.teaching.lesson import Missing
-from didact.teaching.methods.exact import exact_minimum
-from didact.teaching.methods.scot import greedy_picks
 from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
+from didact.teaching.teachers import exact_minimum, greedy_picks
 
 METHODS = ("greedy", "exact")
 
@@ -281,7 +279,7 @@ def select(
         contradicting=_contradictions(wrong, recorded, numbers),
         missing=_missing(problem, coverage.covered),
         n_covered=coverage.covered.bit_count(),
-        n_elements=problem.n_elements,
+        n_elements=problem.elements.n_elements,
         verdict=check(task, shown_ones, known=known),
         items=shown_ones,
         segments=tuple(segments[place] for place in picked),
@@ -434,7 +432,7 @@ def _picked_segments(
         picked = list(greedy_picks(problem, problem.budget))
     else:
         picked = list(_cheapest(problem, segments))
-    if problem.covered_by(picked) == problem.everything:
+    if problem.covered_by(picked) == problem.elements.everything:
         return picked, []
     offsets, members = problem.stated
     says = [set(members[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
@@ -457,7 +455,7 @@ def _cheapest(problem: Problem, segments: Sequence[Segment]) -> tuple[int, ...]:
     facets and equalities are all that they imply. Those that cover the task's facets come first.
     Beyond the budget it is what covers most of the task's.
     """
-    if problem.covered_by(problem.masks) == problem.everything:
+    if problem.covered_by(problem.masks) == problem.elements.everything:
         return exact_minimum(problem, as_generator(0, "select")).numbers
     known, shown_ones = problem.known, tuple(segment.shown for segment in segments)
     own = replace(
@@ -471,11 +469,13 @@ def _cheapest(problem: Problem, segments: Sequence[Segment]) -> tuple[int, ...]:
         return exact_minimum(problem, as_generator(0, "select")).numbers
     masks = {number: problem.masks.get(number, 0) for number in chosen}
     prices = dict.fromkeys(masks, 1)
-    first = greedy_cover(masks, prices, problem.n_elements, closure=problem.closure).picks
+    first = greedy_cover(
+        masks, prices, problem.elements.n_elements, closure=problem.elements.closure
+    ).picks
     return (*first, *(number for number in chosen if number not in first))
 
 
 def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:
     """The rows that are no consequence of the stated ones."""
     given = sorted(stated)
-    return {row for row in rows - stated if not problem.follows(given, row)}
+    return {row for row in rows - stated if not problem.elements.follows(given, row)}

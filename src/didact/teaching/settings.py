@@ -17,10 +17,9 @@ from didact.inputs import choice, flag, is_whole, plain, whole_number
 from didact.mdp.files import write_number
 from didact.planning.solve import Arithmetic
 from didact.random import Seed
-from didact.teaching.covers.costs import Cost
+from didact.teaching.covers.candidates import Offer, Starts
 from didact.teaching.covers.fewest import as_probability
-from didact.teaching.covers.offers import Offer, Starts
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Cost, Problem
 
 LIKELY = Fraction(1, 1000)
 """Walks that a teacher who repeats a start sees within about 1,000 attempts."""

@@ -26,11 +26,7 @@ from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.stages import stage
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
-from didact.teaching.covers.charges import Charges
-from didact.teaching.covers.costs import Cost, candidate_costs, member_costs, members_of
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.fewest import Allowed, cheapest_lesson, probability_in
-from didact.teaching.covers.offers import (
+from didact.teaching.covers.candidates import (
     Offer,
     Starts,
     all_starts,
@@ -39,21 +35,30 @@ from didact.teaching.covers.offers import (
     require_in_scope,
     starts_of,
 )
-from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.fewest import Allowed, cheapest_lesson, probability_in
+from didact.teaching.covers.greedy import FixedCosts
+from didact.teaching.covers.problem import (
+    Cost,
+    Picks,
+    Problem,
+    candidate_costs,
+    member_costs,
+    members_of,
+)
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.lesson import Lesson
-from didact.teaching.loss.goal import (
+from didact.teaching.loss.good_enough import (
     Goal,
     as_goal,
     cheapest_within,
     once_closed,
     planners_keep_to,
 )
-from didact.teaching.methods.exact import chosen_picks
 from didact.teaching.picked import lesson_of_picks
 from didact.teaching.settings import LIKELY, TeachSettings
-from didact.teaching.teachers import find_teacher, picked_by
-from didact.teaching.trimming import with_beginnings
+from didact.teaching.teachers import chosen_picks, find_teacher, picked_by
+from didact.teaching.trim import with_beginnings
 
 
 @overload
@@ -332,9 +337,9 @@ def _problem(
         told = cover_elements(known, redundant=True) if settings.learners else elements
         every_pair = "planner" in settings.learners
         candidates, masks = with_beginnings(told, candidates, all_pairs=every_pair), None
-    charges = Charges(members_of(candidates), fixed_costs) if fixed_costs else None
+    by_member = FixedCosts(members_of(candidates), fixed_costs) if fixed_costs else None
     costs = candidate_costs(candidates, settings.cost, partial(probability_in, known))
-    return Problem(elements, candidates, costs, settings.budget, settings.options, charges, masks)
+    return Problem(elements, candidates, costs, settings.budget, settings.options, by_member, masks)
 
 
 def _searches_all(settings: TeachSettings, known: Known) -> bool:
@@ -364,9 +369,15 @@ def _cheapest_of_all(
         return settings, problem, None
     if listed is None and not settings.trim and not settings.counts_steps:
         found = found.extended(allowed)
-    charges = Charges(members_of(found.candidates), made.fixed_costs) if made.fixed_costs else None
+    by_member = None
+    if made.fixed_costs:
+        by_member = FixedCosts(members_of(found.candidates), made.fixed_costs)
     problem = replace(
-        problem, candidates=found.candidates, costs=found.costs, charges=charges, given_masks=None
+        problem,
+        candidates=found.candidates,
+        costs=found.costs,
+        fixed_costs=by_member,
+        given_masks=None,
     )
     if found.chosen is None or found.certificate is None:
         return settings, problem, None

@@ -11,7 +11,7 @@ from didact.learners.evidence import as_evidence
 from didact.learners.points.margin import continued_policy, is_closed, margin_weights
 from didact.learners.points.ties import exactly_tied
 from didact.mdp import MDP, Task
-from didact.teaching.closure import is_closed as is_closed_lesson
+from didact.teaching.trim import is_closed as is_closed_lesson
 from tests.effort import examples
 from tests.models import tasks
 

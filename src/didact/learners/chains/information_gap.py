@@ -31,7 +31,7 @@ from didact.planning import Plan, SuccessorFeatures, float_successor_features, s
 from didact.teaching.covers.candidates import as_horizon, as_starts, candidate_demonstrations
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Problem
-from didact.teaching.methods.scot import greedy_picks
+from didact.teaching.teachers import greedy_picks
 
 Indices = NDArray[np.int64]
 

@@ -23,15 +23,14 @@ from didact.studies.figure import Figure, Lines, Series
 from didact.studies.settings import setting
 from didact.studies.study import Record, Study
 from didact.studies.summary import Cell, Column, Summary, Table
+from didact.teaching.covers.candidates import offered_candidates, offers_of, starts_of
 from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.offers import offered_candidates, offers_of, starts_of
 from didact.teaching.covers.problem import Problem
-from didact.teaching.loss.cuts import Cuts
 from didact.teaching.loss.fan import Fan, fan_of
-from didact.teaching.loss.lessons import good_enough
+from didact.teaching.loss.good_enough import good_enough
 from didact.teaching.loss.region import region_of, worst_cell
-from didact.teaching.loss.search import boundary_rounds
-from didact.teaching.methods.scot import greedy_picks
+from didact.teaching.loss.search import Cuts, boundary_rounds
+from didact.teaching.teachers import greedy_picks
 from didact.teaching.within import ENUMERATED
 from didact.worlds import make
 

@@ -29,7 +29,7 @@ from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.methods.scot import scot
+from didact.teaching.teachers import scot
 from didact.teaching.uvm import minimise_uncertainty
 from didact.worlds import make
 

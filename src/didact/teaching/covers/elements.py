@@ -4,7 +4,8 @@ Demonstrations cover a facet when they state a row of the facet's class; an equa
 when it is stated or follows from stated ones. What covers all elements pins the class down
 (cone(D) = C exactly when D's equality rows positively span L and D hits every facet class).
 
-Sets of elements are the bits of integers.
+Sets of elements are the bits of integers. `Coverage` is what demonstrations cover one after the
+other: gains, who is first, and what is left.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,3 +178,36 @@ def stated_by_lines(pairs: Indices, says: Mapping[int, int], n_pairs: int) -> di
         for number, word in stated:
             masks[number] = masks.get(number, 0) | word << first
     return masks if n_elements <= 64 else dict(sorted(masks.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """Elements, and those that the first 0, 1, 2, ... demonstrations cover, as bits."""
+
+    elements: Elements
+    after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, elements: Elements, stated: Iterable[int]) -> Coverage:
+        """The coverage by demonstrations that state these elements, in that order."""
+        walk = accumulate(stated, lambda covered, new: elements.closure(covered | new), initial=0)
+        return cls(elements, tuple(walk))
+
+    @property
+    def covered(self) -> int:
+        """What all demonstrations cover."""
+        return self.after[-1]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything is covered."""
+        return self.covered == self.elements.everything
+
+    @property
+    def gains(self) -> tuple[int, ...]:
+        """How many elements each demonstration newly covers."""
+        return tuple((now & ~before).bit_count() for before, now in pairwise(self.after))
+
+    def first_to_cover(self, element: int) -> int | None:
+        """The first demonstration after which an element is covered; None where none is."""
+        return next((n - 1 for n, bits in enumerate(self.after) if bits >> element & 1), None)

@@ -42,9 +42,8 @@ from didact.mdp import Demonstration
 from didact.mdp.files import write_number
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import number_text
-from didact.teaching.covers.candidates import Candidates
-from didact.teaching.covers.costs import Cost
-from didact.teaching.covers.offers import Offer
+from didact.teaching.covers.candidates import Candidates, Offer
+from didact.teaching.covers.problem import Cost
 
 if TYPE_CHECKING:
     from didact.teaching.covers.minimum import Minimum
@@ -742,7 +741,7 @@ def _minimum(columns: Columns, *, generate: bool, time_limit: float | None) -> M
 
     generate: add walks to the columns until no allowed walk excludes more weight than it costs.
     """
-    from didact.teaching.covers.charges import Charges
+    from didact.teaching.covers.greedy import FixedCosts
     from didact.teaching.covers.minimum import cheapest_cover
     from didact.teaching.covers.reductions import Uncoverable
 
@@ -777,7 +776,7 @@ def _minimum(columns: Columns, *, generate: bool, time_limit: float | None) -> M
                     for i in range(n_witnesses)
                 ],
                 time_limit=time_limit,
-                charges=Charges(columns.members, fixed) if fixed else None,
+                fixed_costs=FixedCosts(columns.members, fixed) if fixed else None,
             )
         except Uncoverable:
             return None

@@ -2,8 +2,9 @@
 
 It costs at most H(d) times the cheapest cover, d the most elements that one candidate covers
 (Chvatal 1979), and where fewer picks are allowed than a cover needs it covers at least 1 - 1/e of
-the most that so many can. Ratios are compared exactly. Ties go to the higher gain, then to the
-lower rank, which by default is the number (equal ratio and gain mean equal cost).
+the most that so many can. With fixed costs of groups neither bound holds. Ratios are compared
+exactly. Ties go to the higher gain, then to the lower rank, which by default is the number (equal
+ratio and gain mean equal cost).
 
 Lazy: a candidate's last known gain bounds its gain from above, since what is covered only grows, so
 most candidates are not looked at again.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -23,6 +24,26 @@ from didact.inputs import shown
 Rank = Callable[[int], Any]
 Closure = Callable[[int], int]
 Costs = Sequence[int | Fraction] | Mapping[int, int] | Mapping[int, Fraction]
+
+
+class FixedCosts(NamedTuple):
+    """Set-up fees of groups: the group of each candidate, and what a group costs once.
+
+    A group is a member of a family: walking over to it is paid once for all that is shown there.
+    Groups that are left out of `prices` cost nothing.
+    """
+
+    group_of: Sequence[int]
+    prices: Mapping[int, int] | Mapping[int, Fraction]
+
+    def of(self, chosen: Iterable[int]) -> int | Fraction:
+        """What the groups of the chosen candidates cost together."""
+        return sum((self.prices.get(g, 0) for g in {self.group_of[c] for c in chosen}), 0)
+
+    def more(self, candidate: int, opened: Collection[int]) -> int | Fraction:
+        """What a candidate costs besides its own cost, after these groups were opened."""
+        group = self.group_of[candidate]
+        return 0 if group in opened else self.prices.get(group, 0)
 
 
 class Greedy(NamedTuple):
@@ -40,18 +61,21 @@ def greedy_cover(
     rank: Rank | None = None,
     closure: Closure | None = None,
     most: int | None = None,
+    fixed_costs: FixedCosts | None = None,
+    covered: int = 0,
 ) -> Greedy:
     """The greedy cover of n_elements by candidates, at most so many.
 
     masks: the elements of each candidate, as the bits of an integer. rank: breaks the last ties,
     lower first; no two candidates have the same. closure: covered elements with those that follow
     from them; what follows counts as covered, and as gained by the pick after which it follows.
+    fixed_costs: of groups; they count until a candidate of the group is picked. covered: elements
+    that are covered beforehand.
     """
     everything = (1 << n_elements) - 1
     if max(masks.values(), default=0) > everything:
         raise InvalidParameter(f"elements must be numbers below {n_elements}")
-    queue = _Queue(masks, costs, rank)
-    covered = 0
+    queue = _Queue(masks, costs, rank, fixed_costs)
     picks: list[int] = []
     gains: list[int] = []
     while covered != everything and len(picks) != most:
@@ -69,33 +93,43 @@ def greedy_cover(
 class _Queue:
     """Candidates by their last known gain; of those that cover the same, only the first."""
 
-    def __init__(self, masks: Mapping[int, int], costs: Costs, rank: Rank | None):
-        self._masks, self._costs, self._rank = masks, costs, rank
+    def __init__(
+        self,
+        masks: Mapping[int, int],
+        costs: Costs,
+        rank: Rank | None,
+        fixed_costs: FixedCosts | None,
+    ):
+        self._masks, self._costs, self._rank, self._fixed = masks, costs, rank, fixed_costs
+        self._opened: set[int] = set()
         first = self._first_of_each()
-        self._uniform = len({costs[number] for number in first}) <= 1
+        # Where all cost the same, gains are compared as whole numbers: fractions are slow.
+        self._uniform = fixed_costs is None and len({costs[number] for number in first}) <= 1
         self._heap = [self._entry(masks[number].bit_count(), number) for number in first]
         heapq.heapify(self._heap)
 
     def _first_of_each(self) -> list[int]:
-        """For each set of elements the candidate that goes before all others with just it."""
-        if self._rank is None and isinstance(self._costs, Sequence) and len(set(self._costs)) == 1:
-            last_first = sorted(self._masks, reverse=True)
-            first = dict(zip(map(self._masks.__getitem__, last_first), last_first, strict=True))
-            first.pop(0, None)
-            return list(first.values())
-        first = {}
+        """For each set of elements the candidate that goes before all others with just it.
+
+        Where groups cost, for each group: a dearer candidate of an open group may be the better.
+        """
+        first: dict[tuple[int, int], int] = {}
         for number, mask in self._masks.items():
-            best = first.setdefault(mask, number)
-            if best != number and self._order(number) < self._order(best):
-                first[mask] = number
-        first.pop(0, None)
+            if mask:
+                key = mask, 0 if self._fixed is None else self._fixed.group_of[number]
+                best = first.setdefault(key, number)
+                if best != number and self._order(number) < self._order(best):
+                    first[key] = number
         return list(first.values())
 
     def _order(self, number: int) -> tuple[Any, ...]:
         return self._costs[number], number if self._rank is None else self._rank(number)
 
     def _entry(self, gain: int, number: int) -> tuple[Any, ...]:
-        ratio = gain if self._uniform else Fraction(gain) / self._costs[number]
+        ratio: int | Fraction = gain
+        if not self._uniform:
+            more = 0 if self._fixed is None else self._fixed.more(number, self._opened)
+            ratio = Fraction(gain) / (self._costs[number] + more)
         return -ratio, -gain, number if self._rank is None else self._rank(number), number
 
     def next(self, covered: int) -> int | None:
@@ -109,8 +143,17 @@ class _Queue:
                 heapq.heapreplace(self._heap, self._entry(gain, number))
             else:
                 heapq.heappop(self._heap)
+                self._open(number)
                 return int(number)
         return None
+
+    def _open(self, number: int) -> None:
+        """Count the fixed cost of a candidate's group no longer: the ratios of its others rise."""
+        if self._fixed is None or self._fixed.group_of[number] in self._opened:
+            return
+        self._opened.add(self._fixed.group_of[number])
+        self._heap = [self._entry(-gain, other) for _, gain, _, other in self._heap]
+        heapq.heapify(self._heap)
 
 
 def harmonic(d: int) -> Fraction:

@@ -5,7 +5,10 @@ be chosen (all that contradict a reward which fits the chosen ones and is wrong)
 that hits all cuts known so far costs no more than any cover, so its cost is a lower bound; once it
 leaves no gap it is a cover itself, and the bound is the proof (Moreno-Centeno and Karp 2013).
 
-Reductions come first and are exact; what they leave goes to HiGHS as a MILP.
+Reductions come first and are exact; what they leave goes to HiGHS as a MILP. With fixed costs of
+groups candidates stand for others only inside a group, or where their own group costs nothing, and
+the MILP has one more variable for each group: a candidate may be chosen only where its group is
+paid.
 
 Costs are exact: integers and fractions as they are, floats as the decimals they are written as.
 They become whole numbers without common divisor, so that a bound of the solver can be rounded up.
@@ -23,16 +26,27 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from didact.errors import InvalidParameter
 from didact.inputs import shown
-from didact.teaching.covers.charges import Charges, solve_charged_cover
-from didact.teaching.covers.costs import Price, whole_costs
-from didact.teaching.covers.greedy import greedy_cover
-from didact.teaching.covers.reductions import Cut, Uncoverable, bits_of, hits_of, reduced
-from didact.teaching.covers.relaxation import TOLERANCE, lowered, packing_bound, solve_cover
+from didact.teaching.covers.greedy import FixedCosts, greedy_cover
+from didact.teaching.covers.reductions import (
+    TOLERANCE,
+    Cut,
+    Price,
+    Uncoverable,
+    bits_of,
+    cheapest_choice,
+    hits_of,
+    lowered,
+    packing_bound,
+    reduced,
+    solve_cover,
+    whole_costs,
+)
 
 FindGap = Callable[[tuple[int, ...]], Cut | None]
 
@@ -64,7 +78,7 @@ def cheapest_cover(
     time_limit: float | None = None,
     start: Iterable[int] = (),
     lower: Price = 0,
-    charges: Charges | None = None,
+    fixed_costs: FixedCosts | None = None,
 ) -> Minimum:
     """The cheapest candidates that leave no gap, with the proof or a certified lower bound.
 
@@ -73,7 +87,7 @@ def cheapest_cover(
     break ties: more rows first. elements: cuts known beforehand. start: candidates to begin the
     first cover with, else a greedy cover of the elements; that cover is completed whatever the
     time limit, in seconds, after which the best one so far is returned. lower: a bound known
-    beforehand. charges: what groups of candidates cost besides, once each.
+    beforehand. fixed_costs: what groups of candidates cost besides, once each.
     """
     if not n_candidates == len(stated) == len(costs):
         raise InvalidParameter(
@@ -83,7 +97,7 @@ def cheapest_cover(
     if time_limit is not None and not time_limit >= 0:
         raise InvalidParameter(f"time_limit must be None or seconds; it is {shown(time_limit)}")
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-    search = _Search(stated, costs, find_gap, elements, lower, charges=charges)
+    search = _Search(stated, costs, find_gap, elements, lower, fixed_costs=fixed_costs)
     first = _in_range(start, n_candidates, "start")
     search.complete(first or search.greedy())
     while not search.is_proved():
@@ -106,15 +120,17 @@ class _Search:
         elements: Sequence[Cut],
         lower: Price,
         *,
-        charges: Charges | None,
+        fixed_costs: FixedCosts | None,
     ):
-        groups = {} if charges is None else {g: p for g, p in charges.prices.items() if p}
+        groups = {} if fixed_costs is None else {g: p for g, p in fixed_costs.prices.items() if p}
         given = [*costs, *groups.values()]
         whole, self._unit = whole_costs(given)
         self._costs, prices = whole[: len(costs)], whole[len(costs) :]
-        self._charges = None
-        if charges is not None and groups:
-            self._charges = Charges(charges.group_of, dict(zip(groups, prices, strict=True)))
+        self._fixed_costs = None
+        if fixed_costs is not None and groups:
+            self._fixed_costs = FixedCosts(
+                fixed_costs.group_of, dict(zip(groups, prices, strict=True))
+            )
         self._is_whole = all(isinstance(cost, int | np.integer) for cost in given)
         self._sizes = [len(rows) for rows in stated]
         self._find_gap = find_gap
@@ -133,7 +149,7 @@ class _Search:
 
     def _total(self, chosen: Collection[int]) -> int:
         own = sum(self._costs[candidate] for candidate in chosen)
-        return own if self._charges is None else own + int(self._charges.of(chosen))
+        return own if self._fixed_costs is None else own + int(self._fixed_costs.of(chosen))
 
     def is_proved(self) -> bool:
         """Whether the bound meets the best cover; see the module's words on TOLERANCE."""
@@ -172,8 +188,8 @@ class _Search:
 
         After the deadline only what needs no solver.
         """
-        if self._charges is not None:
-            return self._relax_charged(self._charges, deadline)
+        if self._fixed_costs is not None:
+            return self._relax_with_fixed_costs(self._fixed_costs, deadline)
         core = reduced(self._cuts, self._rank)
         chosen: int | None = None if core.cuts else 0
         bound = packing_bound(core.cuts, core.costs)
@@ -187,13 +203,15 @@ class _Search:
             return None
         return (*core.forced, *(core.names[place] for place in bits_of(chosen)))
 
-    def _relax_charged(self, charges: Charges, deadline: float) -> tuple[int, ...] | None:
+    def _relax_with_fixed_costs(
+        self, fixed_costs: FixedCosts, deadline: float
+    ) -> tuple[int, ...] | None:
         """The same where groups cost: reductions across groups do not hold."""
         seconds = deadline - time.monotonic()
         if seconds <= 0:
             return None
         self._n_solves += 1
-        chosen, bound = solve_charged_cover(self._cuts, self._rank, charges, seconds)
+        chosen, bound = solve_with_fixed_costs(self._cuts, self._rank, fixed_costs, seconds)
         self._lower = max(self._lower, bound)
         return chosen
 
@@ -225,4 +243,73 @@ def _in_range(candidates: Iterable[int], n_candidates: int, place: str) -> froze
             f"{place} must name candidates from 0 to {n_candidates - 1}; "
             f"it names {min(found) if min(found) < 0 else max(found)}"
         )
+    return found
+
+
+Rank = Callable[[int], tuple[int, int, int]]
+
+
+def solve_with_fixed_costs(
+    cuts: Sequence[Collection[int]], rank: Rank, fixed_costs: FixedCosts, seconds: float
+) -> tuple[tuple[int, ...] | None, int]:
+    """The cheapest hitting set with its groups by HiGHS, or the best in time; and a lower bound.
+
+    rank: (cost, ...) of a candidate. All costs are whole numbers.
+    """
+    if not cuts:  # as for a class of ties alone, before any is found
+        return (), 0
+    kept = _undominated(cuts, rank, fixed_costs)
+    costs = [rank(candidate)[0] for candidate in kept]
+    paid = sorted({fixed_costs.group_of[c] for c in kept if fixed_costs.more(c, ())})
+    prices = [int(fixed_costs.prices[group]) for group in paid]
+    constraints = _constraints(cuts, kept, paid, fixed_costs)
+    picked, certified = cheapest_choice([*costs, *prices], constraints, seconds)
+    if picked is None:
+        return None, certified
+    chosen = [
+        candidate
+        for candidate, is_picked in zip(kept, picked[: len(kept)], strict=True)
+        if is_picked
+    ]
+    return (tuple(chosen) if all(set(cut) & set(chosen) for cut in cuts) else None), certified
+
+
+def _undominated(cuts: Sequence[Collection[int]], rank: Rank, fixed_costs: FixedCosts) -> list[int]:
+    """Candidates that no other one can stand for, whatever else is chosen."""
+    hits = hits_of(cuts)
+    kept: list[int] = []
+    for candidate in sorted(hits, key=lambda c: (rank(c)[0], -hits[c].bit_count(), rank(c))):
+        group, hit = fixed_costs.group_of[candidate], hits[candidate]
+        if not any(
+            hit & ~hits[other] == 0
+            and (fixed_costs.group_of[other] == group or not fixed_costs.more(other, ()))
+            for other in kept
+        ):
+            kept.append(candidate)
+    return kept
+
+
+def _constraints(
+    cuts: Sequence[Collection[int]],
+    kept: Sequence[int],
+    paid: Sequence[int],
+    fixed_costs: FixedCosts,
+) -> list[Any]:
+    """Every cut is hit, and who is chosen comes from a group that is paid."""
+    from scipy.optimize import LinearConstraint
+    from scipy.sparse import csr_array
+
+    place = {candidate: i for i, candidate in enumerate(kept)}
+    width = len(kept) + len(paid)
+    entries = [(i, place[c], 1.0) for i, cut in enumerate(cuts) for c in cut if c in place]
+    column = {group: len(kept) + i for i, group in enumerate(paid)}
+    charged = [c for c in kept if fixed_costs.group_of[c] in column]
+    links = [(i, place[c], -1.0) for i, c in enumerate(charged)]
+    links += [(i, column[fixed_costs.group_of[c]], 1.0) for i, c in enumerate(charged)]
+    found = []
+    for listed, height, least in ((entries, len(cuts), 1.0), (links, len(charged), 0.0)):
+        if height:
+            rows, columns, values = zip(*listed, strict=True)
+            matrix = csr_array((values, (rows, columns)), shape=(height, width))
+            found.append(LinearConstraint(matrix, lb=least))
     return found

@@ -1,8 +1,12 @@
-"""The cover problem of teaching: what a teacher gets, and what it returns."""
+"""The cover problem of teaching: what a teacher gets, what it returns, and what candidates cost.
+
+Costs are exact: integers and fractions are taken as they are, floats as the decimals they are
+written as.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,10 +15,13 @@ from typing import Any
 import numpy as np
 
 from didact.bec.classes import Known
-from didact.mdp import Demonstration
+from didact.errors import InvalidParameter
+from didact.inputs import own_code, shown
+from didact.mdp import Demonstration, Family
+from didact.numerics.exact import read_number, whole_if_whole
 from didact.teaching.covers.candidates import Candidates
-from didact.teaching.covers.charges import Charges
 from didact.teaching.covers.elements import Elements, Indices
+from didact.teaching.covers.greedy import FixedCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +29,8 @@ class Problem:
     """What a teacher gets: elements to cover, candidates, what they cover and what they cost.
 
     costs: one for each candidate. budget: the most that may be picked. options: the teacher's own.
-    charges: what the members of a family cost besides, once each.
+    fixed_costs: what the members of a family cost besides, once each.
     given_masks: what each candidate covers, where that is known, or they are not demonstrations.
-    What is said of elements is there under the same names: `known`, `element_of_row`, `n_elements`,
-    `everything`, `stating_pairs`, `closure`, `follows`, `open_row`, `stated_elements`.
     """
 
     elements: Elements
@@ -33,7 +38,7 @@ class Problem:
     costs: Sequence[int | Fraction]
     budget: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    charges: Charges | None = None
+    fixed_costs: FixedCosts | None = None
     given_masks: Mapping[int, int] | None = None
 
     @cached_property
@@ -63,7 +68,7 @@ class Problem:
 
     def covered_by(self, chosen: Iterable[int]) -> int:
         """What candidates cover together, as the bits of an integer."""
-        return self.closure(self.stated_by(chosen))
+        return self.elements.closure(self.stated_by(chosen))
 
     def stated_by(self, chosen: Iterable[int]) -> int:
         """What candidates state themselves, without what follows from it."""
@@ -76,48 +81,12 @@ class Problem:
         """What candidates cost together, each member that they are of once."""
         numbers = list(chosen)
         own = sum((self.costs[number] for number in numbers), 0)
-        return own if self.charges is None else own + self.charges.of(numbers)
+        return own if self.fixed_costs is None else own + self.fixed_costs.of(numbers)
 
     @property
     def known(self) -> Known:
         """The class to teach."""
         return self.elements.known
-
-    @property
-    def element_of_row(self) -> Indices:
-        """(m,) the element that a row covers, -1 for none."""
-        return self.elements.element_of_row
-
-    @property
-    def n_elements(self) -> int:
-        """How many elements there are."""
-        return self.elements.n_elements
-
-    @property
-    def everything(self) -> int:
-        """All elements, as the bits of an integer."""
-        return self.elements.everything
-
-    @property
-    def stating_pairs(self) -> tuple[Indices, Indices]:
-        """Pairs s*A + a that state an element, and the elements, one entry for each statement."""
-        return self.elements.stating_pairs
-
-    def closure(self, covered: int) -> int:
-        """Covered elements, and the equality rows that follow from covered ones."""
-        return self.elements.closure(covered)
-
-    def follows(self, given: list[int], row: int) -> bool:
-        """Whether a row is a consequence of given ones."""
-        return self.elements.follows(given, row)
-
-    def open_row(self, covered: int) -> int:
-        """The first row whose element is not covered."""
-        return self.elements.open_row(covered)
-
-    def stated_elements(self, demonstrations: Sequence[Demonstration]) -> int:
-        """The elements that demonstrations, candidates or not, state: bits of an integer."""
-        return self.elements.stated_elements(demonstrations)
 
 
 @dataclass(frozen=True)
@@ -134,3 +103,77 @@ class Picks:
     lower_bound: int | Fraction | None = None
     volumes: tuple[float, ...] | None = None
     certificate: Any = None
+
+
+Cost = str | Callable[[Demonstration], Any] | Mapping[int, Any]
+
+
+def candidate_costs(
+    candidates: Candidates,
+    cost: Cost,
+    probability: Callable[[Demonstration], Fraction] | None = None,
+) -> list[int | Fraction]:
+    """What each candidate costs: 'demonstrations' (1 each), 'pairs', a function or a table.
+
+    A function takes a Demonstration; a table maps its first state to the cost of starting there.
+    'attempts' is 1 / probability of a demonstration, the expected number of rollouts to see it.
+    """
+    if isinstance(cost, str) and cost == "attempts" and probability is not None:
+        each = (probability(candidates[i]) for i in range(len(candidates)))
+        return [whole_if_whole(1 / chance) for chance in each]
+    if isinstance(cost, str) and cost == "demonstrations":
+        return [1] * len(candidates)
+    if isinstance(cost, str) and cost == "pairs":
+        return [int(length) for length in candidates.lengths()]
+    if callable(cost):
+        with own_code("the cost function"):
+            given = [cost(candidates[i]) for i in range(len(candidates))]
+    elif isinstance(cost, Mapping) and candidates.firsts is None:
+        firsts = (candidates.pairs[:, 0] // candidates.n_actions).tolist()
+        missing = sorted(set(firsts) - set(cost))
+        if missing:
+            raise InvalidParameter(f"the cost table must have every start; {missing[0]} is missing")
+        given = [cost[first] for first in firsts]
+    else:
+        raise InvalidParameter(
+            "cost must be 'demonstrations', 'pairs', 'attempts', a function of a demonstration or "
+            f"a table {{start: cost}}; it is {shown(cost)}"
+        )
+    costs: list[int | Fraction] = []
+    for i, value in enumerate(given):
+        exact = read_number(value, f"cost of candidate {i}")
+        if exact <= 0:
+            raise InvalidParameter(f"costs must be positive; candidate {i} costs {shown(value)}")
+        costs.append(whole_if_whole(exact))
+    return costs
+
+
+def members_of(candidates: Candidates) -> list[int]:
+    """The number of the member that each candidate of a family is of."""
+    assert candidates.firsts is not None
+    states = candidates.pairs[:, 0] // candidates.n_actions
+    found: list[int] = (np.searchsorted(candidates.firsts, states, side="right") - 1).tolist()
+    return found
+
+
+def member_costs(family: Family, given: Any) -> dict[int, Fraction]:
+    """What it costs to show anything of a member, once, where that is not nothing.
+
+    given: a table {member: cost}, or one cost for every member.
+    """
+    if isinstance(given, Mapping):
+        listed = {family.number(m, "member_cost: member"): cost for m, cost in given.items()}
+    elif isinstance(given, int | float | str | Fraction) and not isinstance(given, bool):
+        listed = dict.fromkeys(range(len(family)), given)
+    else:
+        raise InvalidParameter(
+            "member_cost must be a table {member: cost}, or one cost for every member; "
+            f"it is {shown(given)}"
+        )
+    costs = {m: read_number(cost, f"member_cost of member {m}") for m, cost in listed.items()}
+    for number, cost in costs.items():
+        if cost < 0:
+            raise InvalidParameter(
+                f"member_cost must not be negative; member {number} costs {shown(cost)}"
+            )
+    return {number: cost for number, cost in costs.items() if cost}

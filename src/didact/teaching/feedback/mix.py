@@ -28,10 +28,7 @@ from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import changed, read_number, whole_if_whole
 from didact.numerics.texts import number_text
-from didact.teaching.closure import all_closed
-from didact.teaching.covers.charges import Charges
-from didact.teaching.covers.coverage import Coverage
-from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.fewest import (
     Allowed,
     Certificate,
@@ -39,6 +36,7 @@ from didact.teaching.covers.fewest import (
     mix_certificate,
     probability_in,
 )
+from didact.teaching.covers.greedy import FixedCosts
 from didact.teaching.covers.problem import Problem
 from didact.teaching.evidence import facet_records, missing_elements
 from didact.teaching.feedback.candidates import KINDS, Offered, offered_items
@@ -51,7 +49,8 @@ from didact.teaching.feedback.halfspaces import (
 )
 from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
 from didact.teaching.lesson import Lesson
-from didact.teaching.methods.exact import exact_minimum
+from didact.teaching.teachers import exact_minimum
+from didact.teaching.trim import all_closed
 
 
 def as_kinds(given: Any) -> tuple[str, ...]:
@@ -189,15 +188,15 @@ def _proof_with_bound(
 
 def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
     """The cover problem of what is offered."""
-    charges = problem.charges
-    if charges is not None:
-        charges = Charges([offer.item.member or 0 for offer in offered], charges.prices)
+    fixed_costs = problem.fixed_costs
+    if fixed_costs is not None:
+        fixed_costs = FixedCosts([offer.item.member or 0 for offer in offered], fixed_costs.prices)
     return Problem(
         problem.elements,
         cast(Any, [offer.item for offer in offered]),
         [offer.cost for offer in offered],
         problem.budget,
-        charges=charges,
+        fixed_costs=fixed_costs,
         given_masks={i: offer.mask for i, offer in enumerate(offered) if offer.mask},
     )
 
@@ -208,7 +207,7 @@ def _over_taught(problem: Problem, usual: Lesson, price: int | Fraction, least: 
     items = near_ties(known, least, np.random.default_rng(0))
     if items is None or (problem.budget is not None and len(items) > problem.budget):
         return _with_margin(usual, least)
-    prices = {} if problem.charges is None else problem.charges.prices
+    prices = {} if problem.fixed_costs is None else problem.fixed_costs.prices
     visits = sum(prices.get(member, 0) for member in {item.member or 0 for item in items})
     cost = whole_if_whole(Fraction(len(items) * price + visits))
     if usual.is_complete and cost >= usual.cost and (usual.hardest or least) >= least:

@@ -1,8 +1,17 @@
-"""The cone C(D) of a lesson, its facets, and the walks over them that find its worst reward.
+"""The cone C(D) of a lesson, its facets, the worst reward in it, and what is lost in it on average.
 
-Facets with g.w* = 0 (one side of a tie is shown, not the other) are never the first that a ray
-along -w* meets; where there are no others, such rays never leave C(D), and the worst policy of all
-fits the lesson.
+Loss never rises from w to w + t w*, so the most is lost where rays along -w* leave C(D): on its
+facets g with g.w* > 0. Each is a convex cone of one dimension less, whose cells are visited. Facets
+with g.w* = 0 (one side of a tie is shown, not the other) are never the first that a ray along -w*
+meets; where there are no others, such rays never leave C(D), and the worst policy of all fits.
+
+Answers of an agent, right or wrong, make an open cone too (`region_that_fits`). A wrong answer
+leaves the true weights outside. Still loss never rises towards them: the least is lost where rays
+along w* leave the cone, on facets with g.w* < 0; where there are none, nothing need be lost.
+
+The mean loss is over directions drawn evenly by hit-and-run inside the cone and the unit ball: from
+a point along a random line, to a place drawn evenly on what the cone and the ball leave of it. It
+is an estimate, no bound. A small mean says nothing of the worst.
 """
 
 from __future__ import annotations
@@ -10,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +28,8 @@ from didact.bec.facets import find_facets
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import null_space
 from didact.random import stream
-from didact.teaching.loss.cells import Cell, Walk, crossings
-from didact.teaching.loss.fan import SHOWS, Fan
+from didact.teaching.loss.cells import Cell, CellSearch, crossings
+from didact.teaching.loss.fan import SHOWS, VANISHES, Fan
 
 TIED, TIED_SURELY = 1e-10, 1e-13
 """Unit rows with a smaller product with the true weights vanish there; between both it is close."""
@@ -89,7 +98,7 @@ def region_of(fan: Fan, rows: Floats) -> Region:
     lower = tuple(np.flatnonzero(slopes > TIED).tolist())
     inside = truth @ space.T
     if len(lower) < len(facets):
-        inside = well_inside(facets)
+        inside = max_margin_point(facets)
     n_close = fan.n_close + n_unseen + cone.n_unknown + nearly_tied(slopes)
     return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
 
@@ -100,7 +109,7 @@ def nearly_tied(slopes: Floats) -> int:
     return int(np.count_nonzero((sizes > TIED_SURELY) & (sizes <= TIED)))
 
 
-def walks_of(region: Region) -> list[Walk]:
+def walks_of(region: Region) -> list[CellSearch]:
     """A walk for each facet that rays along -w* meet, begun at a point inside of it.
 
     In a family one for each member: what is lost most is lost in some member's cells.
@@ -114,7 +123,7 @@ def walks_of(region: Region) -> list[Walk]:
         others /= np.linalg.norm(others, axis=1)[:, None]
         starts = _starts(region, number, space, others)
         for fan in region.fan.single:
-            walk = Walk(fan, space @ region.basis, others)
+            walk = CellSearch(fan, space @ region.basis, others)
             walk.begin(starts)
             walk.n_close += int(not len(starts))
             if len(space) == 1:
@@ -186,7 +195,7 @@ def worst_cell(
         min((w for w in walks if w.open), key=lambda w: w.open[0][0]).expand()
 
 
-def well_inside(facets: Floats) -> Floats:
+def max_margin_point(facets: Floats) -> Floats:
     """The point of a box that is farthest inside all facets, of length one; 0 where none is."""
     from scipy.optimize import linprog
 
@@ -198,3 +207,124 @@ def well_inside(facets: Floats) -> Floats:
         bounds=[(-1.0, 1.0)] * m + [(None, 1.0)],
     )
     return np.asarray(found.x[:m] / (float(np.linalg.norm(found.x[:m])) or 1.0))
+
+
+def region_that_fits(fan: Fan, strict: Floats, ties: Floats) -> Region | None:
+    """Weights with r.w > 0 for strict unit rows (n, k), and = 0 for ties (m, k), which w* keeps.
+
+    None where there are none. Rows that see more than policies do are left out: then more fits.
+    """
+    strict, ties = (rows @ fan.basis.T for rows in (_seen(fan, strict), _seen(fan, ties)))
+    space = null_space(ties, SHOWS)
+    rows = strict @ space.T
+    lengths = np.linalg.norm(rows, axis=1)
+    n_close = fan.n_close + int(np.count_nonzero((lengths > VANISHES) & (lengths <= SHOWS)))
+    if (lengths <= SHOWS).any():
+        return None
+    if not len(rows):
+        truth = space @ fan.basis @ fan.truth
+        return Region(fan, space @ fan.basis, rows, truth, (), n_close)
+    rows /= lengths[:, None]
+    inside = max_margin_point(rows)
+    if float((rows @ inside).min()) <= SHOWS:
+        return None
+    cone = find_facets(rows, inside)
+    facets = rows[cone.facets]
+    slopes = facets @ (space @ fan.basis @ fan.truth)
+    lower = tuple(np.flatnonzero(slopes > TIED).tolist())
+    n_close += cone.n_unknown + nearly_tied(slopes)
+    return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
+
+
+def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.inf) -> Outcome:
+    """The class of policies in a cone that loses least; worst: that one, None where it is nothing.
+
+    enough: stop at the first that loses no more. deadline: of the monotonic clock.
+    """
+    slopes = region.facets @ (region.basis @ region.fan.truth)
+    upper = tuple(np.flatnonzero(slopes < -TIED).tolist())
+    if not upper:
+        return Outcome(None, True, 1, region.n_close)
+    if len(region.inside) == 1:
+        return _only_cell(region)
+    walks = walks_of(replace(region, lower=upper))
+    while True:
+        least = min((w.least for w in walks if w.least), key=lambda cell: cell.loss, default=None)
+        n_cells, n_open = sum(len(w.seen) for w in walks), sum(len(w.open) for w in walks)
+        n_close = region.n_close + sum(w.n_close for w in walks)
+        is_enough = least is not None and least.loss <= enough
+        if is_enough or not n_open or time.monotonic() > deadline:
+            return Outcome(least, not n_open, n_cells, n_close)
+        next(walk for walk in walks if walk.open).expand()
+
+
+def _only_cell(region: Region) -> Outcome:
+    """What a half-line leads to."""
+    weights = region.inside @ region.basis
+    lost = region.fan.losses.of(weights[None])
+    cell = Cell(float(lost.losses[0]), lost.policies[0], weights)
+    return Outcome(cell, True, 1, region.n_close + int(lost.close[0]))
+
+
+def _seen(fan: Fan, rows: Floats) -> Floats:
+    """Those of the rows (n, k) that policies see all of."""
+    beyond = rows - rows @ fan.basis.T @ fan.basis
+    return np.asarray(rows[np.linalg.norm(beyond, axis=1) <= SHOWS])
+
+
+DRAWS = 400
+"""Rewards that are drawn."""
+WALKS = 40
+"""Walks side by side, each of which draws its part of them."""
+STEPS = 4
+"""Steps between two draws of a walk, for each dimension."""
+WARM_UP = 50
+"""Steps before the first of them, for each dimension."""
+
+
+def mean_loss(region: Region, rng: np.random.Generator, draws: int = DRAWS) -> float:
+    """The mean loss of rewards drawn from C(D), all directions alike."""
+    if not len(region.inside):
+        return 0.0
+    points = drawn_inside(region, rng, draws)
+    return float(region.fan.losses.of(points @ region.basis).losses.mean())
+
+
+def drawn_inside(region: Region, rng: np.random.Generator, draws: int) -> Floats:
+    """Unit points of C(D), (n, m), every direction of it alike."""
+    m = len(region.inside)
+    # True weights of 0 state no row: there are no facets, and any point of the ball will do.
+    length = float(np.linalg.norm(region.inside)) or 1.0
+    points = np.repeat(0.5 * region.inside[None] / length, WALKS, axis=0)
+    rounds = -(-draws // WALKS)
+    found = np.empty((rounds, WALKS, m))
+    for _ in range(m * WARM_UP):
+        points = _stepped(region, points, rng)
+    for draw in range(rounds):
+        for _ in range(m * STEPS):
+            points = _stepped(region, points, rng)
+        found[draw] = points
+    drawn = found.reshape(-1, m)[:draws]
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1)[:, None])
+
+
+def _stepped(region: Region, points: Floats, rng: np.random.Generator) -> Floats:
+    """Points (n, m), each moved along a random line to a place that is inside."""
+    lines = rng.standard_normal(points.shape)
+    lines /= np.linalg.norm(lines, axis=1)[:, None]
+    low, high = _in_ball(points, lines)
+    rise, slack = lines @ region.facets.T, np.maximum(points @ region.facets.T, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = -slack / rise
+    low = np.maximum(low, np.where(rise > 0.0, ends, -np.inf).max(axis=1, initial=-np.inf))
+    high = np.minimum(high, np.where(rise < 0.0, ends, np.inf).min(axis=1, initial=np.inf))
+    places = low + rng.random(len(points)) * (high - low)
+    return np.asarray(points + places[:, None] * lines)
+
+
+def _in_ball(points: Floats, lines: Floats) -> tuple[Floats, Floats]:
+    """From where to where points + t lines, the lines of length one, are in the unit ball."""
+    along = np.einsum("ij,ij->i", points, lines)
+    beyond = np.einsum("ij,ij->i", points, points) - 1.0
+    root = np.sqrt(np.maximum(along * along - beyond, 0.0))
+    return -along - root, -along + root

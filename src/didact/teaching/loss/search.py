@@ -1,22 +1,171 @@
-"""Looking for rewards that fit a lesson and lose too much: quick, and never a proof.
+"""Cuts: rewards that lose too much, the candidates that rule them out, and the search for them.
 
-Half-space learners: random points on the boundary of C(D), its corners, corners moved a little at
-several scales, and the surroundings of the worst points found. Learners that plan: a walk inside
-H(D) from the truth, and whatever the other search met that fits.
+If every policy that is best for w loses more than eps, each lesson within eps has a demonstration
+that excludes w: for half-space learners one with a row r.w < 0, for learners that plan one with a
+pair that is not optimal for w. So the cheapest candidates that hit all cuts cost no more than any
+such lesson. Moving w towards w* while it still loses too much only makes its half-space cut
+smaller. Weights found for a lesson fit it: none of its candidates excludes them, also where a row
+of theirs is 0 up to rounding (ties keep such rows at 0 however far weights move towards w*). So
+every cut is one that the lesson misses, and each round of the hitting set has something new.
+
+The search is quick, and never a proof. Half-space learners: random points on the boundary of C(D),
+its corners, corners moved a little at several scales, and the surroundings of the worst points
+found. Learners that plan: a walk inside H(D) from the truth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.linear import dot, null_basis, primitive, row_reduced
 from didact.numerics.exact import Floats
 from didact.planning.batch import Lost
-from didact.teaching.loss.cuts import Cuts
+from didact.teaching.covers.problem import Problem
+from didact.teaching.loss.cells import WorstLoss, exact_weights
 from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Region
+from didact.teaching.within import SURELY, Witness
+
+TOUCHES, APART = 1e-12, 1e-9
+"""A unit row with a smaller product with unit weights may exclude them; one below the second, may
+be zero there."""
+
+Mask = NDArray[np.bool_]
+
+Plans = dict[tuple[Fraction, ...], tuple[Mask, float] | None]
+"""Of exact weights their optimal pairs (S*A,) and the least loss; None where not proved."""
+
+
+@dataclass
+class Cuts:
+    """The witnesses known so far, none of whose cuts contains another's.
+
+    problem: candidates and what they state. bound: eps, in units of return. plans: of witnesses
+    that were checked. lower: hitting all cuts costs at least so much.
+    """
+
+    problem: Problem
+    fan: Fan
+    bound: float
+    witnesses: list[Witness] = field(default_factory=list)
+    plans: Plans = field(default_factory=dict)
+    lower: int | Fraction = 0
+
+    @cached_property
+    def stated(self) -> Mask:
+        """(n, rows): which rows each candidate states."""
+        offsets, members = self.problem.stated
+        found = np.zeros((len(offsets) - 1, self.problem.known.rows.n_rows), dtype=np.bool_)
+        found[np.repeat(np.arange(len(found)), np.diff(offsets)), members] = True
+        return found
+
+    @cached_property
+    def shown(self) -> Mask:
+        """(n, S*A): which pairs each candidate shows."""
+        pairs = self.problem.candidates.pairs
+        found = np.zeros((len(pairs), self.fan.n_pairs + 1), dtype=np.bool_)
+        found[np.arange(len(pairs))[:, None], pairs] = True
+        return found[:, :-1]
+
+    @property
+    def limit(self) -> float:
+        """What is above it surely loses more than the bound."""
+        return self.bound + SURELY * max(self.fan.spread, self.bound)
+
+    def rows_of(self, chosen: Sequence[int]) -> Floats:
+        """The unit rows that the chosen state, (n, k)."""
+        return self.problem.known.rows.normals[self.stated[list(chosen)].any(axis=0)]
+
+    def pairs_of(self, chosen: Sequence[int]) -> Mask:
+        """The pairs that the chosen show, (S, A)."""
+        shown = self.shown[list(chosen)].any(axis=0)
+        return np.asarray(shown.reshape(len(self.fan.states), -1))
+
+    def add_lost(self, worst: WorstLoss) -> bool:
+        """Take what a chart found for learners that plan as a witness."""
+        assert worst.optimal is not None
+        excludes = (self.shown & ~worst.optimal.ravel()).any(axis=1)
+        (fan,) = self.fan.single
+        cut = frozenset(np.flatnonzero(excludes).tolist())
+        return self._keep(Witness(exact_weights(fan, worst), worst.loss, "planner", cut))
+
+    def add(
+        self, learner: str, weights: Floats, loss: float, optimal: Mask, fits: Sequence[int] = ()
+    ) -> bool:
+        """Take weights that lose too much as a witness; whether they say anything new."""
+        return self._keep(self.witness_of(learner, weights, loss, optimal, fits))
+
+    def witness_of(
+        self, learner: str, weights: Floats, loss: float, optimal: Mask, fits: Sequence[int] = ()
+    ) -> Witness:
+        """Weights that lose too much, with the candidates that exclude them.
+
+        fits: candidates that the weights are known to fit.
+        """
+        weights = weights / np.linalg.norm(weights)
+        exact = tuple(Fraction(repr(float(x))) for x in np.round(weights, 15))
+        if learner == "half-spaces":
+            heights = self.problem.known.rows.normals @ weights
+            against = (heights < TOUCHES) & ~self.stated[list(fits)].any(axis=0)
+            excludes = (self.stated & against).any(axis=1)
+            exact = self._on_ties(weights, np.flatnonzero(~against & (heights < APART))) or exact
+        else:
+            excludes = (self.shown & ~optimal.ravel()).any(axis=1)
+        found = np.array(excludes)
+        found[list(fits)] = False
+        return Witness(exact, float(loss), learner, frozenset(np.flatnonzero(found).tolist()))
+
+    def _on_ties(self, weights: Floats, rows: NDArray[np.int64]) -> tuple[Fraction, ...] | None:
+        """The nearest weights for which rows that are nearly 0 are 0; None where there are none."""
+        exact = self.problem.known.rows.exact
+        if exact is None or not len(rows):
+            return None
+        across = null_basis(*row_reduced([exact[row] for row in rows.tolist()]), len(weights))
+        if not across:
+            return None
+        basis = np.array([[float(x) for x in row] for row in across])
+        lengths = np.linalg.norm(basis, axis=1)
+        shares = np.linalg.lstsq((basis / lengths[:, None]).T, weights, rcond=None)[0] / lengths
+        taken = [Fraction(repr(float(share))) for share in shares]
+        columns = zip(*across, strict=True)
+        return tuple(
+            sum((c * x for c, x in zip(taken, col, strict=True)), Fraction(0)) for col in columns
+        )
+
+    def _keep(self, witness: Witness) -> bool:
+        """Keep a witness, unless another's cut is within its own."""
+        cut = witness.excluded_by
+        if any(known.excluded_by <= cut for known in self.witnesses):
+            return False
+        if cut:
+            self.witnesses = [known for known in self.witnesses if not cut <= known.excluded_by]
+        self.witnesses.append(witness)
+        return True
+
+
+def check_witness(cuts: Cuts, witness: Witness) -> bool:
+    """Whether a witness holds in exact numbers: it loses too much, and nobody else excludes it."""
+    if witness.weights not in cuts.plans:
+        cuts.plans[witness.weights] = cuts.fan.planned(witness.weights)
+    planned = cuts.plans[witness.weights]
+    if planned is None or not planned[1] > cuts.limit:
+        return False
+    rest = [n for n in range(len(cuts.problem.candidates)) if n not in witness.excluded_by]
+    if witness.learner == "planner":
+        return not (cuts.shown[rest].any(axis=0) & ~planned[0]).any()
+    rows = cuts.problem.known.rows.exact
+    if rows is None:
+        return False
+    weights = primitive(list(witness.weights))
+    stated = np.flatnonzero(cuts.stated[rest].any(axis=0))
+    return all(dot(rows[row], weights) >= 0 for row in stated.tolist())
+
 
 DRAWS = 400
 """Random directions for each round of a search."""

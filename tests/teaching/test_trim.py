@@ -8,11 +8,18 @@ import pytest
 import didact
 from didact.bec.classes import demonstration_rows
 from didact.errors import InvalidInput
-from didact.teaching.closure import all_closed
-from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.candidates import Candidates, offered_candidates, offers_of, starts_of
 from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.problem import Problem
 from didact.teaching.loss.remaining import remaining_loss
-from didact.teaching.trimming import _are_closed, window, with_beginnings
+from didact.teaching.trim import (
+    _are_closed,
+    all_closed,
+    earliest_candidate,
+    needs_of,
+    window,
+    with_beginnings,
+)
 from tests.effort import chunks
 
 
@@ -245,3 +252,43 @@ def is_closed_by_definition(known, shown):
                 if (s, a) not in pairs or not all(t in states or mdp.terminal[t] for t in after):
                     return False
     return True
+
+
+def by_hand(problem, says, number, wanted, before, taken):
+    def end(line):
+        said = 0
+        for step, pair in enumerate(line):
+            said |= says.get(pair, 0) & wanted
+            if said == wanted:
+                return step + 1
+        return len(line) + 1
+
+    lines = problem.candidates.pairs.tolist()
+    best = (end(lines[number]), -1)
+    for other, line in enumerate(lines):
+        said = problem.masks.get(other, 0) & ~before
+        if other not in taken and said == wanted and end(line) < end(lines[number]):
+            best = min(best, (end(line), other)) if best[1] >= 0 else (end(line), other)
+    return number if best[1] < 0 else best[1]
+
+
+def test_the_earliest_candidate_is_that_of_brute_force():
+    n_changed = 0
+    for seed in range(6):
+        task = didact.make("random-grid", size=5, n_features=4, seed=seed)
+        known = didact.equivalence_class(task, arithmetic="float")
+        elements = cover_elements(known)
+        offers = offers_of(known, starts_of(task, None), None)
+        candidates, _ = offered_candidates(elements, offers, rollouts=None, seed=0)
+        problem = Problem(elements, candidates, [1] * len(candidates))
+        says = needs_of(elements).says
+        before, taken = 0, set()
+        for number in list(problem.masks)[:40]:
+            wanted = problem.masks[number] & ~before
+            if wanted:
+                found = earliest_candidate(problem, says, number, before, taken)
+                assert found == by_hand(problem, says, number, wanted, before, taken)
+                n_changed += found != number
+                taken.add(found)
+            before |= wanted if number % 3 == 0 else 0
+    assert n_changed > 2

@@ -1,9 +1,9 @@
-"""Trimmed lessons: demonstrations without what follows their last need and precedes their first.
+"""Trimmed and closed lessons: what is cut from demonstrations, and what is added to them.
 
-Demonstrations are gone through in the order to show them. What one is needed for is what it says
-that those before it did not; what follows the last such step is cut, and what precedes the first
-one where the demonstration may begin there. So every demonstration gains what it gained whole, and
-whoever takes half-spaces is left with the same cone:
+Trimming. Demonstrations are gone through in the order to show them. What one is needed for is what
+it states that those before it did not; what follows the last such step is cut, and what precedes
+the first one where the demonstration may begin there. So every demonstration gains what it gained
+whole, and whoever takes half-spaces is left with the same cone:
 
 - A lesson that covers everything needs the elements that its teacher was to cover.
 - Another one needs the facets of its own cone.
@@ -12,13 +12,17 @@ whoever takes half-spaces is left with the same cone:
 
 Where costs count steps, cutting changes them. Then the beginnings of demonstrations are candidates
 themselves (`with_beginnings`), so that what is picked is the cheapest of them.
+
+Closure. The class of demonstrations assumes that the learner goes on as the teacher does; a learner
+that plans goes on in its own way. When a lesson shows all optimal actions of every state that it
+shows, and every possible successor is shown or terminal, then every reward that makes the lesson
+optimal lies in the class of the demonstrations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -26,14 +30,24 @@ import numpy as np
 from didact.bec.classes import Known, Part, part_with
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.halfspaces import demonstrated_pairs
-from didact.mdp import Demonstration
-from didact.planning import reachable_pairs
-from didact.teaching.closure import all_closed, is_closed_by
-from didact.teaching.covers.candidates import Candidates
+from didact.mdp import MDP, Demonstration
+from didact.planning import Plan, reachable_pairs
+from didact.planning.kernels import single_successors
+from didact.planning.paths import all_ranges
+from didact.teaching.covers.candidates import (
+    Candidates,
+    Indices,
+    Offer,
+    aimed_demonstrations,
+    as_candidates,
+)
 from didact.teaching.covers.elements import Elements, cover_elements
-from didact.teaching.covers.offers import Offer, as_candidates
 from didact.teaching.covers.problem import Problem
-from didact.teaching.soonest import Line, Says, Soonest
+
+Line = list[int]
+"""A demonstration as pairs s*A + a of the common numbering."""
+Says = Mapping[int, int]
+"""For each pair that states anything, what it states: the bits of an integer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +161,7 @@ class Trimmer:
             said = self.needs.said_by(line) if number is None else masks.get(number, 0)
             wanted = said & ~before
             if number is not None and wanted:
-                other = self._soonest.of((number, line), wanted, before, taken)
+                other = earliest_candidate(self.problem, self.needs.says, number, before, taken)
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]
             lines.append(self._cut(line, wanted))
@@ -161,9 +175,43 @@ class Trimmer:
         width = self.problem.candidates.n_actions
         return line[window(line, self.needs.says, wanted, Places(line, width, self.starts))]
 
-    @cached_property
-    def _soonest(self) -> Soonest:
-        return Soonest(self.problem, self.needs.says)
+
+def earliest_candidate(
+    problem: Problem, says: Says, number: int, before: int, taken: Container[int]
+) -> int:
+    """The candidate that covers the same beyond `before` as candidate `number`, after fewest steps.
+
+    It costs the same, is of the same member and is not taken; `number` itself where none is
+    earlier, and of equally early ones the lowest.
+    """
+    masks, costs = problem.masks, problem.costs
+    groups = None if problem.fixed_costs is None else problem.fixed_costs.group_of
+    wanted = masks[number] & ~before
+    least, best = _steps_until(problem.candidates.pairs[number].tolist(), says, wanted), number
+    for other, mask in masks.items():
+        if least == 1:
+            break
+        if (
+            mask & ~before == wanted
+            and other not in taken
+            and costs[other] == costs[number]
+            and (groups is None or groups[other] == groups[number])
+        ):
+            line = problem.candidates.pairs[other, : least - 1].tolist()
+            steps = _steps_until(line, says, wanted)
+            # Candidates come in the order of their numbers, so the first of equals stays.
+            least, best = (steps, other) if steps < least else (least, best)
+    return best
+
+
+def _steps_until(line: Sequence[int], says: Says, wanted: int) -> int:
+    """After how many steps a line states all that is wanted; one more than it has if never."""
+    for step, pair in enumerate(line):
+        if pair in says:
+            wanted &= ~says[pair]
+            if not wanted:
+                return step + 1
+    return len(line) + 1
 
 
 def trimmed(
@@ -191,7 +239,7 @@ def trimmed(
 
     if planners_lose:
         return cut(needs_of_pairs(whole))
-    is_complete = problem.covered_by(numbers) == problem.everything
+    is_complete = problem.covered_by(numbers) == problem.elements.everything
     needs = needs_of(problem.elements) if is_complete else needs_of_cone(problem.known, whole)
     parts = problem.known.parts
     if not _are_closed(parts, whole, problem.candidates.n_actions):
@@ -259,3 +307,74 @@ def with_beginnings(elements: Elements, candidates: Candidates, *, all_pairs: bo
         [list(line) for line in lines], candidates.n_actions, candidates.horizon, candidates.firsts
     )
     return replace(found, sampled=candidates.sampled)
+
+
+def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> Indices:
+    """The optimal pairs, as s*A + a, that closure asks for and the demonstrations do not show."""
+    shown = demonstrated_pairs(mdp, demonstrations)
+    needed = reachable_pairs(mdp, plan.optimal, starts=np.asarray(shown.any(axis=1)))
+    return np.flatnonzero((needed & ~shown).ravel())
+
+
+def is_closed(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> bool:
+    """Whether a lesson shows all that closure asks for: looking one step ahead is enough."""
+    width = mdp.n_actions
+    return is_closed_by(mdp, plan, {s * width + a for shown in demonstrations for s, a in shown})
+
+
+def is_closed_by(mdp: MDP, plan: Plan, shown: Collection[int]) -> bool:
+    """The same of optimal pairs s*A + a, each given once."""
+    rows = np.fromiter(shown, np.int64, len(shown))
+    ends = mdp.terminal.copy()
+    ends[rows // mdp.n_actions] = True
+    if rows.size < plan.n_optimal[ends].sum():
+        return False
+    if mdp.is_deterministic():
+        return bool(ends[single_successors(mdp)[rows]].all())
+    offsets = mdp.transitions.offsets
+    targets = mdp.transitions.successors[all_ranges(offsets[rows], offsets[rows + 1])]
+    return bool(ends[targets].all())
+
+
+def all_closed(parts: Sequence[Part], demonstrations: Sequence[Demonstration]) -> bool:
+    """Whether what is shown of each part is closed."""
+    return all(is_closed(part.task.mdp, part.plan, part.own(demonstrations)) for part in parts)
+
+
+def close(
+    mdp: MDP,
+    plan: Plan,
+    demonstrations: Sequence[Demonstration],
+    *,
+    starts: Indices,
+    horizon: int,
+) -> list[Demonstration]:
+    """Further demonstrations that close a lesson, each a shortest way to a missing pair.
+
+    Pairs that cannot be shown from the starts within the horizon stay missing.
+    """
+    missing = set(missing_pairs(mdp, plan, demonstrations).tolist())
+    added: list[Demonstration] = []
+    aimed, _ = aimed_demonstrations(mdp, plan, sorted(missing), starts=starts, horizon=horizon)
+    for i in np.argsort(-aimed.lengths(), kind="stable").tolist():
+        path = aimed.pairs[i][aimed.pairs[i] >= 0].tolist()
+        if path[-1] in missing:
+            path = _continued(mdp, plan, path, missing, horizon)
+            missing.difference_update(path)
+            added.append(Demonstration([divmod(pair, mdp.n_actions) for pair in path]))
+    return added
+
+
+def _continued(mdp: MDP, plan: Plan, path: list[int], missing: set[int], horizon: int) -> list[int]:
+    """The path, followed on through missing pairs as long as one comes next."""
+    left = missing.difference(path)
+    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
+    while len(path) < horizon:
+        targets = successors[offsets[path[-1]] : offsets[path[-1] + 1]].tolist()
+        options = [t * mdp.n_actions + a for t in targets for a in plan.optimal_actions(t)]
+        following = next((pair for pair in options if pair in left), None)
+        if following is None:
+            break
+        path.append(following)
+        left.discard(following)
+    return path

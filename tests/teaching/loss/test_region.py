@@ -6,8 +6,7 @@ import pytest
 import didact
 from didact.bec.classes import shown_pairs
 from didact.teaching.loss.fan import fan_of
-from didact.teaching.loss.mean import drawn_inside, mean_loss
-from didact.teaching.loss.region import region_of
+from didact.teaching.loss.region import drawn_inside, mean_loss, region_of
 
 
 def region_of_some(task, n):

@@ -1,1 +1,0 @@
-"""Teachers: SCOT, the exact minimum, UVM, and the random baseline."""
