@@ -152,7 +152,6 @@ def _tell_the_end(number: int, report: int) -> None:
 
 def _become(request: dict, streams: list[int]) -> None:
     """Take over what a process of its own would have been started with."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -170,6 +169,8 @@ def _become(request: dict, streams: list[int]) -> None:
         2, encoding, errors="backslashreplace", line_buffering=True
     )
     sys.argv = ["-c", *request["arguments"]]
+    # Last: until the command itself begins, nobody could tell of an interrupt but this file.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _written(number: int, encoding: str, **options) -> io.TextIOWrapper:
