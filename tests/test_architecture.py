@@ -179,7 +179,7 @@ def test_an_import_hidden_in_text_is_found(module, source):
     ("module", "source"),
     [
         ("mdp.model", "from didact.mdp.recordings.minari import read"),
-        ("mdp.model", "from .exchange import minari"),
+        ("mdp.model", "from .recordings import minari"),
         ("mdp.recordings.minari", "from didact.mdp import MDP"),
         ("mdp.recordings.minari", "from .. import load_task"),
         ("mdp.model", "from didact import mdp"),
