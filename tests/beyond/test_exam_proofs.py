@@ -12,10 +12,10 @@ from didact.app.verify import verify
 from didact.errors import ProofFailed
 from didact.mdp.files import task_document, task_from_document
 from didact.teaching.lesson import as_read
-from tests.bec.test_families import small_family
 from tests.beyond.test_feedback_proofs import counted
 from tests.effort import chunks, number
 from tests.laws.test_exams import world
+from tests.laws.test_family_classes import small_family
 from tests.test_proofcheck import (
     Solved,
     changed,

@@ -13,8 +13,8 @@ from didact.errors import InvalidInput, ProofFailed
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document, task_from_document
 from didact.teaching.lesson import as_read
-from tests.bec.test_families import small_family
 from tests.laws.test_exams import world
+from tests.laws.test_family_classes import small_family
 from tests.test_proofcheck import (
     Solved,
     changed,

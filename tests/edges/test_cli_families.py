@@ -6,8 +6,8 @@ import pytest
 
 from didact.mdp import load_family, save_family
 from didact.teaching import check, load_lesson
-from tests.bec.test_families import small_family
 from tests.command_line import refused
+from tests.laws.test_family_classes import small_family
 
 
 @pytest.fixture

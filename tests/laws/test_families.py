@@ -8,8 +8,8 @@ import pytest
 import didact
 from didact.mdp.files import family_document
 from didact.proofcheck import check_proof
-from tests.bec.test_families import small_family
 from tests.effort import chunks, number
+from tests.laws.test_family_classes import small_family
 from tests.test_proofcheck import SolvedFamily, cone_multipliers
 
 

@@ -11,8 +11,8 @@ import didact
 from didact.app.verify import verify
 from didact.errors import InvalidInput
 from didact.mdp.files import family_document
-from tests.bec.test_families import small_family
 from tests.effort import number
+from tests.laws.test_family_classes import small_family
 from tests.test_proofcheck import SolvedFamily, cone_multipliers, primitive
 
 KINDS = ("demonstrations", "comparisons", "preferences")

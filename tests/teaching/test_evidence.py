@@ -8,9 +8,9 @@ import pytest
 
 import didact
 from didact.errors import InvalidFile
-from tests.bec.test_families import small_family
 from tests.effort import number
 from tests.laws.test_exams import world
+from tests.laws.test_family_classes import small_family
 from tests.oracles import Plain, optimal_sets
 
 

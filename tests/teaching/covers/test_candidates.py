@@ -10,8 +10,8 @@ import pytest
 import didact
 from didact.errors import InvalidInput, InvalidParameter
 from didact.teaching.covers import candidates
-from tests.bec.test_families import small_family
 from tests.decisions import decisions, unit
+from tests.laws.test_family_classes import small_family
 
 
 @pytest.mark.parametrize("factor", [candidates._FACTOR, 1, 0])
