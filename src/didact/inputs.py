@@ -40,7 +40,7 @@ MAX_WHOLE_DIGITS = 30
 
 _WHOLE = re.compile(rf"-?[0-9]{{1,{MAX_WHOLE_DIGITS}}}")
 
-MOST_ENTRIES = 2**28
+MAX_ENTRIES = 2**28
 """How many entries a sparse matrix may have, zeros included, to be written out: 2 GiB."""
 
 
@@ -216,9 +216,9 @@ def plain_array(value: Any, place: str) -> Any:
     if isinstance(value, np.generic | type):
         return value
     if hasattr(value, "tocoo") and hasattr(value, "toarray"):
-        if math.prod(value.shape) > MOST_ENTRIES:
+        if math.prod(value.shape) > MAX_ENTRIES:
             raise InvalidNumber(
-                f"{place} as a sparse matrix must have at most {MOST_ENTRIES} entries, zeros "
+                f"{place} as a sparse matrix must have at most {MAX_ENTRIES} entries, zeros "
                 f"included; the shape is {value.shape}"
             )
         return value.toarray()

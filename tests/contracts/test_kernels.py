@@ -33,7 +33,7 @@ KERNELS = kernels()
 
 
 def fields_read(source: str) -> set[str]:
-    """The parameters of a function of which it reads attributes."""
+    """The parameters of a function of which it reads attributes that arrays do not have."""
     tree = ast.parse(textwrap.dedent(source))
     (function,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     own = {argument.arg for argument in function.args.args}
@@ -41,6 +41,7 @@ def fields_read(source: str) -> set[str]:
         node.value.id
         for node in ast.walk(function)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.attr != "shape"
     }
 
 
@@ -63,5 +64,5 @@ def test_named_tuples_are_annotated(name):
 
 
 def test_fields_are_read_by_name():
-    source = "def f(a, b, c):\n    d = a.x\n    return d.y + b[0] + math.pi"
+    source = "def f(a, b, c):\n    d = a.x\n    return d.y + b[0] + b.shape[0] + math.pi"
     assert fields_read(source) == {"a"}

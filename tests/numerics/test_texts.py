@@ -13,7 +13,7 @@ import pytest
 from didact import proofcheck
 from didact.errors import InvalidNumber, Unsupported
 from didact.numerics.texts import (
-    MOST_DIGITS,
+    MAX_WRITTEN_DIGITS,
     number_text,
     number_texts,
     read_text,
@@ -62,10 +62,10 @@ def test_whole_fractions_have_no_line():
 
 def test_what_is_too_long_is_refused_with_its_size_and_a_remedy():
     with pytest.raises(Unsupported, match=r"at most 200,000 digits; one here has about 200,00\d"):
-        number_text(Fraction(1, 10 ** (MOST_DIGITS + 2)))
-    assert len(number_text(10 ** (MOST_DIGITS - 1))) == MOST_DIGITS
+        number_text(Fraction(1, 10 ** (MAX_WRITTEN_DIGITS + 2)))
+    assert len(number_text(10 ** (MAX_WRITTEN_DIGITS - 1))) == MAX_WRITTEN_DIGITS
     with pytest.raises(InvalidNumber, match="witness must be digits"):
-        read_text("1" * (2 * MOST_DIGITS + 3), "witness")
+        read_text("1" * (2 * MAX_WRITTEN_DIGITS + 3), "witness")
 
 
 @pytest.mark.parametrize("text", ["", "1.5", "1/", "/2", "1/2/3", "0x10", "1e5", "\u0661", " 1"])
@@ -81,8 +81,8 @@ def test_zero_divides_nothing():
 
 def test_what_is_written_the_checker_reads():
     """The two share no code; both say the same limit."""
-    assert proofcheck.MAX_DIGITS == MOST_DIGITS
-    longest = Fraction(10 ** (MOST_DIGITS - 1) + 1, 10 ** (MOST_DIGITS - 1) + 3)
+    assert proofcheck.MAX_DIGITS == MAX_WRITTEN_DIGITS
+    longest = Fraction(10 ** (MAX_WRITTEN_DIGITS - 1) + 1, 10 ** (MAX_WRITTEN_DIGITS - 1) + 3)
     assert proofcheck.read(number_text(longest), Fraction, "x") == longest
 
 

@@ -67,7 +67,7 @@ def test_long_numbers_are_refused_before_they_are_made(monkeypatch):
         raise AssertionError("the work was begun")
 
     task = dense(6, 50, 0)
-    monkeypatch.setattr(exact, "MOST_DIGITS", 300)
+    monkeypatch.setattr(exact, "MAX_WRITTEN_DIGITS", 300)
     monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
     with pytest.raises(
         Unsupported, match=r"at most 300 digits; here they would have about [0-9]+\."
@@ -88,7 +88,7 @@ def test_long_numbers_of_a_chain_are_refused_before_the_cone(monkeypatch):
         row[max(state - 2, 0)] += 1 - share
         rows.append([row])
     task = didact.Task(didact.MDP(rows, [[i % 3] for i in range(n)], "0.9", terminal=[0]), [1])
-    monkeypatch.setattr(exact, "MOST_DIGITS", 300)
+    monkeypatch.setattr(exact, "MAX_WRITTEN_DIGITS", 300)
     monkeypatch.setattr("didact.bec.classes.rows_from_counts", never)
     with pytest.raises(Unsupported, match="Round the task's numbers, or use arithmetic='float'"):
         didact.equivalence_class(task, arithmetic="exact")
@@ -128,7 +128,7 @@ def test_long_multipliers_are_refused_before_the_work(monkeypatch):
     def never(*_):
         raise AssertionError("the work was begun")
 
-    monkeypatch.setattr(exact, "MOST_DIGITS", limit)
+    monkeypatch.setattr(exact, "MAX_WRITTEN_DIGITS", limit)
     monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
     for given in (task, didact.Family([task, task])):
         with pytest.raises(Unsupported, match=f"at most {limit} digits"):
@@ -138,9 +138,9 @@ def test_long_multipliers_are_refused_before_the_work(monkeypatch):
 def test_auto_takes_floats_where_numbers_would_be_long(monkeypatch):
     task = dense(6, 50, 0)
     assert didact.equivalence_class(task).counts is not None
-    monkeypatch.setattr("didact.bec.classes.MOST_DIGITS", 300)
+    monkeypatch.setattr("didact.bec.classes.MAX_WRITTEN_DIGITS", 300)
     assert didact.equivalence_class(task).counts is None
-    assert texts.MOST_DIGITS == 200_000
+    assert texts.MAX_WRITTEN_DIGITS == 200_000
 
 
 def sure_model(seed):

@@ -53,7 +53,7 @@ from didact.mdp import (
 from didact.mdp.naming import state_words
 from didact.mdp.showing import show
 from didact.numerics.exact import Numbers
-from didact.numerics.texts import MOST_DIGITS
+from didact.numerics.texts import MAX_WRITTEN_DIGITS
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
@@ -423,7 +423,7 @@ def is_affordable(task: Task, plan: Plan) -> bool:
     quick = small and plan.is_proved and is_exact_affordable(task.mdp, plan.optimal)
     if not quick:
         return False
-    return expected_digits(task.mdp, plan) + multiplier_digits(task.mdp) <= MOST_DIGITS
+    return expected_digits(task.mdp, plan) + multiplier_digits(task.mdp) <= MAX_WRITTEN_DIGITS
 
 
 def _are_affordable(tasks: Sequence[Task], plans: Sequence[Plan]) -> bool:

@@ -34,7 +34,7 @@ _MAX_BITS = 3322
 _SMALLEST = float(np.finfo(np.float64).smallest_normal)
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"[+-]?[0-9]+/[0-9]+")
-MOST_AXES = 3
+MAX_AXES = 3
 """How many axes numbers of a model have."""
 
 _FIRST_INEXACT_INTEGER = 2**53
@@ -244,7 +244,7 @@ def _as_object_array(values: Any, place: str) -> NDArray[Any]:
         raise _irregular(place) from None
 
 
-def _opened(values: Any, place: str, depth: int = MOST_AXES) -> Any:
+def _opened(values: Any, place: str, depth: int = MAX_AXES) -> Any:
     """Nested sequences whose arrays inside are plain; short floats there keep their decimals."""
     if isinstance(values, list | tuple):
         if depth == 0:

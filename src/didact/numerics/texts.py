@@ -16,15 +16,15 @@ from typing import Any
 
 from didact.errors import InvalidNumber, Unsupported
 
-MOST_DIGITS = 200_000
+MAX_WRITTEN_DIGITS = 200_000
 """So many digits above and below a fraction line are written and read; `didact.proofcheck` reads
 the same. At this length a proof's checker needs about half a second for each number."""
 
-_MOST_BITS = 664_385
+_MAX_BITS = 664_385
 _PLAIN_BITS = 2_000
 """Below this Python converts by itself, however low its limit is set."""
 
-MOST_SHOWN, LONGEST_SHOWN = 8, 80
+MAX_SHOWN, LONGEST_SHOWN = 8, 80
 """A short text of a result shows so many entries, of so many signs; more it only counts."""
 
 _WRITTEN = re.compile(r"[+-]?[0-9]+(/[0-9]+)?")
@@ -34,9 +34,9 @@ def number_text(value: Any) -> str:
     """A whole number or fraction, of Python or FLINT, as digits or 'p/q'."""
     above, below = _parts(value)
     size = max(above.bit_length(), below.bit_length())
-    if size > _MOST_BITS:
+    if size > _MAX_BITS:
         raise Unsupported(
-            f"exact numbers must have at most {MOST_DIGITS:,} digits; one here has about "
+            f"exact numbers must have at most {MAX_WRITTEN_DIGITS:,} digits; one here has about "
             f"{int(size * 0.30103):,}. Round the task's numbers, or use arithmetic='float'"
         )
     write = str if size < _PLAIN_BITS else _long_text
@@ -74,9 +74,9 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, tuple | list):
-        return _few(value, [_short(entry) for entry in value[:MOST_SHOWN]], "()")
+        return _few(value, [_short(entry) for entry in value[:MAX_SHOWN]], "()")
     if isinstance(value, Mapping):
-        first = islice(value.items(), MOST_SHOWN)
+        first = islice(value.items(), MAX_SHOWN)
         return _few(value, [f"{key!r}: {_short(entry)}" for key, entry in first], "{}")
     text = repr(value)
     return (
@@ -89,17 +89,17 @@ def _short(value: Any) -> str:
 def _few(held: Any, shown: list[str], brackets: str) -> str:
     """The entries where they are few and short, else how many there are."""
     text = ", ".join(shown)
-    if len(held) > MOST_SHOWN or len(text) > LONGEST_SHOWN:
+    if len(held) > MAX_SHOWN or len(text) > LONGEST_SHOWN:
         return f"<{len(held)} entries>"
     return f"{brackets[0]}{text}{brackets[1]}"
 
 
 def read_text(text: str, place: str) -> Fraction:
     """The fraction in a text that `number_text` has written."""
-    if len(text) > 2 * MOST_DIGITS + 2 or not _WRITTEN.fullmatch(text):
+    if len(text) > 2 * MAX_WRITTEN_DIGITS + 2 or not _WRITTEN.fullmatch(text):
         raise InvalidNumber(
-            f"{place} must be digits or 'p/q' of at most {MOST_DIGITS:,} digits each; it has "
-            f"{len(text)} characters"
+            f"{place} must be digits or 'p/q' of at most {MAX_WRITTEN_DIGITS:,} digits each; it "
+            f"has {len(text)} characters"
         )
     above, _, below = text.partition("/")
     divisor = _read_digits(below) if below else 1

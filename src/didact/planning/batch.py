@@ -144,7 +144,7 @@ def rewards_of(mdp: MDP, weights: Floats) -> Floats:
 class Batch(NamedTuple):
     """Rewards of states (columns 1) or of pairs (columns A), one after the other.
 
-    tolerances: of each reward's values. table: room for one reward, by pairs. found: the values.
+    tolerances: of each reward's values. table: workspace for a reward, by pairs. found: values.
     """
 
     columns: int
@@ -516,7 +516,7 @@ def lose_each(
             probe.plan.policy[state] = truth.plan.policy[state]
             own[state * n_actions + truth.plan.policy[state]] = 1
             found.values[i * n_states + state] = truth.plan.values[state]
-        # Actions whose feature counts are equal tie for every reward: without ties there are none.
+        # Actions of equal successor features tie for every reward: without ties there are none.
         if ties > 0:
             if iterate(probe.model, probe.rewards, probe.tolerance, most, probe.plan) < 0:
                 return i

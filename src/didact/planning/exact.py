@@ -8,7 +8,7 @@ By Cramer's rule the successor features of a dense component have its determinan
 fraction line, and that is about as long as the denominators of its rows together: rows that are
 equal count once, since they add no rank. So the length is known before the work is begun. Chains
 and small cycles are quick to solve, so that their results are measured instead. What is longer than
-`MOST_DIGITS` could not be written into a proof.
+`MAX_WRITTEN_DIGITS` could not be written into a proof.
 
 FLINT is imported by the functions that need it: float planning does not wait for it.
 """
@@ -25,7 +25,7 @@ import numpy as np
 from didact.errors import Unsupported
 from didact.mdp import MDP
 from didact.numerics.exact import Numbers
-from didact.numerics.texts import MOST_DIGITS
+from didact.numerics.texts import MAX_WRITTEN_DIGITS
 from didact.planning.kernels import actions_by_state
 
 if TYPE_CHECKING:
@@ -374,10 +374,10 @@ def _longest_denominator(mdp: MDP) -> int:
 
 def require_writable(n_digits: int) -> None:
     """Refuse exact work whose results could not be written down."""
-    if n_digits > MOST_DIGITS:
+    if n_digits > MAX_WRITTEN_DIGITS:
         raise Unsupported(
-            f"exact numbers must have at most {MOST_DIGITS:,} digits; here they would have about "
-            f"{n_digits:,}. Round the task's numbers, or use arithmetic='float'"
+            f"exact numbers must have at most {MAX_WRITTEN_DIGITS:,} digits; here they would have "
+            f"about {n_digits:,}. Round the task's numbers, or use arithmetic='float'"
         )
 
 

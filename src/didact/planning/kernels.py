@@ -25,6 +25,7 @@ from didact.numerics.compiled import inlined, kernel
 from didact.numerics.exact import Floats
 
 UNIT = 2.0**-53
+"""Half the distance from 1 to the next float: a rounded result is off by this share at most."""
 LARGEST = 1e300
 """Values stay below it, so that no sum overflows."""
 
@@ -32,7 +33,7 @@ ENOUGH = 0.05
 """An evaluation ends when its residual is this share of the first ..."""
 EXACT = 1e-12
 """... or this, once sweeps have stalled ..."""
-MOST_STEPS = 200
+MAX_STEPS = 200
 """... or after so many steps."""
 
 STALLED = 8
@@ -135,7 +136,7 @@ class Graph(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """The next state of each state under a policy, and room to walk there; S entries each."""
+    """The next state of each state under a policy, and workspace to walk there; S entries each."""
 
     following: Any
     seen: Any
@@ -143,7 +144,7 @@ class Paths(NamedTuple):
 
 
 class GraphPlan(NamedTuple):
-    """A policy and its values (S,), which stay from one reward to the next, and their room."""
+    """A policy and its values (S,), which stay from one reward to the next, and workspace."""
 
     policy: Any
     values: Any
@@ -165,7 +166,7 @@ def graph_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Graph:
 
 
 def new_paths(n_states: int, following: NDArray[np.uint32] | None = None) -> Paths:
-    """Room for the paths of so many states."""
+    """A workspace for the paths of so many states."""
     first, path = np.zeros((2, n_states), dtype=np.uint32)
     seen = np.zeros(n_states, dtype=np.uint8)
     return Paths(first if following is None else following, seen, path)
@@ -205,6 +206,7 @@ def walk_functional_graph(
             for c in range(n_columns):
                 values[state * n_columns + c] = payments[state * n_columns + c]
         elif seen[state] == 1:
+            # The path has met itself: a cycle begins where this state stands on the path.
             first = length - 1
             while path[first] != state:
                 first -= 1
@@ -236,6 +238,8 @@ def improve_on_graph(graph: Graph, rewards: Any, tolerance: float, policy: Any, 
             continue
         row = state * graph.n_actions
         own = policy[state]
+        # The own action keeps its place unless another is better by more than rounding: else tied
+        # actions would be exchanged for ever.
         best = rewards[row + own] + graph.discount * values[successor[row + own]] + tolerance
         choice = own
         for action in range(graph.n_actions):
@@ -317,7 +321,7 @@ class Krylov(NamedTuple):
 
 
 class SweepPlan(NamedTuple):
-    """A policy and its values (S,), which stay from one reward to the next, and their room."""
+    """A policy and its values (S,), which stay from one reward to the next, and workspace."""
 
     policy: Any
     values: Any
@@ -348,7 +352,7 @@ def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
 
 
 def new_krylov(n_states: int) -> Krylov:
-    """Room for the vectors of so many states."""
+    """A workspace for the vectors of so many states."""
     return Krylov(*np.zeros((6, n_states)))
 
 
@@ -397,7 +401,7 @@ def backup(model: Model, rewards: Any, tolerance: float, policy: Any, values: An
             own = policy[state]
             best = rewards[row + own] + discount * expected_value(moves, row + own, values)
             choice = own
-            bar = best + tolerance
+            bar = best + tolerance  # tied actions are not exchanged for ever
             for action in range(n_actions):
                 if allowed[row + action] != 0 and action != own:
                     expected = expected_value(moves, row + action, values)
@@ -502,7 +506,7 @@ def solve_policy(system: System, reduction: float, most: int, values: Any, krylo
         if norm <= target or norm == 0.0:
             return step
         slope, _ = multiply(system, p, shadow, v)
-        if slope == 0.0 or rho == 0.0:
+        if slope == 0.0 or rho == 0.0:  # broken down: the next lines divide by it
             return -1
         alpha = rho / slope
         for i in range(n_states):
@@ -516,6 +520,7 @@ def solve_policy(system: System, reduction: float, most: int, values: Any, krylo
             r[i] = s[i] - omega * t[i]
             norm += r[i] * r[i]
             following += shadow[i] * r[i]
+        # Diverged (also where norm is NaN), or stuck: without omega no later step changes anything.
         if not norm < 1e300 or (omega == 0.0 and norm > target):
             return -1
         if omega != 0.0:
@@ -551,6 +556,7 @@ def sweep_until(
     for rounds in range(most):
         change = backup(model, rewards, tolerance, policy, values)
         reach = largest_of(values)
+        # Only halving counts as progress, so that rounding cannot keep the rounds going.
         if change < 0.5 * best:
             best = change
             stalled = 0
@@ -562,7 +568,7 @@ def sweep_until(
             return rounds + 1
         take_policy(model, rewards, policy, system)
         reduction = ENOUGH if stalled < STALLED else EXACT
-        if solve_policy(system, reduction, MOST_STEPS, values, krylov) < 0:
+        if solve_policy(system, reduction, MAX_STEPS, values, krylov) < 0:
             sweep_again(model, rewards, tolerance, policy, values)
     return -1
 

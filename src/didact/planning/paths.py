@@ -118,7 +118,7 @@ def _closure(mdp: MDP, starts: Mask, allowed: Mask | None, n_steps: int | None) 
 def spread(model: Model, n_steps: int, queue: Any, reached: Any) -> None:
     """Mark what can be reached from the marked states in so many steps, breadth first.
 
-    queue: room for every state.
+    queue: workspace, an entry for every state.
     """
     offsets, successors, _ = model.moves
     n_known = 0

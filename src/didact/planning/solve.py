@@ -380,6 +380,8 @@ def plan_in_floats(
     else:
         policy = allowed.reshape(mdp.n_states, -1).argmax(axis=1).astype(np.uint32)
     largest = scale / (1.0 - mdp.discount)
+    # An action must be better by some roundings of the largest value there can be: evaluation on
+    # the graph adds up along whole paths, a sweep only over one row.
     if mdp.is_deterministic():
         found = new_graph_plan(mdp.n_states, policy)
         n_rounds = iterate_on_graph.run(

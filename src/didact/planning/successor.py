@@ -92,13 +92,11 @@ class ExactSuccessorFeatures:
         pairs = np.empty((len(states), m, self.states.shape[1]), dtype=object)
         for state in range(len(states)):
             for action in range(m):
-                counts = list(model.payment(state, action))
+                mu = list(model.payment(state, action))
                 for target, weight in model.rows[state * m + action]:
                     after = states[target]
-                    counts = [
-                        c + weight * v if v else c for c, v in zip(counts, after, strict=True)
-                    ]
-                pairs[state, action] = counts
+                    mu = [x + weight * v if v else x for x, v in zip(mu, after, strict=True)]
+                pairs[state, action] = mu
         return pairs
 
 
@@ -129,12 +127,12 @@ def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
     """Successor features of action probabilities (S, A), with a proved error bound."""
     payments = _policy_payments(mdp, policy)
     states = discounted_sums(mdp, policy, payments)
-    pairs = pair_counts(mdp, states)
+    pairs = pair_features(mdp, states)
     bounds = _bounds(mdp, policy, payments, states, pairs)
     return SuccessorFeatures(states, pairs, bounds, mdp, policy)
 
 
-def pair_counts(mdp: MDP, states: Floats) -> Floats:
+def pair_features(mdp: MDP, states: Floats) -> Floats:
     """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
     pairs = _expected(mdp, states).reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
     features = mdp.features.floats

@@ -38,7 +38,7 @@ from didact.planning.linear import discounted_sums
 from didact.planning.loss import action_gaps
 from didact.planning.paths import as_reached, feature_sizes_met, reachable_states
 from didact.planning.solve import solve
-from didact.planning.successor import float_successor_features, pair_counts
+from didact.planning.successor import float_successor_features, pair_features
 from didact.random import stream
 
 VANISHES = 1e-11
@@ -148,7 +148,7 @@ class Fan:
         taken[states, policy] = 1.0
         taken[mdp.terminal] = 0.0
         paid = self.features if self.features.ndim == 2 else self.features[states, policy]
-        pairs = pair_counts(mdp, discounted_sums(mdp, taken, paid))
+        pairs = pair_features(mdp, discounted_sums(mdp, taken, paid))
         rows = (pairs[states, policy][:, None] - pairs)[self.states].reshape(-1, mdp.n_features)
         lengths = np.linalg.norm(pairs, axis=2)
         sizes = np.maximum(lengths, lengths[states, policy][:, None])[self.states].ravel()
