@@ -30,13 +30,13 @@ def evidence_for(size: int, k: int, slip: Any = 0, n_pairs: int = 17) -> tuple[E
 
 def chain(evidence: Evidence, weights: Any, n_steps: int, **options: Any) -> Callable[[], object]:
     """A run of one chain in one thread from the true weights, as a function of nothing."""
-    from didact.learners.chains.metropolis import Chain, Target
-    from didact.learners.chains.models import scorer_of
-    from didact.learners.chains.priors import PRIORS
+    from didact.learners.chains.chain import Chain, Target
+    from didact.learners.chains.options import PRIORS
+    from didact.learners.chains.scores import Scorer
 
     prior = PRIORS[options.get("prior", "l2-sphere")]
     move = next(iter(prior.proposals.values()))
-    target = Target(evidence, 100.0, scorer_of(evidence), prior, move)
+    target = Target(evidence, 100.0, Scorer(evidence), prior, move)
     walker = Chain(target, np.random.default_rng(0), n_draws=n_steps)
 
     def run() -> None:

@@ -15,15 +15,13 @@ import numpy as np
 import didact
 from benchmarks.timing import print_table
 from didact.learners import Belief, learn
-from didact.learners.chains import moves
-from didact.learners.chains.metropolis import Target
-from didact.learners.chains.mixture import fitted
-from didact.learners.chains.models import scorer_of
-from didact.learners.chains.particles import Particles
-from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.proposals import moves_by
-from didact.learners.chains.stopping import decisions
-from didact.learners.chains.tempering import Population
+from didact.learners.chains import kernels
+from didact.learners.chains.chain import Particles, Target
+from didact.learners.chains.mixture import fitted, moves_by
+from didact.learners.chains.options import PRIORS
+from didact.learners.chains.rounds import decisions
+from didact.learners.chains.scores import Scorer
+from didact.learners.chains.smc import Population
 from didact.learners.diagnostics import bulk_ess
 from didact.learners.evidence import as_evidence
 
@@ -66,7 +64,7 @@ def timed(case: str, seed: int, **options: Any) -> tuple[Belief, float]:
 def fewest_effective(belief: Belief) -> float:
     """The fewest effective draws of everything in the stop rule."""
     evidence = as_evidence(belief.mdp, belief.demonstrations)
-    target = Target(evidence, 100.0, scorer_of(evidence), PRIORS["l2-sphere"], 0)
+    target = Target(evidence, 100.0, Scorer(evidence), PRIORS["l2-sphere"], 0)
     step = max(1, belief.n_draws // 2000)
     kept = belief.samples[:, ::step]
     judged = decisions(target, kept, belief.map_weights)
@@ -119,24 +117,24 @@ def against(seeds: range) -> Iterator[list[str]]:
 
 
 def in_stages(n_steps: int = 500) -> Iterator[list[str]]:
-    """Likelihoods a second on a large slippery grid: exact, ended early, and rough for pilots."""
+    """Likelihoods a second on a large slippery grid: exact, ended early, rough (warmup)."""
     task, shown, confidence = lesson_of("large-slippery", 100)
     evidence = as_evidence(task.mdp, shown)
-    target = Target(evidence, confidence, scorer_of(evidence), PRIORS["l2-sphere"], 0)
-    summit = np.array(task.weights, dtype=float)
+    target = Target(evidence, confidence, Scorer(evidence), PRIORS["l2-sphere"], 0)
+    mode = np.array(task.weights, dtype=float)
     population = Population(target, np.random.default_rng(0))
-    for _ in population.settle(summit / np.linalg.norm(summit), 2 * target.k):
+    for _ in population.spread(mode / np.linalg.norm(mode), 2 * target.k):
         pass
     places = population.particles.places
     fit = fitted(places, np.full(len(places), 1.0 / len(places)), np.random.default_rng(1), 1)
     first = None
-    for name, early, rough in (("exact", 0.0, 0), ("ended early", 1.0, 0), ("pilots", 1.0, 1)):
+    for name, early, rough in (("exact", 0.0, 0), ("ended early", 1.0, 0), ("warmup", 1.0, 1)):
         particles = Particles(target, places[:1])
-        particles.points.numbers[moves.EARLY] = early
+        particles.points.numbers[kernels.EARLY] = early
         particles.problem.work.rough[0] = rough
         steps = moves_by(fit, particles.kind, n_steps, np.random.default_rng(2))
         began = time.process_time()
-        particles.advance(1.0, fit.mixture, steps)
+        particles.advance(fit.proposal, steps)
         rate = n_steps / (time.process_time() - began)
         first = rate if first is None else first
         yield [

@@ -12,8 +12,8 @@ import pytest
 
 from didact.errors import DidactWarning, InvalidInput
 from didact.learners import Belief, learn, learners, load_belief
+from didact.learners.files import plain_settings
 from didact.learners.learn import option_names
-from didact.learners.summary import plain_settings
 from didact.mdp import MDP, Task
 from didact.planning import rollout, solve
 from didact.planning.policies import as_policy

@@ -15,7 +15,7 @@ import pytest
 
 import didact
 from didact.app.reproduce import NoReport, report_of
-from didact.learners.belief_files import load_belief
+from didact.learners.files import load_belief
 from didact.mdp.recordings.formats import load_recording, save_recording
 from didact.mdp.recordings.recording import Recording
 from didact.report.studies.page import index_page

@@ -18,18 +18,17 @@ import pytest
 from scipy import stats
 
 from didact.learners.chains.birl import birl
-from didact.learners.chains.deterministic import ON_GRAPH, score_on_graph
-from didact.learners.chains.metropolis import Chain, Target
-from didact.learners.chains.models import scorer_of
-from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.steps import (
-    LIKELIHOOD,
-    PRIOR,
-    Problem,
+from didact.learners.chains.chain import NOTHING, Chain, Target
+from didact.learners.chains.kernels import (
+    PLAIN,
+    TEMPERATURE,
+    Points,
     Proposal,
     Randomness,
-    State,
+    run_steps,
 )
+from didact.learners.chains.options import PRIORS
+from didact.learners.chains.scores import ScoreInputs, Scorer, score
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
 from didact.numerics.compiled import kernel
@@ -106,9 +105,6 @@ def scores(start: Start, after: np.ndarray) -> np.ndarray:
     return change.mean(axis=0)[moved] / (spread[moved] / math.sqrt(len(change)))
 
 
-run_on_graph = ON_GRAPH.run
-
-
 class Starts(NamedTuple):
     """n weights (n * k,), which move, and for each how often every action is shown."""
 
@@ -118,37 +114,41 @@ class Starts(NamedTuple):
 
 
 @kernel
-def walk_many(starts: Starts, problem: Problem, moves: Proposal, random: Randomness, state: State):
+def walk_many(
+    starts: Starts, problem: ScoreInputs, moves: Proposal, random: Randomness, state: Points
+):
     """The chain's own kernels: so many steps from each of n places, each with its own counts."""
     steps, weights, shown = starts.steps, starts.weights, problem.shown
-    width, size, k = moves.n_noise, len(shown.counts), len(state.weights)
+    width, size, k = moves.n_noise, len(shown.counts), len(state.places)
     for r in range(len(weights) // k):
         squares = 0.0
         for j in range(k):
-            state.weights[j] = weights[r * k + j]
-            squares += state.weights[j] ** 2
+            state.places[j] = weights[r * k + j]
+            squares += state.places[j] ** 2
         for i in range(size):
             shown.counts[i] = starts.counts[r * size + i]
-        likelihood = score_on_graph(problem.model, problem.work, shown, state.weights)
-        state.numbers[LIKELIHOOD] = likelihood
-        state.numbers[PRIOR] = -0.5 * squares * moves.is_normal
+        state.scores[0] = score(problem.model, problem.work, shown, state.places)
+        state.references[0] = -0.5 * squares if state.kind == PLAIN else 0.0
         first = r * steps
         last = first + steps
         part = Randomness(
             random.noise[first * width : last * width],
             random.shuffles[first * width : last * width],
             random.levels[first:last],
+            random.jumping,
+            random.log_jumps,
+            random.radii,
         )
-        run_on_graph(steps, problem, moves, part, state)
+        run_steps(problem, moves, part, state)
         for j in range(k):
-            weights[r * k + j] = state.weights[j]
+            weights[r * k + j] = state.places[j]
 
 
 def walked(start: Start, prior, proposal, step, steps=5) -> np.ndarray:
     """Where the library's chain is after so many steps from each start."""
     n, k = start.weights.shape
     evidence = as_evidence(start.mdp, [[(s, a)] for s in range(4) for a in range(2)])
-    target = Target(evidence, start.confidence, scorer_of(evidence), prior, prior.kind(proposal, k))
+    target = Target(evidence, start.confidence, Scorer(evidence), prior, prior.kind(proposal, k))
     rng = np.random.default_rng(7)
     chain = Chain(target, rng)
     chain.step_size = step
@@ -158,8 +158,11 @@ def walked(start: Start, prior, proposal, step, steps=5) -> np.ndarray:
         rng.standard_normal(n * steps * width),
         rng.random(n * steps * width),
         -rng.standard_exponential(n * steps),
+        *(NOTHING, np.zeros(0), np.zeros(0)),
     )
-    walk_many.compiled(starts, chain.problem, chain.proposal, random, chain.state)
+    points = chain.particles.points
+    points.numbers[TEMPERATURE] = 1.0
+    walk_many.compiled(starts, chain.particles.problem, chain.proposal, random, points)
     return starts.weights.reshape(n, k)
 
 

@@ -12,9 +12,9 @@ from didact.files.json import require_writable
 from didact.files.kinds import archive_kind
 from didact.inputs import plain_document
 from didact.learners import Belief, learn
-from didact.learners.belief_files import BELIEF_FORMAT
-from didact.learners.fit import Fit
+from didact.learners.files import BELIEF_FORMAT
 from didact.learners.learn import find_learner, option_names
+from didact.learners.risk import Fit
 from didact.mdp import Task
 from didact.mdp.recordings.formats import given_items
 from didact.planning import Evaluation, evaluate

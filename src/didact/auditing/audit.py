@@ -50,7 +50,7 @@ from didact.files.reading import shown_path
 from didact.inputs import counted, instance, own_code, plain_array, shown
 from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
-from didact.learners.risk import BLOCK_ENTRIES, MOST_DRAWS, thinned
+from didact.learners.risk import BLOCK_ENTRIES, MAX_DRAWS, thinned
 from didact.mdp import MDP, Demonstration, Family, Task, as_task
 from didact.mdp.model import idle_states
 from didact.mdp.naming import action_words
@@ -384,7 +384,7 @@ def audit_belief(known: EquivalenceClass, belief: Belief, bound: LossBound | Non
         )
     if belief.is_point:
         return _judged(audit_weights(known, belief.map_weights), belief.map_weights, bound)
-    draws = thinned(belief, max(MOST_DRAWS, belief.n_chains))
+    draws = thinned(belief, max(MAX_DRAWS, belief.n_chains))
     flat = draws.reshape(-1, mdp.n_features)
     right = acts_rightly(known, flat) if bound is None else loses_little(bound, flat)
     right = right.reshape(draws.shape[:2])

@@ -108,7 +108,7 @@ def _told(what: str) -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-    from didact.learners.chains.threads import ShownBar
+    from didact.learners.chains.birl import ShownBar
 
     columns = (
         SpinnerColumn(),

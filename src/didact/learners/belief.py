@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from didact.inputs import choice
-from didact.learners.belief_checks import checked_fields, mixing_problems
-from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
+from didact.errors import InvalidParameter
+from didact.inputs import choice, in_one_line, shown
+from didact.learners.diagnostics import bulk_ess, mixing_problems, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.items import Feedback
 from didact.mdp.showing import in_notebook, show
@@ -19,12 +20,11 @@ from didact.numerics.exact import Floats
 
 if TYPE_CHECKING:
     from didact.learners.certificate import Certificate
-    from didact.learners.fit import Fit
-    from didact.learners.risk import Risk
+    from didact.learners.risk import Fit, Risk
 
 
 class Mode(NamedTuple):
-    """A hill of a posterior: the share of the draws on it, and their mean weights (k,)."""
+    """A mode of a posterior: the share of the draws in it, and their mean weights (k,)."""
 
     share: float
     mean: Floats
@@ -73,7 +73,7 @@ class Belief:
     _derived: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
-        for name, value in checked_fields(self).items():
+        for name, value in _checked_fields(self).items():
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -180,13 +180,13 @@ class Belief:
         `log_likelihood`; `wrong` and `expected_wrong`, steps that the draws make worse and how many
         a teacher of this confidence would take; `doubted`, steps less probable than 5%.
         """
-        from didact.learners.fit import fit_of
+        from didact.learners.risk import fit_of
 
         return fit_of(self)
 
     def summary(self) -> list[dict[str, Any]]:
         """One row for each feature: name, map, mean, sd, quantiles, r_hat, ess_bulk, ess_tail."""
-        from didact.learners.summary import feature_rows
+        from didact.learners.files import feature_rows
 
         return feature_rows(self)
 
@@ -194,13 +194,13 @@ class Belief:
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines: sizes, `summary()` as features, diagnostics, settings."""
-        from didact.learners.summary import as_document
+        from didact.learners.files import as_document
 
         return as_document(self)
 
     def to_arviz(self) -> Any:
         """Posterior and sample_stats in the form that the installed ArviZ takes."""
-        from didact.learners.summary import as_arviz
+        from didact.learners.files import as_arviz
 
         return as_arviz(self)
 
@@ -209,7 +209,7 @@ class Belief:
 
         path: of the file.
         """
-        from didact.learners.belief_files import save_belief
+        from didact.learners.files import save_belief
 
         save_belief(self, path)
 
@@ -222,7 +222,7 @@ class Belief:
         return show("plot of a belief", self, ax, **style)
 
     def __str__(self) -> str:
-        from didact.learners.summary import in_words
+        from didact.learners.files import in_words
 
         return in_words(self)
 
@@ -285,3 +285,83 @@ def _policy(belief: Belief, of: str) -> Floats:
 
     weights = belief.map_weights if of == "map" else belief.mean_weights
     return solve(belief.mdp, weights).policy
+
+
+def _checked_fields(belief: Belief) -> dict[str, Any]:
+    """The fields in their right shapes and finite, arrays frozen."""
+    samples = _frozen(belief.samples, "samples")
+    if samples.ndim != 3 or 0 in samples.shape or samples.shape[2] != belief.mdp.n_features:
+        raise InvalidParameter(
+            f"samples must have the shape (chains, draws, {belief.mdp.n_features}) with at least "
+            f"one draw; the shape is {samples.shape}"
+        )
+    arrays = _shaped(belief, *samples.shape)
+    for name, array in (("samples", samples), ("map_weights", arrays["map_weights"])):
+        if not np.isfinite(array).all():
+            raise InvalidParameter(f"{name} must be finite numbers; one is not")
+    _require_densities(belief, arrays)
+    rates = arrays["acceptance"]
+    if not (np.isnan(rates) | ((rates >= 0.0) & (rates <= 1.0))).all():
+        raise InvalidParameter("acceptance must be shares from 0 to 1, or NaN; one is not")
+    return {
+        "samples": samples,
+        **arrays,
+        "map_log_posterior": float(belief.map_log_posterior),
+        "demonstrations": tuple(belief.demonstrations),
+        "feedback": tuple(belief.feedback),
+        "settings": MappingProxyType(dict(belief.settings)),
+        "notes": tuple(in_one_line(note) for note in belief.notes),
+        "modes": tuple(_checked_mode(mode, samples.shape[2]) for mode in belief.modes),
+    }
+
+
+def _checked_mode(mode: Any, k: int) -> Any:
+    """A share from 0 to 1, and a mean (k,)."""
+    share, mean = float(mode[0]), _frozen(mode[1], "the mean of a mode")
+    if not 0.0 <= share <= 1.0 or mean.shape != (k,) or not np.isfinite(mean).all():
+        raise InvalidParameter(
+            f"a mode must be a share from 0 to 1 and a mean of {k} finite numbers; "
+            f"the share is {share}, the shape of the mean {mean.shape}"
+        )
+    return type(mode)(share, mean)
+
+
+def _shaped(belief: Belief, n_chains: int, n_draws: int, k: int) -> dict[str, Floats]:
+    """The other arrays, in the shapes that the samples ask for."""
+    shapes = {
+        "log_posterior": (n_chains, n_draws),
+        "map_weights": (k,),
+        "best_by_chain": (n_chains,),
+        "acceptance": (n_chains,),
+    }
+    arrays = {name: _frozen(getattr(belief, name), name) for name in shapes}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise InvalidParameter(
+                f"{name} must have the shape {shape}; the shape is {arrays[name].shape}"
+            )
+    return arrays
+
+
+def _require_densities(belief: Belief, arrays: Mapping[str, Floats]) -> None:
+    """Either every log density is finite, or the learner has none and all are NaN."""
+    densities = np.concatenate(
+        (arrays["log_posterior"].ravel(), arrays["best_by_chain"], [belief.map_log_posterior])
+    )
+    if not (np.isfinite(densities).all() or np.isnan(densities).all()):
+        raise InvalidParameter(
+            "log densities must all be finite, or all NaN where the learner has none; "
+            f"one is {float(densities[~np.isfinite(densities)][0])}"
+        )
+
+
+def _frozen(given: Any, place: str) -> Floats:
+    """A read-only float array; copied unless it is one that nobody can write to."""
+    try:
+        array = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"{place} must be numbers; it is {shown(given)}") from None
+    if array.flags.writeable or not array.flags.owndata:
+        array = array.copy()
+        array.setflags(write=False)
+    return array

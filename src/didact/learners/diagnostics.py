@@ -10,17 +10,29 @@ seen as two chains that disagree.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from didact.errors import InvalidParameter
+from didact.inputs import printable
+from didact.mdp import MDP
 from didact.numerics.exact import Floats
 
-FEWEST_DRAWS = 4
+if TYPE_CHECKING:
+    from didact.learners.belief import Belief
+
+MIN_DRAWS = 4
 TAILS = (0.05, 0.95)
 RESOLUTION = float(np.finfo(np.float64).resolution)
 """A column whose draws differ by less is constant: every draw counts as independent."""
+
+
+WORST_R_HAT = 1.05
+"""Chains with a larger R-hat disagree: their draws are not the posterior."""
+
+MIN_EFFECTIVE = 100
+"""With fewer effective draws, means and quantiles are mostly noise."""
 
 
 def rank_r_hat(draws: Any) -> Any:
@@ -55,7 +67,7 @@ def _by_column(draws: Any, measure: Callable[[Floats], float]) -> Any:
         )
     columns = table[:, :, None] if table.ndim == 2 else table
     found = np.full(columns.shape[2], np.nan)
-    if columns.shape[0] >= 1 and columns.shape[1] >= FEWEST_DRAWS:
+    if columns.shape[0] >= 1 and columns.shape[1] >= MIN_DRAWS:
         for i in range(found.size):
             if np.isfinite(columns[:, :, i]).all():
                 found[i] = measure(columns[:, :, i])
@@ -142,3 +154,43 @@ def _autocorrelation_time(rho: Floats) -> float:
     falling = np.minimum.accumulate(pairs[:last])
     even = rho[2 * last]
     return float(-1.0 + 2.0 * falling.sum() + (even if pairs[last] >= 0.0 else max(even, 0.0)))
+
+
+def mixing_problems(belief: Belief) -> tuple[str, ...]:
+    """One line for each diagnostic that fails, with the feature where it is worst."""
+    if belief.is_point:
+        return ()
+    if np.isnan(belief.ess_bulk).all():
+        return (
+            f"{belief.n_draws} draws are too few to tell whether the chains have mixed; "
+            "at least 4 are needed. Run more steps",
+        )
+    if belief.settings.get("sampler") == "mixture":
+        told = belief.settings.get("not_mixed")
+        return () if told is None else (str(told),)
+    problems = []
+    worst = _where(belief.r_hat, np.nanargmax)
+    if worst is not None and belief.r_hat[worst] > WORST_R_HAT:
+        problems.append(
+            f"the chains have not mixed: R-hat {belief.r_hat[worst]:.2f} for "
+            f"{named_feature(belief.mdp, worst)}, at most {WORST_R_HAT} is wanted; run more steps, "
+            "or start the chains elsewhere"
+        )
+    scarce = _where(belief.ess_bulk, np.nanargmin)
+    if scarce is not None and belief.ess_bulk[scarce] < MIN_EFFECTIVE:
+        problems.append(
+            f"the draws are worth only {belief.ess_bulk[scarce]:.0f} independent ones for "
+            f"{named_feature(belief.mdp, scarce)}, at least {MIN_EFFECTIVE} are wanted; "
+            "run more steps"
+        )
+    return tuple(problems)
+
+
+def _where(values: Floats, find: Any) -> int | None:
+    return None if np.isnan(values).all() else int(find(values))
+
+
+def named_feature(mdp: MDP, feature: int) -> str:
+    """'feature 3', with its name where it has one."""
+    number, name = f"feature {feature}", printable(mdp.feature_name(feature))
+    return number if name == number else f"{number} ({name})"

@@ -10,7 +10,7 @@ import numpy as np
 
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
-from didact.learners.fit import DOUBTED, Fit
+from didact.learners.risk import DOUBTED, Fit
 from didact.mdp import MDP, Task
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words

@@ -1,19 +1,265 @@
-"""BIO-IRL: BIRL bit for bit without trust, and its own density with it."""
+"""The information gap against its definition, and what BIO-IRL makes of it."""
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 from didact.errors import InvalidParameter
 from didact.learners import learn
-from didact.learners.chains.information_gap import InformationGap
+from didact.learners.chains.bio_irl import InformationGap
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
-from didact.planning import evaluate, solve
+from didact.mdp import Task
+from didact.planning import evaluate, exact_successor_features, rollouts, solve
 from didact.planning.batch import action_values_of
 from didact.teaching import teach
 from didact.worlds import make
-from tests.effort import number
+from tests.effort import examples, number
+from tests.models import tasks
+
+
+def irredundant(rows: list[np.ndarray]) -> list[np.ndarray]:
+    """Distinct directions, each in the cone of the others dropped in turn (scipy's NNLS)."""
+    units: list[np.ndarray] = []
+    for row in rows:
+        unit = row / np.linalg.norm(row)
+        if not any(np.linalg.norm(unit - other) < 1e-9 for other in units):
+            units.append(unit)
+    kept = list(units)
+    for unit in units:
+        rest = [other for other in kept if other is not unit]
+        if rest and nnls(np.array(rest).T, unit)[1] < 1e-9:
+            kept = rest
+    return kept
+
+
+def similarity(normals: list[np.ndarray], reference: list[np.ndarray]) -> float:
+    """The best one-to-one matching, by trying all of them."""
+    if not reference:
+        return 1.0
+    if not normals:
+        return 0.0
+    table = np.array(
+        [[1 - math.acos(max(-1.0, min(1.0, float(x @ y)))) / math.pi for y in reference]
+         for x in normals]
+    )  # fmt: skip
+    if len(table) > table.shape[1]:
+        table = table.T
+    columns = range(table.shape[1])
+    best = max(
+        sum(table[i, c] for i, c in enumerate(chosen))
+        for chosen in itertools.permutations(columns, len(table))
+    )
+    return best / len(reference)
+
+
+def gap_by_definition(task: Task, demonstrations: list, horizon: int) -> float:
+    """Algorithm 2 from exact counts, for deterministic moves: one path from each start."""
+    mdp = task.mdp
+    plan = solve(mdp, task.true_weights, arithmetic="exact")
+    mu = np.vectorize(lambda q: int(q.p) / int(q.q))(exact_successor_features(mdp, plan).pairs)
+
+    def rows(pairs) -> list[np.ndarray]:
+        found = [mu[s, a] - mu[s, b] for s, a in pairs for b in range(mdp.n_actions) if b != a]
+        return [row for row in found if np.abs(row).max() > 1e-12]
+
+    reached = set(np.flatnonzero(mdp.start.floats > 0))
+    for _ in range(mdp.n_states):
+        for s, a in itertools.product(sorted(reached), range(mdp.n_actions)):
+            offsets = mdp.transitions.offsets
+            reached.update(
+                mdp.transitions.successors[
+                    offsets[s * mdp.n_actions + a] : offsets[s * mdp.n_actions + a + 1]
+                ].tolist()
+            )
+    alive = [s for s in sorted(reached) if not mdp.terminal[s]]
+    reference = irredundant(rows((s, a) for s in alive for a in np.flatnonzero(plan.optimal[s])))
+    starts = [s for s in np.flatnonzero(mdp.start.floats > 0) if not mdp.terminal[s]]
+    if horizon == 1:
+        paths = [[(s, a)] for s in starts for a in np.flatnonzero(plan.optimal[s])]
+    else:
+        paths = []
+        for s in starts:
+            path = []
+            while len(path) < horizon and not mdp.terminal[s]:
+                a = int(np.argmax(plan.optimal[s]))
+                path.append((s, a))
+                s = int(mdp.transitions.successors[mdp.transitions.offsets[s * mdp.n_actions + a]])
+            paths.append(path)
+
+    def facets_of(path) -> set[int]:
+        units = [row / np.linalg.norm(row) for row in rows(path)]
+        return {
+            i for i, facet in enumerate(reference)
+            if any(np.linalg.norm(facet - unit) < 1e-9 for unit in units)
+        }  # fmt: skip
+
+    covered: set[int] = set()
+    lesson: list = []
+    for _ in demonstrations:
+        gains = [len(facets_of(path) - covered) for path in paths]
+        if max(gains) == 0:
+            break
+        pick = int(np.argmax(gains))
+        covered |= facets_of(paths[pick])
+        lesson += paths[pick]
+    shown = {pair for demonstration in demonstrations for pair in demonstration}
+    told = similarity(irredundant(rows(sorted(shown))), reference)
+    could = similarity(irredundant(rows(sorted(set(lesson)))), reference)
+    return abs(told - could)
+
+
+@examples(12, 150)
+@given(tasks(discounts=("1/2", "0.9")), st.data())
+def test_the_gap_is_that_of_a_second_implementation(task, data):
+    mdp = task.mdp
+    plan = solve(mdp, task.true_weights, arithmetic="exact")
+    assume(mdp.is_deterministic() and mdp.n_actions > 1 and np.abs(task.weights).max() > 0)
+    known = exact_successor_features(mdp, plan).pairs
+    ties = [
+        any(known[s, a][j] != known[s, b][j] for j in range(mdp.n_features))
+        for s in range(mdp.n_states) if not mdp.terminal[s]
+        for a, b in itertools.combinations(np.flatnonzero(plan.optimal[s]), 2)
+    ]  # fmt: skip
+    assume(not any(ties))  # equalities make the minimal set of rows ambiguous
+    alive = [s for s in range(mdp.n_states) if not mdp.terminal[s]]
+    n = data.draw(st.integers(1, 3))
+    pair = st.tuples(st.sampled_from(alive), st.integers(0, mdp.n_actions - 1))
+    demonstrations = [[data.draw(pair)] for _ in range(n)]
+    normals = [
+        float(np.dot(task.weights, [float(int(q.p) / int(q.q)) for q in known[s, a] - known[s, b]]))
+        for ((s, a),) in demonstrations for b in range(mdp.n_actions)
+    ]  # fmt: skip
+    assume(min(normals) > -1e-12)  # shown actions optimal, or the shown rows may be ambiguous too
+    horizon = data.draw(st.integers(1, 4))
+    gap = InformationGap(as_evidence(mdp, demonstrations), horizon=horizon)
+    assert gap.of(task.true_weights) == pytest.approx(
+        gap_by_definition(task, demonstrations, horizon), abs=1e-7
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_gap_of_trajectories_is_that_of_a_second_implementation(seed):
+    task = make("random-grid", size=4, n_features=4, seed=seed)
+    plan = solve(task.mdp, task.true_weights)
+    rng = np.random.default_rng(seed)
+    shown = rollouts(task.mdp, plan, horizon=6, rng=rng, starts=[0, 5])
+    gap = InformationGap(as_evidence(task.mdp, shown))
+    assert gap.horizon == 6
+    expected = gap_by_definition(task, [d.pairs for d in shown], 6)
+    assert gap.of(task.weights) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_scots_own_lesson_has_no_gap(seed):
+    from didact.teaching import teach
+
+    task = make("random-grid", size=4, n_features=3, seed=seed)
+    lesson = teach(task, horizon=1)
+    gap = InformationGap(as_evidence(task.mdp, lesson.demonstrations))
+    assert gap.of(task.weights) == pytest.approx(0.0, abs=1e-12)
+
+
+def chain_gaps(length: int, first: int, matching: str) -> dict[str, tuple[float, float]]:
+    """For each policy that the demonstration fits, its gap and likelihood under BIRL."""
+    mdp = make("chain", length=length).mdp
+    demonstration = [(state, 1) for state in range(first, length - 1)]
+    evidence = as_evidence(mdp, [demonstration])
+    gap = InformationGap(evidence, matching=matching)
+    found: dict[str, tuple[float, float]] = {}
+    angles = np.linspace(0.03, np.pi, number(20, 40))
+    for theta, phi in itertools.product(angles, 2 * angles):
+        weights = np.array(
+            [np.sin(theta) * np.cos(phi), np.cos(theta), np.sin(theta) * np.sin(phi)]
+        )
+        plan = solve(mdp, weights)
+        if all(plan.optimal[s, a] for s, a in demonstration):
+            name = "".join("L" if row[0] else "R" for row in plan.optimal)
+            likelihood = softmax_log_likelihood(evidence, plan.action_values, 100.0)
+            if matching == "optimal" and name not in found:
+                expected = gap_by_definition(
+                    Task(mdp, weights.tolist()), [demonstration], len(demonstration)
+                )
+                assert gap.of(weights) == pytest.approx(expected, abs=1e-7)
+            known = found.setdefault(name, (gap(weights, plan.action_values), likelihood))
+            assert known[0] == gap.of(weights)
+            found[name] = (known[0], max(known[1], likelihood))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("length", "first", "nearer_end"),
+    [
+        (6, 3, "LLLRRR"),
+        (5, 2, "LLRRR"),
+        pytest.param(8, 4, "LLLLRRRR", marks=pytest.mark.slow),
+        pytest.param(7, 3, "LLLRRRR", marks=pytest.mark.slow),
+    ],
+)
+def test_policy_a_of_the_chain_wins_and_more_so_with_trust(length, first, nearer_end):
+    found = chain_gaps(length, first, "optimal")
+    assert len(found) >= 3
+    gaps = {name: gap for name, (gap, _) in found.items()}
+    assert min(gaps, key=gaps.__getitem__) == nearer_end
+    birl = [likelihood for _, likelihood in found.values()]
+    assert min(birl) > math.log(0.99)  # BIRL cannot tell them apart
+    shares = []
+    for trust in (0, 1, 10, 100):
+        density = {n: math.exp(like - trust * gap) for n, (gap, like) in found.items()}
+        assert trust == 0 or max(density, key=density.__getitem__) == nearer_end
+        shares.append(density[nearer_end] / sum(density.values()))
+    assert shares == sorted(shares)
+    assert shares[0] == pytest.approx(1 / len(found), abs=0.01)
+    assert shares[-1] > 0.9
+
+
+def test_greedy_matching_does_not_find_policy_a():
+    """The paper's matching depends on the order of normals; here it costs policy A its place."""
+    found = chain_gaps(6, 3, "greedy")
+    assert min(found, key=lambda name: found[name][0]) != "LLLRRR"
+
+
+def test_it_is_remembered_by_optimal_actions():
+    mdp = make("chain", length=6).mdp
+    gap = InformationGap(as_evidence(mdp, [[(3, 1), (4, 1)]]))
+    rng = np.random.default_rng(0)
+    policies = set()
+    for weights in rng.normal(size=(200, 3)):
+        plan = solve(mdp, weights)
+        gap(weights, plan.action_values)
+        policies.add(plan.optimal.tobytes())
+    assert gap.n_policies == len(policies)
+
+
+def test_empty_and_suboptimal_demonstrations_are_defined():
+    task = make("random-grid", size=3, n_features=3, seed=2)
+    plan = solve(task.mdp, task.weights)
+    empty = InformationGap(as_evidence(task.mdp, []))
+    assert empty.of(task.weights) == 0.0  # nothing shown, nothing could have been
+    wrong = [[(s, int(np.argmin(plan.action_values[s])))] for s in range(9)]
+    gap = InformationGap(as_evidence(task.mdp, wrong)).of(task.weights)
+    assert 0.0 < gap <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"matching": "best"}, "matching must be 'optimal' or 'greedy'"),
+        ({"horizon": 0}, "horizon must be a whole number from 1"),
+        ({"scope": "some"}, "scope must be 'reachable' or 'all'"),
+    ],
+)
+def test_bad_options_get_one_line(options, words):
+    evidence = as_evidence(make("six-cell").mdp, [])
+    with pytest.raises(InvalidParameter, match=words):
+        InformationGap(evidence, **options)
+
 
 WORLDS = {
     "chain": (make("chain", length=6), [[(3, 1), (4, 1)]]),

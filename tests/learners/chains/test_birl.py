@@ -1,4 +1,6 @@
-"""BIRL's options: what they mean, what they refuse, and what never changes the draws."""
+"""BIRL: what a belief says, starts, notes, refusals, progress, threads."""
+
+from __future__ import annotations
 
 import json
 import math
@@ -13,13 +15,13 @@ from scipy import stats
 from didact.errors import InvalidParameter
 from didact.learners import learn
 from didact.learners.chains import birl as birl_module
-from didact.learners.chains import metropolis
-from didact.learners.chains.birl import birl, sample_posterior
-from didact.learners.chains.options import ChainOptions
-from didact.learners.chains.priors import PRIORS
+from didact.learners.chains import chain
+from didact.learners.chains.birl import birl, run_all, sample_posterior
+from didact.learners.chains.options import PRIORS, ChainOptions
 from didact.learners.chains.walk import stuck_notes
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.planning import solve
+from didact.stages import listening
 from didact.teaching import teach
 from didact.worlds import make
 from tests.effort import number
@@ -50,7 +52,7 @@ def test_threads_change_nothing(options):
 
 def test_blocks_change_nothing(monkeypatch):
     usual = bits(run())
-    monkeypatch.setattr(metropolis, "BLOCK_NUMBERS", 50)
+    monkeypatch.setattr(chain, "BLOCK_NUMBERS", 50)
     assert bits(run()) == usual
 
 
@@ -330,3 +332,46 @@ def test_learn_finds_it():
     assert bits(belief) == bits(
         learn(TASK.mdp, SHOWN[:4], learner="birl", n_steps=300, n_chains=2, seed=3)
     )
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_phases_follow_each_other_and_progress_rises_to_the_total(threads):
+    ended, told = [], []
+
+    def run(name, n):
+        for _ in range(n):
+            yield 2
+        ended.append(name)
+
+    def phases():
+        yield [run("a", 3), run("b", 1)]
+        assert sorted(ended) == ["a", "b"]
+        yield [run("c", 2), run("d", 4), run("e", 0)]
+
+    run_all(phases(), 20, threads=threads, progress=lambda done, total: told.append((done, total)))
+    assert sorted(ended) == list("abcde")
+    done = [part for part, _ in told]
+    assert done == sorted(done)
+    assert told[-1] == (20, 20)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_ends_all(threads):
+    def fails():
+        yield 1
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        run_all([[fails(), iter([1])], []], 3, threads=threads, progress=None)
+
+
+def test_who_listens_hears_of_steps_and_of_mixing():
+    told, rounds = [], iter(["", "R-hat 1.01"])
+    with listening(told.append):
+        phases = [[iter([2, 3])], [iter([5])]]
+        run_all(phases, 9, threads=1, progress=None, say=lambda: next(rounds))
+    assert told == [
+        "learning: 2 of 9 steps",
+        "learning: 5 of 9 steps",
+        "learning: 9 of 9 steps; R-hat 1.01",
+    ]

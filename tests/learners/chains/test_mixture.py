@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from didact.learners.chains import moves
+from didact.learners.chains import kernels
 from didact.learners.chains.mixture import NU, fitted
 
 
@@ -28,7 +28,7 @@ def test_its_density_is_that_of_a_mixture_of_t_distributions(fit):
     )
     np.testing.assert_allclose(fit.log_densities(points), np.log(exact), rtol=1e-9)
     flat = points.ravel().copy()
-    by_kernel = [moves.log_mixture(fit.mixture, 3 * i, 3, flat) for i in range(50)]
+    by_kernel = [kernels.log_mixture(fit.mixture, 3 * i, 3, flat) for i in range(50)]
     np.testing.assert_allclose(by_kernel, np.log(exact), rtol=1e-9)
 
 

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import didact
-from didact.learners.chains.modes import MOST_MODES, Modes, Summit, missed_notes, modes_of_draws
-from didact.learners.chains.priors import PRIORS
+from didact.learners.chains.modes import (
+    MAX_MODES,
+    LocalMaximum,
+    Modes,
+    missed_notes,
+    modes_of_draws,
+)
+from didact.learners.chains.options import PRIORS
 
 SPHERE = PRIORS["l2-sphere"]
 
@@ -18,9 +24,9 @@ def humps(tops, sharpness=50.0):
     return lambda w: float(sharpness * ((tops @ w) / np.linalg.norm(w) - 1.0).max())
 
 
-def summits_at(places, density):
+def maxima_at(places, density):
     places = [np.array(place, dtype=float) / np.linalg.norm(place) for place in places]
-    return [Summit(place, density(place), number) for number, place in enumerate(places)]
+    return [LocalMaximum(place, density(place), number) for number, place in enumerate(places)]
 
 
 def unit(angle):
@@ -31,7 +37,7 @@ def unit(angle):
 def test_humps_with_a_valley_between_them_are_modes(angle):
     density = humps([unit(0.0), unit(angle)])
     near = [unit(0.01), unit(angle), unit(-0.02), unit(angle + 0.03), unit(0.0)]
-    modes = Modes.among(summits_at(near, density), SPHERE, density)
+    modes = Modes.among(maxima_at(near, density), SPHERE, density)
     assert sorted(sorted(s.chain for s in mode) for mode in modes.members) == [[0, 2, 4], [1, 3]]
 
 
@@ -40,9 +46,9 @@ def test_a_plateau_is_one_mode_however_wide_and_low_hills_do_not_count():
         return 0.0
 
     ring = [unit(t) for t in np.linspace(0, 2 * np.pi, 9)]
-    assert len(Modes.among(summits_at(ring, flat), SPHERE, flat).members) == 1
+    assert len(Modes.among(maxima_at(ring, flat), SPHERE, flat).members) == 1
     density = humps([unit(0.0), unit(2.0)])
-    low = [Summit(np.array(unit(2.0)), -3.5), Summit(np.array(unit(0.0)), 0.0)]
+    low = [LocalMaximum(np.array(unit(2.0)), -3.5), LocalMaximum(np.array(unit(0.0)), 0.0)]
     assert len(Modes.among(low, SPHERE, density).members) == 1
     assert Modes.among([], SPHERE, density).members == ()
 
@@ -50,17 +56,17 @@ def test_a_plateau_is_one_mode_however_wide_and_low_hills_do_not_count():
 def test_chains_start_in_one_mode_after_the_other_and_at_summits_of_their_own():
     density = humps(np.eye(3))
     places = [[1, 0.05, 0], [1, 0, 0.05], [0, 1, 0.05], [0.05, 0, 1]]
-    modes = Modes.among(summits_at(places, density), SPHERE, density)
+    modes = Modes.among(maxima_at(places, density), SPHERE, density)
     starts = np.array([modes.start_of(chain) for chain in range(6)])
     assert len(set(starts.argmax(axis=1).tolist())) == 3
     assert (starts.argmax(axis=1)[:3] == starts.argmax(axis=1)[3:]).all()
-    one = Modes.among(summits_at(places[:2], density), SPHERE, density)
+    one = Modes.among(maxima_at(places[:2], density), SPHERE, density)
     assert one.start_of(0) is one.start_of(1) is None
 
 
 def test_modes_without_a_draw_are_counted_and_told():
     density = humps(np.eye(4))
-    modes = Modes.among(summits_at(np.eye(4), density), SPHERE, density)
+    modes = Modes.among(maxima_at(np.eye(4), density), SPHERE, density)
     drawn = np.array([[0.9, 0.1, 0, 0], [0.1, 2.0, 0.1, 0], [1.0, 0, 0, 0]])
     assert modes.n_missed(drawn) == 2
     assert modes.n_missed(np.vstack([drawn, np.eye(4)])) == 0
@@ -70,10 +76,10 @@ def test_modes_without_a_draw_are_counted_and_told():
 
 
 def test_the_number_of_modes_is_bounded():
-    k = 2 * MOST_MODES
+    k = 2 * MAX_MODES
     density = humps(np.eye(k), sharpness=1000.0)
-    modes = Modes.among(summits_at(np.eye(k), density), SPHERE, density)
-    assert len(modes.members) == MOST_MODES
+    modes = Modes.among(maxima_at(np.eye(k), density), SPHERE, density)
+    assert len(modes.members) == MAX_MODES
 
 
 def two_humps(k):

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 import didact
 from didact.learners.certificate import certify
 from didact.learners.evidence import as_evidence
-from didact.learners.points.margin import continued_policy, is_closed, margin_weights
-from didact.learners.points.ties import exactly_tied
+from didact.learners.points.margin import (
+    continued_policy,
+    exactly_tied,
+    is_closed,
+    margin_weights,
+)
 from didact.mdp import MDP, Task
 from didact.teaching.trim import is_closed as is_closed_lesson
 from tests.effort import examples
@@ -53,7 +57,7 @@ def test_a_policy_shown_everywhere_is_explained_whenever_it_can_be(task, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_closed_lessons_are_explained_from_anywhere(seed, slip, monkeypatch):
     """However the first weights go on where nothing is shown, cutting planes lead to the same."""
-    monkeypatch.setattr("didact.learners.points.margin.MOST_CONTINUATIONS", 1)
+    monkeypatch.setattr("didact.learners.points.margin.MAX_CONTINUATIONS", 1)
     task = didact.make("random-grid", size=6, n_features=5, seed=seed, slip=slip)
     lesson = didact.teach(task, horizon=1, closed=True, scope="all")
     evidence = as_evidence(task.mdp, lesson.demonstrations)

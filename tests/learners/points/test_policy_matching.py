@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import didact
 from didact.errors import InvalidParameter
 from didact.learners.evidence import as_evidence
-from didact.learners.points import multistart
+from didact.learners.points import search
 from didact.learners.points.policy_matching import Mismatch, policy_matching
 from didact.mdp import MDP, Task
 from didact.planning import rollout
@@ -145,7 +145,7 @@ def test_a_search_that_goes_on_finding_is_not_called_converged(monkeypatch):
         return float(len(seen)), np.zeros(weights.size)
 
     monkeypatch.setattr(Mismatch, "__call__", improving)
-    monkeypatch.setattr(multistart, "AS_HIGH", 1e-3)
+    monkeypatch.setattr(search, "AS_HIGH", 1e-3)
     belief = learned(didact.make("six-cell"), [[(1, 2)]], n_starts=2)
     assert not belief.settings["at_local_optimum"]
     assert "the search did not end" in belief.notes[0]

@@ -2,13 +2,18 @@
 
 P(w | D) is proportional to prior(w) * product over shown pairs of
 exp(confidence Q*_w(s, a)) / sum_b exp(confidence Q*_w(s, b)), and over answers of theirs (see
-`answers`), with the exact optimal values of each proposed w: the density is a function of the
-weights alone, whatever the chain did before.
+`evidence`), with the exact optimal values of each proposed w: the density is a function of the
+weights alone, whatever the chain did before. confidence is the paper's alpha. Two samplers: the
+mixture sampler (see `rounds`), which stops when its chains have mixed, and plain walks (see
+`walk`). Chains run in threads while compiled kernels run; the draws do not depend on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,18 +21,22 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.inputs import shown
+from didact.inputs import shown, whole_number
 from didact.learners.belief import Belief, Mode
 from didact.learners.certificate import certify
-from didact.learners.chains.metropolis import Chain, Extra, Target, is_worth_compiling
-from didact.learners.chains.models import scorer_of
+from didact.learners.chains.chain import Chain, Extra, Target, is_worth_compiling
 from didact.learners.chains.options import ChainOptions, Sampling
-from didact.learners.chains.posterior import Course
-from didact.learners.chains.rounds import RoundChain
-from didact.learners.chains.threads import as_threads, run_all, told
+from didact.learners.chains.rounds import RoundChain, Run, SamplerRun
+from didact.learners.chains.scores import Scorer
 from didact.learners.chains.walk import WalkGroup
 from didact.learners.evidence import Evidence
 from didact.registry import passing_on
+from didact.stages import counting
+
+Progress = Callable[[int, int], object]
+GLANCE = 0.05
+"""Seconds between two reports of progress."""
+STEPS = "learning: {:,} of {:,} steps"
 
 
 @passing_on(ChainOptions)
@@ -83,14 +92,14 @@ def _walked(
 
 
 def _mixed(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> _Found:
-    course = Course(target, rng, sampling.lengths.n_chains, sampling.budget)
-    run_phases(course.phases(), sampling.budget, say=course.in_short)
-    return _Found(course.chains, course.settings(), modes=course.shares())
+    run = SamplerRun(target, rng, sampling.lengths.n_chains, sampling.budget)
+    run_phases(run.phases(), sampling.budget, say=run.in_short)
+    return _Found(run.chains, run.settings(), modes=run.shares())
 
 
 def _target(evidence: Evidence, sampling: Sampling, extra: Extra | None) -> Target:
     """The posterior to sample, in compiled kernels where there are steps enough."""
-    scorer = scorer_of(evidence)
+    scorer = Scorer(evidence)
     return Target(
         evidence,
         sampling.confidence,
@@ -131,4 +140,117 @@ def _require_spawning(rng: Any) -> None:
         raise InvalidParameter(
             "rng must be a numpy Generator that can spawn others, such as default_rng(0); "
             f"it is {shown(rng)}"
+        )
+
+
+def run_all(
+    phases: Iterable[Sequence[Run]],
+    n_steps: int,
+    *,
+    threads: int,
+    progress: Progress | None,
+    say: Callable[[], str] | None = None,
+) -> None:
+    """Exhaust all runs of one phase after the other; the next one is asked for when one has ended.
+
+    progress(done, total) is called from this thread, total = n_steps; where it has a method `say`,
+    that is called with what `say` tells after each phase. An interruption, or an error in one of
+    them, stops the others at their next block.
+    """
+    done, count = 0, counting(STEPS)
+    speak = getattr(progress, "say", None)
+
+    def tell(taken: int) -> None:
+        for listener in (progress, count):
+            if listener is not None:
+                listener(min(done + taken, n_steps), n_steps)
+
+    for runs in phases:
+        words = "" if say is None else say()
+        count = counting(STEPS, f"; {words}" if words else "")
+        if speak is not None and say is not None:
+            speak(words)
+        if threads == 1 or len(runs) == 1:
+            done += _run_in_turn(runs, tell)
+        else:
+            done += _run_in_threads(runs, threads, tell)
+    if progress is not None:
+        progress(n_steps, n_steps)
+
+
+def _run_in_turn(runs: Sequence[Run], tell: Callable[[int], None]) -> int:
+    total = 0
+    for run in runs:
+        for taken in run:
+            total += taken
+            tell(total)
+    return total
+
+
+def _run_in_threads(runs: Sequence[Run], threads: int, tell: Callable[[int], None]) -> int:
+    taken = [0] * len(runs)
+    stop: list[bool] = []
+
+    def exhaust(number: int) -> None:
+        for steps in runs[number]:
+            taken[number] += steps
+            if stop:
+                return
+
+    with ThreadPoolExecutor(min(threads, len(runs))) as pool:
+        left: set[Future[None]] = {pool.submit(exhaust, number) for number in range(len(runs))}
+        try:
+            while left:
+                finished, left = wait(left, timeout=GLANCE)
+                for future in finished:
+                    future.result()
+                tell(sum(taken))
+        except BaseException:
+            stop.append(True)
+            for future in left:
+                future.cancel()
+            raise
+    return sum(taken)
+
+
+def as_threads(given: Any, n_chains: int) -> int:
+    """How many threads to use: as given, else one for each processor that this process may use."""
+    if given is None:
+        free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return max(1, min(n_chains, free or 1))
+    return min(whole_number(given, "threads", 1), n_chains)
+
+
+class ShownBar:
+    """A task of a progress bar: told by numbers, and in words after its name."""
+
+    def __init__(self, bar: Any, what: str):
+        self.bar, self.what = bar, what
+        self.number = bar.add_task(what, total=None)
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much is done of so much."""
+        self.bar.update(self.number, completed=done, total=total)
+
+    def say(self, words: str) -> None:
+        """Write words after the name."""
+        self.bar.update(self.number, description=f"{self.what}: {words}" if words else self.what)
+
+
+@contextmanager
+def told(progress: Any, what: str) -> Iterator[Progress | None]:
+    """A function (done, total): the given one, a bar on standard error for True, or none."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        with Bar(console=Console(stderr=True), transient=True) as bar:
+            yield ShownBar(bar, what)
+    elif callable(progress):
+        yield progress
+    else:
+        raise InvalidParameter(
+            f"progress must be None, True or a function (done, total); it is {shown(progress)}"
         )

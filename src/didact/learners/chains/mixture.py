@@ -1,10 +1,14 @@
-"""A mixture of multivariate t distributions fitted to points, to jump by.
+"""A mixture of multivariate t distributions fitted to points, and steps of the sampler by it.
 
 Fitted by expectation and maximisation, as for normal mixtures with one weight more for each point,
 which keeps far points from stretching a component. Covariances are drawn towards the common shape
 as by a few more points, so that no component collapses. The t's heavy tails (NU) keep the ratio of
 the target to the mixture bounded where the fit is poor. Nothing is promised of the fit: a poor one
 makes jumps rare, never wrong.
+
+Given the mixture a step holds no choice that depends on where the chain is: it is an independent
+jump to a draw from the mixture, or a walking step with the covariance of a component that is picked
+without a look at the place, so it is as likely forwards as backwards.
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.learners.chains.moves import Mixture
-from didact.learners.chains.particles import covariance, factor_of
+from didact.learners.chains.chain import NO_MIXTURE, NOTHING, radii
+from didact.learners.chains.kernels import SHIFT, Mixture, Proposal, Randomness
 from didact.numerics.exact import Floats
 
 NU = 5.0
@@ -34,12 +38,18 @@ ALIKE = 10.0
 SMALLEST = 1e-12
 """The smallest size of a component's covariance, that of the common one being 1."""
 
-FLOOR = 0.02
-"""No component has a smaller share of the jumps."""
+MIN_SHARE = 0.02
+"""No component has a smaller share of the jumps: it may stand on a mode that few points show."""
+
+JUMPING = 0.5
+"""The share of steps that jump."""
+
+SPREAD = 0.7
+"""The sizes of walking steps vary by a factor exp(SPREAD * normal)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class MixtureFit:
     """A mixture as kernels read it; shares (m,), means (m, k), factors and inverses (m, k, k)."""
 
     mixture: Mixture
@@ -47,6 +57,11 @@ class Fit:
     means: Floats
     factors: Floats
     inverses: Floats
+
+    @property
+    def proposal(self) -> Proposal:
+        """What the kernels read of it."""
+        return shifts_of(self.means.shape[1], self.mixture)
 
     def log_densities(self, points: Floats) -> Floats:
         """log q of points (n, k)."""
@@ -81,7 +96,7 @@ class Fit:
         *,
         worth: float = math.inf,
         n_rounds: int = MORE_ROUNDS,
-    ) -> Fit:
+    ) -> MixtureFit:
         """The fit after rounds of expectation and maximisation; shares (n,) sum to 1.
 
         worth: how many independent points these are worth, where it is less than shares say.
@@ -91,7 +106,7 @@ class Fit:
             fit = fit._improved_once(points, shares, ALIKE * points.shape[1] / worth)
         return fit
 
-    def _improved_once(self, points: Floats, shares: Floats, extra: float) -> Fit:
+    def _improved_once(self, points: Floats, shares: Floats, extra: float) -> MixtureFit:
         m, k = self.means.shape
         logs, distances = self.log_terms(points)
         belonging = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -126,7 +141,7 @@ def fitted(
     n_components: int = COMPONENTS,
     *,
     worth: float = math.inf,
-) -> Fit:
+) -> MixtureFit:
     """A mixture for points (n, k) of these shares (n,), which sum to 1; worth: see `improved`."""
     m = max(1, min(n_components, len(points)))
     means = points[_far_apart(points, shares, m, rng)]
@@ -154,9 +169,9 @@ def _drawn_together(scatter: Floats, counts: Floats, extra: float) -> Floats:
     return np.asarray((scatter + shared) / (counts + extra)[:, None, None])
 
 
-def _fit_of(counts: Floats, means: Floats, covariances: Floats) -> Fit:
+def _fit_of(counts: Floats, means: Floats, covariances: Floats) -> MixtureFit:
     k = means.shape[1]
-    shares = np.maximum(counts / float(counts.sum()), FLOOR)
+    shares = np.maximum(counts / float(counts.sum()), MIN_SHARE)
     shares /= float(shares.sum())
     factors = np.array([factor_of(matrix) for matrix in covariances])
     inverses = np.tril(np.linalg.inv(factors))
@@ -166,7 +181,7 @@ def _fit_of(counts: Floats, means: Floats, covariances: Floats) -> Fit:
     normal -= 0.5 * k * math.log(freedom * math.pi)
     heights = np.log(shares) + normal - determinants
     mixture = Mixture(freedom, heights, means.ravel().copy(), inverses.ravel().copy())
-    return Fit(mixture, shares, means, factors, inverses)
+    return MixtureFit(mixture, shares, means, factors, inverses)
 
 
 def _far_apart(
@@ -183,3 +198,46 @@ def _far_apart(
         distances = ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1)
         nearest = distances if len(chosen) == 1 else np.minimum(nearest, distances)
     return np.array(chosen)
+
+
+def shifts_of(k: int, mixture: Mixture = NO_MIXTURE) -> Proposal:
+    """Given shifts in k dimensions, and jumps to draws from a mixture."""
+    return Proposal(SHIFT, k, NOTHING, NOTHING, NOTHING, mixture)
+
+
+def first_scale(k: int) -> float:
+    """Of steps along a covariance in k dimensions, before it is adapted."""
+    return 1.7 / math.sqrt(k)
+
+
+def moves_by(fit: MixtureFit, kind: int, n: int, rng: np.random.Generator) -> Randomness:
+    """n steps by a frozen fit: jumps or walks, by a coin each."""
+    k = fit.means.shape[1]
+    jumping = rng.random(n) < JUMPING
+    places = fit.draws(n, rng)
+    sizes = first_scale(k) * np.exp(SPREAD * rng.standard_normal(n))
+    shifts = np.where(jumping[:, None], places, sizes[:, None] * fit.shifts(n, rng))
+    log_jumps = np.zeros(n)
+    log_jumps[jumping] = fit.log_densities(places[jumping])
+    levels = -rng.standard_exponential(n)
+    radius = radii(kind, k, n, rng)
+    flags = jumping.astype(np.int64)
+    return Randomness(shifts.ravel(), np.zeros(0), levels, flags, log_jumps, radius)
+
+
+def covariance(places: Floats, shares: Floats | None = None) -> Floats:
+    """Of rows (n, k), by shares (n,) where they are not equal."""
+    weights = np.full(len(places), 1.0 / len(places)) if shares is None else shares
+    centred = places - weights @ places
+    return np.asarray((weights[:, None] * centred).T @ centred)
+
+
+def factor_of(matrix: Floats) -> Floats:
+    """A lower triangular L with L L' = matrix, which may lack a little to be positive."""
+    k = len(matrix)
+    ridge = 1e-10 * float(np.trace(matrix)) / k + 1e-300
+    while True:
+        try:
+            return np.asarray(np.linalg.cholesky(matrix + ridge * np.eye(k)))
+        except np.linalg.LinAlgError:
+            ridge *= 100.0

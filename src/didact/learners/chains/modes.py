@@ -1,6 +1,6 @@
-"""Modes of a posterior among the summits that searches found, and chains spread over them.
+"""Modes of a posterior among the maxima that searches found, and chains spread over them.
 
-Two summits are two modes when a valley lies between them: the log density somewhere on the way from
+Two maxima are two modes when a valley lies between them: the log density somewhere on the way from
 one to the other is DEEP nats below the lower of them. Chains that all start in one mode of several
 can agree with each other, and R-hat cannot see what none of them has seen; so the searches of all
 chains are put together, and the chains start in different modes. What no search found stays unseen.
@@ -15,36 +15,36 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.learners.chains.priors import Prior
+from didact.learners.chains.options import Prior
 from didact.numerics.exact import Floats
 
 NEAR = 3.0
-"""Summits so many nats below the best one still count, and chains may start there."""
+"""Maxima so many nats below the best one still count, and chains may start there."""
 
 DEEP = 3.0
-"""So many nats below the lower of two summits a valley parts them."""
+"""So many nats below the lower of two maxima a valley parts them."""
 
 ALIKE = 0.99
-"""Cosine above which two summits are one without a look at what lies between."""
+"""Cosine above which two maxima are one without a look at what lies between."""
 
-MOST_MODES, MOST_SUMMITS = 8, 32
-"""Modes that are told apart, and summits, the highest, that are looked at."""
+MAX_MODES, MAX_MAXIMA = 8, 32
+"""Modes that are told apart, and maxima, the highest, that are looked at."""
 
 DIRECTIONS, HALVINGS_OF_ANGLES, SECTIONS = 720, 40, 40
 """Directions of two weights that are tried for policy cells, halvings to where cells change, and
-golden sections to a summit."""
+golden sections to a maximum."""
 
 SEEN, WIDEST = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875), -0.5
 """Shares of a way between draws at which one looks, the middle one alone between draws that are
 alike; and the cosine of the widest angle that ways lead across."""
 
-MOST_POINTS, NEIGHBOURS, CLOSEST, HALVINGS = 160, 6, 5, 10
-"""Draws whose hills are told apart, neighbours of each that ways lead to, pairs of draws of two
-hills between which further ways are tried, and halvings of a way to where cells change."""
+MAX_POINTS, NEIGHBOURS, CLOSEST, HALVINGS = 160, 6, 5, 10
+"""Draws whose basins are told apart, neighbours of each that ways lead to, pairs of draws of two
+basins between which further ways are tried, and halvings of a way to where cells change."""
 
 
 @dataclass(frozen=True, eq=False)
-class Summit:
+class LocalMaximum:
     """Weights (k,), their log density, and the number of the chain whose search found them."""
 
     weights: Floats
@@ -54,48 +54,48 @@ class Summit:
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Summits by mode, the highest of each first, and so the modes."""
+    """Local maxima by mode, the highest of each first, and so the modes."""
 
     prior: Prior
     density_at: Callable[[Floats], float]
-    members: tuple[list[Summit], ...]
+    members: tuple[list[LocalMaximum], ...]
 
     @classmethod
     def among(
         cls,
-        summits: Sequence[Summit],
+        maxima: Sequence[LocalMaximum],
         prior: Prior,
         density_at: Callable[[Floats], float],
         *,
         near: float = NEAR,
     ) -> Modes:
-        """The modes of the summits that are at most `near` nats below the highest."""
+        """The modes of the maxima that are at most `near` nats below the highest."""
         found = cls(prior, density_at, ())
-        ordered = sorted(summits, key=lambda summit: -summit.density)[:MOST_SUMMITS]
-        for summit in ordered:
-            if summit.density >= ordered[0].density - near:
-                found = found.joined_by(summit)
+        ordered = sorted(maxima, key=lambda maximum: -maximum.density)[:MAX_MAXIMA]
+        for maximum in ordered:
+            if maximum.density >= ordered[0].density - near:
+                found = found.joined_by(maximum)
         return found
 
-    def joined_by(self, summit: Summit) -> Modes:
-        """The modes with a summit more: in one of them, or in one of its own."""
+    def joined_by(self, maximum: LocalMaximum) -> Modes:
+        """The modes with a maximum more: in one of them, or in one of its own."""
         for number, mode in enumerate(self.members):
-            if not self.is_parted(mode[0], summit):
-                grown = [*mode, summit]
+            if not self.is_parted(mode[0], maximum):
+                grown = [*mode, maximum]
                 members = (*self.members[:number], grown, *self.members[number + 1 :])
                 return Modes(self.prior, self.density_at, members)
-        if len(self.members) == MOST_MODES:
+        if len(self.members) == MAX_MODES:
             return self
-        return Modes(self.prior, self.density_at, (*self.members, [summit]))
+        return Modes(self.prior, self.density_at, (*self.members, [maximum]))
 
-    def is_parted(self, one: Summit, other: Summit) -> bool:
-        """Whether a valley lies between two summits."""
+    def is_parted(self, one: LocalMaximum, other: LocalMaximum) -> bool:
+        """Whether a valley lies between two maxima."""
         if _cosines(one.weights[None], other.weights[None])[0, 0] > ALIKE:
             return False
         least = min(one.density, other.density) - DEEP
         return any(self.density_at(place) < least for place in self._between(one, other))
 
-    def _between(self, one: Summit, other: Summit) -> list[Floats]:
+    def _between(self, one: LocalMaximum, other: LocalMaximum) -> list[Floats]:
         """Weights half of the way, and at its quarters; around, where it leads through 0."""
         half = one.weights + other.weights
         if np.linalg.norm(half) < 1e-6 * np.linalg.norm(one.weights):
@@ -105,18 +105,18 @@ class Modes:
         return [self.prior.nearest(way) for way in ways]
 
     def start_of(self, chain: int) -> Floats | None:
-        """Where a chain starts: in one mode after the other, at a summit of its own if it has one.
+        """Where a chain starts: in one mode after the other, at a maximum of its own if it has one.
 
         None with one mode only: then any start will do.
         """
         if len(self.members) < 2:
             return None
         mode = self.members[chain % len(self.members)]
-        own = [summit for summit in mode if summit.chain == chain]
+        own = [maximum for maximum in mode if maximum.chain == chain]
         return (own or mode)[0].weights
 
     def n_missed(self, visited: Floats) -> int:
-        """In how many modes none of the weights (n, k) is: each belongs to the nearest summit."""
+        """In how many modes none of the weights (n, k) is: each belongs to the nearest maximum."""
         if len(self.members) < 2:
             return 0
         tops = np.array([mode[0].weights for mode in self.members])
@@ -124,12 +124,12 @@ class Modes:
         return len(tops) - np.unique(nearest).size
 
 
-def summits_of_plane(
+def maxima_of_plane(
     prior: Prior, density_at: Callable[[Floats], float], cells_of: Callable[[Floats], Floats]
-) -> list[Summit]:
-    """The summit of every policy cell of two weights: all directions are looked at.
+) -> list[LocalMaximum]:
+    """The maximum of every policy cell of two weights: all directions are looked at.
 
-    Inside a cell log likelihoods are concave, so each has one summit, however narrow. Cells that
+    Inside a cell log likelihoods are concave, so each has one maximum, however narrow. Cells that
     are narrower than the directions that are tried first are found where they part two others.
     """
     ends = np.linspace(0.0, 2.0 * np.pi, DIRECTIONS + 1)
@@ -144,12 +144,12 @@ def summits_of_plane(
     if not borders.size:
         return []
     arcs = zip(borders, np.append(borders[1:], borders[0] + 2.0 * np.pi), strict=True)
-    return [_summit_between(low, high, prior, density_at) for low, high in arcs if high > low]
+    return [_maximum_between(low, high, prior, density_at) for low, high in arcs if high > low]
 
 
-def _summit_between(
+def _maximum_between(
     low: float, high: float, prior: Prior, density_at: Callable[[Floats], float]
-) -> Summit:
+) -> LocalMaximum:
     """The highest place between two angles, by golden sections."""
 
     def at(angle: float) -> tuple[float, Floats]:
@@ -169,7 +169,7 @@ def _summit_between(
             outer = low + share * (high - low)
             second = at(outer)[0]
     density, place = max(map(at, (low, (low + high) / 2, high)), key=lambda found: found[0])
-    return Summit(place, density)
+    return LocalMaximum(place, density)
 
 
 def _directions(angles: Floats) -> Floats:
@@ -185,8 +185,8 @@ def modes_of_draws(
 ) -> NDArray[np.int64]:
     """The mode of each draw (n, k), from 0 on; two are apart when no way was found between them.
 
-    Hills of the density on a graph of neighbouring draws, as in persistence-based clustering: the
-    graph is flooded from the top, and two hills that meet are one when the lower of them rises
+    Basins of the density on a graph of neighbouring draws, as in persistence-based clustering: the
+    graph is flooded from the top, and two basins that meet are one when the lower of them rises
     less than DEEP nats above the place where they meet. So a bent ridge is one mode, and there may
     be as many modes as draws can tell apart.
 
@@ -200,19 +200,19 @@ def modes_of_draws(
     units = places / np.where(lengths > 0.0, lengths, 1.0)
     gaps = 2.0 - 2.0 * units @ units.T
     near = np.argsort(gaps, axis=1, kind="stable")[:, 1 : NEIGHBOURS + 1]
-    hills = _Hills(heights)
+    basins = _Basins(heights)
     ways = _Ways(places, prior, density_at, cells_of)
     edges = {(min(i, int(j)), max(i, int(j))) for i, row in enumerate(near) for j in row}
-    hills.flood(ways.least_on(sorted(edges)))
-    # Where neighbours are sparse a hill falls apart: the nearest draws of any two are tried too.
-    roots = hills.roots()
+    basins.flood(ways.least_on(sorted(edges)))
+    # Where neighbours are sparse a basin falls apart: the nearest draws of any two are tried too.
+    roots = basins.roots()
     edges = set()
     for a, b in combinations(np.unique(roots).tolist(), 2):
         left, right = np.flatnonzero(roots == a), np.flatnonzero(roots == b)
         order = np.argsort(gaps[np.ix_(left, right)], axis=None, kind="stable")[:CLOSEST]
         edges |= {(int(left[i // right.size]), int(right[i % right.size])) for i in order}
-    hills.flood(ways.least_on(sorted(edges)))
-    numbers = np.unique(hills.roots(), return_inverse=True)[1].ravel()
+    basins.flood(ways.least_on(sorted(edges)))
+    numbers = np.unique(basins.roots(), return_inverse=True)[1].ravel()
     found = np.empty(len(draws), dtype=np.int64)
     for first in range(0, len(draws), 1000):  # few at a time, for the memory
         found[first : first + 1000] = _cosines(draws[first : first + 1000], places).argmax(axis=1)
@@ -220,19 +220,19 @@ def modes_of_draws(
 
 
 def _spread_over(n: int) -> NDArray[np.int64]:
-    """At most MOST_POINTS numbers of n draws, evenly."""
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(np.int64))
+    """At most MAX_POINTS numbers of n draws, evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, MAX_POINTS)).astype(np.int64))
 
 
-class _Hills:
-    """Places that belong to one hill, by the highest of them: a union-find forest."""
+class _Basins:
+    """Points that belong to one basin, by the highest of them: a union-find forest."""
 
     def __init__(self, heights: Floats):
         self.heights = heights
         self.parent = list(range(len(heights)))
 
     def root(self, place: int) -> int:
-        """The highest place of the hill."""
+        """The highest place of the basin."""
         while self.parent[place] != place:
             self.parent[place] = self.parent[self.parent[place]]
             place = self.parent[place]
@@ -243,7 +243,7 @@ class _Hills:
         return np.array([self.root(place) for place in range(len(self.parent))])
 
     def flood(self, levels: Mapping[tuple[int, int], float]) -> None:
-        """Join hills along edges, the highest first; levels: the least density on each edge."""
+        """Join basins along edges, the highest first; levels: the least density on each edge."""
         heights = self.heights
         for (i, j), level in sorted(levels.items(), key=lambda edge: -edge[1]):
             low, high = sorted((self.root(i), self.root(j)), key=lambda root: float(heights[root]))

@@ -1,14 +1,18 @@
-"""The options of chains: one list with its defaults, for all learners that sample, and its checks.
+"""The options of chains: priors over reward weights, samplers, lengths; their defaults and checks.
 
-A learner takes them as `**options` under `@passing_on(ChainOptions)`, so that its signature names
-each of them, and hands them to `sample_posterior`. `Sampling` is what is left of them when they
-were checked against a model.
+The likelihood multiplies values by the confidence (alpha), so the length of the weights matters:
+each prior says what it holds fixed. A walk's proposal belongs to a prior when, without any
+evidence, it leaves the prior as it is; others are refused.
+
+A learner takes options as `**options` under `@passing_on(ChainOptions)`, so that its signature
+names each of them, and hands them to `sample_posterior`. `Sampling` is what is left of them when
+they were checked against a model.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,22 +21,157 @@ import numpy as np
 from didact.errors import InvalidParameter
 from didact.inputs import choice, is_number, plain_array, shown, whole_number
 from didact.learners.certificate import as_confidence
-from didact.learners.chains.priors import Density, Prior, as_prior, as_proposal
+from didact.learners.chains import kernels
 from didact.numerics.exact import Floats
+
+Density = Callable[[Floats], float]
 
 SAMPLERS = ("mixture", "walk")
 
-OF_A_WALK = ("n_steps", "step_size", "burn_in", "thin", "proposal", "start")
+WALK_OPTIONS = ("n_steps", "step_size", "burn_in", "thin", "proposal", "start")
 """Options that only a walk has; whoever gives one of them wants a walk."""
 
-WALKED = 10_000
+DEFAULT_STEPS = 10_000
 """Steps of each chain of a walk where none are given."""
 
-SMALLEST_BUDGET = 1000
-"""Likelihoods that pilots need at least to see anything."""
+MIN_BUDGET = 1000
+"""Likelihood evaluations that the warmup needs at least to see anything."""
 
-MOST_BYTES = 4_000_000_000
+MAX_BYTES = 4_000_000_000
 """Draws may not take more memory than that."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A named prior: where weights may lie, and the proposals that fit, the default first.
+
+    proposals: the name of each, and its number in the kernels.
+    """
+
+    name: str
+    where: str
+    proposals: dict[str, int]
+    draw: Callable[[np.random.Generator, int, int], Floats]
+
+    def kind(self, proposal: str, k: int) -> int:
+        """The kernel's number of a proposal. On a sphere of two points every move is a flip."""
+        if k == 1 and self.name in ("l2-sphere", "l1-sphere"):
+            return kernels.FLIP
+        return self.proposals[proposal]
+
+    def placed(self, weights: Floats) -> Floats:
+        """The weights (n, k) exactly on the prior's support; refuses those that are not near it."""
+        norms = {
+            "l2-sphere": np.sqrt((weights**2).sum(axis=1)),
+            "l1-sphere": np.abs(weights).sum(axis=1),
+        }.get(self.name)
+        if norms is not None:
+            wrong = np.abs(norms - 1.0) > 1e-6
+            if wrong.any():
+                raise InvalidParameter(
+                    f"start must lie on {self.where}; its norm is {norms[wrong][0]:.6g}. "
+                    "Divide it by its norm"
+                )
+            return np.asarray(weights / norms[:, None])
+        if self.name == "box" and np.abs(weights).max() > 1.0:
+            raise InvalidParameter(
+                f"start must lie in {self.where}; an entry is "
+                f"{weights.flat[np.abs(weights).argmax()]:.6g}"
+            )
+        return weights
+
+    def nearest(self, weights: Floats) -> Floats:
+        """A multiple of the weights (k,) that lies on the prior's support."""
+        if self.name == "l2-sphere":
+            return np.asarray(weights / np.sqrt((weights**2).sum()))
+        if self.name == "l1-sphere":
+            return np.asarray(weights / np.abs(weights).sum())
+        if self.name == "box":
+            return np.asarray(weights / max(1.0, float(np.abs(weights).max())))
+        return weights
+
+
+def _on_l2_sphere(rng: np.random.Generator, n: int, k: int) -> Floats:
+    normal = rng.standard_normal((n, k))
+    return np.asarray(normal / np.sqrt((normal**2).sum(axis=1, keepdims=True)))
+
+
+def _on_l1_sphere(rng: np.random.Generator, n: int, k: int) -> Floats:
+    sizes = rng.standard_exponential((n, k))
+    signs = np.where(rng.random((n, k)) < 0.5, -1.0, 1.0)
+    return np.asarray(signs * sizes / sizes.sum(axis=1, keepdims=True))
+
+
+def _in_box(rng: np.random.Generator, n: int, k: int) -> Floats:
+    return 2.0 * rng.random((n, k)) - 1.0
+
+
+def _normal(rng: np.random.Generator, n: int, k: int) -> Floats:
+    return rng.standard_normal((n, k))
+
+
+PRIORS = {
+    prior.name: prior
+    for prior in (
+        Prior(
+            "l2-sphere",
+            "the unit sphere, sum of w^2 = 1",
+            {"gaussian": kernels.GAUSSIAN, "geodesic": kernels.GEODESIC},
+            _on_l2_sphere,
+        ),
+        Prior(
+            "box",
+            "the box [-1, 1]^k",
+            {"reject": kernels.WALK, "reflect": kernels.REFLECT},
+            _in_box,
+        ),
+        Prior(
+            "l1-sphere",
+            "the surface sum of |w| = 1",
+            {"pairs": kernels.PAIRS, "lattice": kernels.LATTICE},
+            _on_l1_sphere,
+        ),
+        Prior("gaussian", "R^k", {"walk": kernels.WALK}, _normal),
+        Prior("flat", "R^k", {"walk": kernels.WALK}, _normal),
+    )
+}
+"""By name. 'gaussian' is the standard normal; 'flat' is no distribution until log_prior tilts it,
+and its draws, which chains start from, are standard normal."""
+
+
+def as_prior(prior: Any, log_prior: Any) -> tuple[Prior, Density | None]:
+    """A prior by its name, or 'flat' tilted by a given log density; and the tilt."""
+    if log_prior is not None and not callable(log_prior):
+        raise InvalidParameter(
+            f"log_prior must be a function of weights (k,); it is {shown(log_prior)}"
+        )
+    if callable(prior):
+        if log_prior is not None:
+            raise InvalidParameter(
+                "a function as prior is short for prior='flat' and log_prior; give one of the two"
+            )
+        return PRIORS["flat"], prior
+    if not isinstance(prior, str) or prior not in PRIORS:
+        raise InvalidParameter(
+            f"prior must be one of {', '.join(PRIORS)}, or a log density; it is {shown(prior)}"
+        )
+    if prior == "flat" and log_prior is None:
+        raise InvalidParameter(
+            "prior 'flat' needs log_prior, a log density on R^k: alone it is no distribution"
+        )
+    return PRIORS[prior], log_prior
+
+
+def as_proposal(prior: Prior, proposal: Any) -> str:
+    """The proposal's name; the prior's default where none is given."""
+    if proposal is None:
+        return next(iter(prior.proposals))
+    if not isinstance(proposal, str) or proposal not in prior.proposals:
+        raise InvalidParameter(
+            f"prior {prior.name!r} is kept by the proposals {', '.join(prior.proposals)}; "
+            f"not by {shown(proposal)}"
+        )
+    return proposal
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,7 +245,7 @@ class Sampling:
         """The options for a model with k features; refuses those that do not fit."""
         confidence = as_confidence(options.confidence)
         sampler = as_sampler(options)
-        budget = whole_number(options.budget, "budget", SMALLEST_BUDGET)
+        budget = whole_number(options.budget, "budget", MIN_BUDGET)
         lengths = as_lengths(options, k)
         step = None if options.step_size is None else as_step_size(options.step_size)
         prior, tilt = as_prior(options.prior, options.log_prior)
@@ -153,13 +292,13 @@ class Sampling:
 
 def is_walk(given: Mapping[str, Any]) -> bool:
     """Whether chains with these options, by name, walk a number of steps."""
-    return given.get("sampler") == "walk" or any(name in given for name in OF_A_WALK)
+    return given.get("sampler") == "walk" or any(name in given for name in WALK_OPTIONS)
 
 
 def as_sampler(options: ChainOptions) -> str:
     """The sampler's name: as given, else a walk where an option of a walk is given."""
     own = {field.name: field.default for field in fields(options)}
-    given = [name for name in OF_A_WALK if getattr(options, name) is not own[name]]
+    given = [name for name in WALK_OPTIONS if getattr(options, name) is not own[name]]
     if options.sampler is None:
         return "walk" if given else "mixture"
     choice(options.sampler, "sampler", SAMPLERS)
@@ -173,7 +312,9 @@ def as_sampler(options: ChainOptions) -> str:
 
 def as_lengths(options: ChainOptions, k: int) -> Lengths:
     """Steps, chains, burn-in and thinning that leave at least one draw, and not too many."""
-    steps = WALKED if options.n_steps is None else whole_number(options.n_steps, "n_steps", 1)
+    steps = (
+        DEFAULT_STEPS if options.n_steps is None else whole_number(options.n_steps, "n_steps", 1)
+    )
     burn_in = options.burn_in
     lengths = Lengths(
         steps,
@@ -191,9 +332,9 @@ def as_lengths(options: ChainOptions, k: int) -> Lengths:
             f"it is {lengths.thin}"
         )
     size = 8 * lengths.n_chains * lengths.n_draws * (k + 1)
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise InvalidParameter(
-            f"the draws would take {size / 1e9:.3g} GB, more than {MOST_BYTES / 1e9:.3g}; "
+            f"the draws would take {size / 1e9:.3g} GB, more than {MAX_BYTES / 1e9:.3g}; "
             "use a larger thin"
         )
     return lengths

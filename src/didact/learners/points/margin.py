@@ -8,28 +8,40 @@ them for the rows so far, plan for them, add the rows that the plan shows to be 
 there are finitely many policies. If the demonstrations are closed there is only one way to go on,
 and weights are found whenever there are any; otherwise the way to go on is taken from the weights
 found last, as in the convex-concave procedure, and all depends on the first ones.
+
+Two shown actions of one state tie under w when (mu(s, a) - mu(s, b)).w = 0. Where the two mu are
+equal, that is so for all weights; otherwise it is an equation that floats found by a search miss by
+a rounding error, and an exact plan then calls one of the two actions worse. So `exactly_tied`
+solves the equations in rational arithmetic: most weights are kept, rounded to few digits, and the
+others follow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.learners.ascent import shortest_combination
 from didact.learners.evidence import Evidence
-from didact.learners.gradients import ShownFeatures
-from didact.learners.points.bfgs import shortest_combination
+from didact.learners.likelihood import ShownFeatures
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import row_space
 from didact.planning.kernels import reward_table
-from didact.planning.solve import plan_in_floats
-from didact.planning.successor import float_successor_features
+from didact.planning.solve import is_exact_affordable, plan_in_floats
+from didact.planning.successor import exact_successor_features, float_successor_features
 
 NO_ROW = 1e-9
 """Length of a row, against the largest successor feature, that counts as none: equal features."""
 NO_GAIN = 1e-9
 """Share of the margin that a cutting plane must cost to be worth another round."""
-MOST_ROUNDS = 200
-MOST_CONTINUATIONS = 20
+MAX_ROUNDS = 200
+MAX_CONTINUATIONS = 20
+DIGITS = (9, 6, 3)
+"""How many decimals are kept, first to last try: fewer leave more room for what follows."""
 
 
 def margin_weights(
@@ -43,12 +55,12 @@ def margin_weights(
     planner = ShownFeatures(evidence) if features is None else features
     weights: Floats | None = None
     known: set[bytes] = set()
-    for _ in range(MOST_CONTINUATIONS):
+    for _ in range(MAX_CONTINUATIONS):
         policy = continued_policy(evidence, first)
         if policy.tobytes() in known:
             break
         known.add(policy.tobytes())
-        found = _widest(evidence, _continued(evidence, policy), planner)
+        found = _widest_margin(evidence, _continued(evidence, policy), planner)
         if found is None:
             break
         weights = first = found
@@ -88,7 +100,7 @@ def _continued(evidence: Evidence, policy: Floats) -> Floats:
     return float_successor_features(evidence.mdp, policy).pairs[evidence.states]
 
 
-def _widest(evidence: Evidence, shown: Floats, planner: ShownFeatures) -> Floats | None:
+def _widest_margin(evidence: Evidence, shown: Floats, planner: ShownFeatures) -> Floats | None:
     """The widest margin for one way to go on: rows are added until the plan agrees with them."""
     given = evidence.counts > 0
     nil = NO_ROW * float(np.abs(shown).max(initial=1.0))
@@ -96,8 +108,8 @@ def _widest(evidence: Evidence, shown: Floats, planner: ShownFeatures) -> Floats
     own = shown[np.arange(len(shown)), given.argmax(axis=1)]
     rows = _rows(own, shown, given, ties, nil)
     places = np.searchsorted(planner.states, evidence.states)
-    for _ in range(MOST_ROUNDS):
-        weights = _best_direction(rows)
+    for _ in range(MAX_ROUNDS):
+        weights = _max_margin_point(rows)
         if weights is None:
             return None
         margin = float((rows @ weights).min())
@@ -126,7 +138,7 @@ def _tied_directions(shown: Floats, given: NDArray[np.bool_], nil: float) -> Flo
     return row_space(gaps, nil)
 
 
-def _best_direction(rows: Floats) -> Floats | None:
+def _max_margin_point(rows: Floats) -> Floats | None:
     """The unit w with the largest smallest product of rows (n, k) with w; None unless positive.
 
     It is the direction of the shortest convex combination of the rows.
@@ -139,3 +151,50 @@ def _best_direction(rows: Floats) -> Floats | None:
         return None
     weights = np.asarray(shortest / length)
     return weights if float((rows @ weights).min()) > 0.0 else None
+
+
+def exactly_tied(evidence: Evidence, weights: Floats) -> Iterator[Floats]:
+    """Weights (k,) near the given ones that keep every shown tie exactly, read as decimals.
+
+    None where no tie was shown, where they have no short decimals, or where the model is too large
+    for exact arithmetic. Ties that depend on how to go on are taken as the given weights go on.
+    """
+    if not (np.count_nonzero(evidence.counts, axis=1) > 1).any():
+        return
+    policy = continued_policy(evidence, weights)
+    if not is_exact_affordable(evidence.mdp, policy > 0):
+        return
+    reduced, pivots = _equations(evidence, policy)
+    for digits in DIGITS:
+        found = _solved(reduced, pivots, np.round(weights, digits))
+        if found is not None and found.any():
+            yield found
+
+
+def _equations(evidence: Evidence, policy: Floats) -> tuple[Any, list[int]]:
+    """The equations of the shown ties in reduced echelon form, and the column of each pivot."""
+    from flint import fmpq_mat
+
+    pairs = exact_successor_features(evidence.mdp, policy).pairs
+    rows = []
+    for state, counts in zip(evidence.states.tolist(), evidence.counts, strict=True):
+        first, *others = np.flatnonzero(counts).tolist()
+        rows += [(pairs[state, first] - pairs[state, other]).tolist() for other in others]
+    reduced, rank = fmpq_mat(rows).rref()
+    k = evidence.mdp.n_features
+    return reduced, [next(j for j in range(k) if reduced[i, j] != 0) for i in range(rank)]
+
+
+def _solved(reduced: Any, pivots: list[int], weights: Floats) -> Floats | None:
+    """The pivots' weights from all others; None where one is no decimal that a float can mean."""
+    exact = [Fraction(repr(w)) for w in weights.tolist()]
+    solved = weights.copy()
+    for i, pivot in enumerate(pivots):
+        total = Fraction(0)
+        for j, weight in enumerate(exact):
+            if j not in pivots and reduced[i, j] != 0:
+                total -= Fraction(int(reduced[i, j].p), int(reduced[i, j].q)) * weight
+        solved[pivot] = float(total)
+        if Fraction(repr(float(total))) != total:
+            return None
+    return solved

@@ -19,26 +19,45 @@ sum of discount^t log p_w(a_t|s_t). The length of w is the confidence, and is le
 Answers add their log probabilities (see `answers`) at confidence 1: a rather than b in s with
 p_w(a|s) / (p_w(a|s) + p_w(b|s)), trajectories by what they count times w. Choices among
 trajectories leave F concave, those among actions need not.
+
+F is maximised in the ball |w| <= most_norm. An ascent from a start ends inside, or leaves the ball,
+and then the border is searched. A point of the border is a maximum in the ball when the gradient
+along the border is zero and the gradient outwards is not negative; for a concave function that
+makes it the highest point (Karush, Kuhn and Tucker). Where the gradient points inwards the ascent
+had overshot: it goes on inside, by steps that are shortened until they stay there, and so on until
+one of the two ends is reached. A concave F has one maximum, and one start is enough; otherwise the
+search starts from 0 and from spread directions of two lengths, and better maxima elsewhere are not
+ruled out.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from didact.errors import NotConverged
 from didact.inputs import finite_number
+from didact.learners.ascent import NO_SLOPE, Ascent, Function, Sphere, ascend
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence
-from didact.learners.points.ball import Highest, highest_in_ball
+from didact.learners.points.search import AS_HIGH, spread_directions
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.kernels import UNIT, reward_table
 from didact.planning.linear import discounted_sums
 
-MOST_ROUNDS = 1_000
+MAX_ROUNDS = 1_000
+"""Rounds of soft policy iteration, which converges quadratically."""
+MAX_TURNS = 10
+"""How often an ascent may go from the border inside and back."""
+BORDER = 1e-9
+"""Share of the radius that is left to a point on the border."""
+LENGTHS, MAX_DIRECTIONS = (1.0, 10.0), 8
+"""Where F is not concave, starts have these lengths, as far as they are allowed, in at most so many
+directions: its maxima differ in length as well."""
 
 
 class SoftPlan:
@@ -55,7 +74,7 @@ class SoftPlan:
         most = (scale + math.log(mdp.n_actions)) / (1.0 - mdp.discount)
         self.values = np.zeros(mdp.n_states) if guess is None else guess
         moves = mdp.transitions.matrix()
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self._take_softmax(mdp, moves, pays)
             before, self.values = self.values, self._valued(mdp, pays)
             change = float(np.abs(self.values - before).max())
@@ -115,7 +134,7 @@ class Dual:
 
     @property
     def is_concave(self) -> bool:
-        """Whether one summit is all: nothing but ends follows, and no actions were compared."""
+        """Whether one maximum is all: nothing but ends follows, and no actions were compared."""
         return not (self.rest[~self.mdp.terminal].any() or self.answers.of_actions.any())
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
@@ -146,6 +165,66 @@ class Dual:
         return value, pulls @ rows
 
 
+@dataclass(frozen=True, eq=False)
+class Highest:
+    """The point reached, with the evidence that it is a maximum in the ball.
+
+    on_border: whether the border holds it back: no shorter weights nearby are higher.
+    """
+
+    ascent: Ascent
+    on_border: bool
+
+
+def highest_in_ball(
+    function: Function, start: Floats, radius: float, rng: np.random.Generator
+) -> Highest:
+    """The maximum in the ball that an ascent from a start inside leads to.
+
+    A point inside from which longer weights are no worse is none: it only became too flat to
+    ascend, and the search goes on at the border.
+    """
+    found = ascend(_flat_outside(function, radius), start, rng)
+    for _ in range(MAX_TURNS):
+        length = float(np.linalg.norm(found.point))
+        if length == 0.0:
+            return Highest(found, False)
+        longest = found.point * (radius / length)
+        inside = length < radius * (1.0 - BORDER)
+        if inside and function(longest)[0] < found.value:
+            return Highest(found, False)
+        border = ascend(function, longest, rng, sphere=Sphere(radius))
+        outwards = float(function(border.point)[1] @ border.point) / radius
+        if outwards >= -NO_SLOPE:
+            return Highest(border, True)
+        found = ascend(_never_outside(function, radius), border.point * (1.0 - BORDER), rng)
+    return Highest(replace(found, is_maximum=False), False)
+
+
+def _flat_outside(function: Function, radius: float) -> Function:
+    """The function, made flat outside of the ball: an ascent that gets there ends there."""
+
+    def inside(weights: Floats) -> tuple[float, Floats]:
+        length = float(np.linalg.norm(weights))
+        if length < radius:
+            return function(weights)
+        value, _ = function(weights * (radius / length))
+        return value, np.zeros(weights.size)
+
+    return inside
+
+
+def _never_outside(function: Function, radius: float) -> Function:
+    """The function, minus infinity outside of the ball: a step that leads there is shortened."""
+
+    def inside(weights: Floats) -> tuple[float, Floats]:
+        if float(np.linalg.norm(weights)) <= radius:
+            return function(weights)
+        return -math.inf, np.zeros(weights.size)
+
+    return inside
+
+
 def max_entropy(
     evidence: Evidence,
     rng: np.random.Generator,
@@ -158,12 +237,12 @@ def max_entropy(
     penalty: of F(w) - penalty/2 |w|^2; a Gaussian prior of variance 1/penalty. most_norm: the
     largest |w| allowed. Demonstrations that some reward explains perfectly would need an infinite
     one, and then the best weights of that length are returned, with a note.
-    The search starts from w = 0, the uniform policy, and draws no random numbers that matter.
+    The search starts from w = 0, the uniform policy; also elsewhere where F is not concave.
     """
     penalty = finite_number(penalty, "penalty", 0.0)
     most_norm = finite_number(most_norm, "most_norm", 1e-6)
     dual = Dual(evidence, penalty)
-    highest = highest_in_ball(dual, evidence.mdp.n_features, most_norm, rng)
+    highest = _highest(dual, evidence, most_norm, rng)
     found = highest.ascent
     return point_belief(
         evidence.mdp,
@@ -178,7 +257,7 @@ def max_entropy(
             "most_norm": most_norm,
             "norm": float(np.linalg.norm(found.point)),
             "concave": dual.is_concave,
-            "converged": found.is_summit,
+            "converged": found.is_maximum,
             "convergence": _in_words(highest, dual.is_concave, most_norm),
             "n_solves": dual.n_solves,
         },
@@ -186,17 +265,33 @@ def max_entropy(
     )
 
 
+def _highest(dual: Dual, evidence: Evidence, most_norm: float, rng: np.random.Generator) -> Highest:
+    """The highest maximum found: from w = 0, and where F is not concave from spread weights too."""
+    n_features = evidence.mdp.n_features
+    starts = [np.zeros(n_features)]
+    if not dual.is_concave and not evidence.is_empty:
+        n = min(2 * n_features, MAX_DIRECTIONS)
+        for direction in spread_directions(rng, n, n_features):
+            starts += [min(length, 0.5 * most_norm) * direction for length in LENGTHS]
+    found = [highest_in_ball(dual, start, most_norm, rng) for start in starts]
+    # Of equally high ones the first: from w = 0 the weights are no longer than they need to be.
+    first, best = found[0], max(found, key=lambda each: each.ascent.value)
+    least = best.ascent.value - AS_HIGH * (1.0 + abs(best.ascent.value))
+    is_as_good = first.ascent.value >= least and first.ascent.is_maximum >= best.ascent.is_maximum
+    return first if is_as_good else best
+
+
 def _in_words(found: Highest, is_concave: bool, most_norm: float) -> str:
     """How far the weights can be trusted: what was checked, and what follows from it."""
     left = f"the slope left is {found.ascent.slope:.1e}"
-    if not found.ascent.is_summit:
-        return f"no summit; {left}"
+    if not found.ascent.is_maximum:
+        return f"no maximum; {left}"
     if not is_concave:
-        return f"a summit; {left}"
+        return f"a local maximum; {left}; better ones elsewhere are not ruled out"
     best = (
         f"the best weights of norm {most_norm:g} or less" if found.on_border else "the best weights"
     )
-    return f"a summit of a concave function, so {best}; {left}"
+    return f"the maximum of a concave function, so {best}; {left}"
 
 
 def _notes(evidence: Evidence, found: Highest, penalty: float, most_norm: float) -> tuple[str, ...]:
@@ -209,6 +304,6 @@ def _notes(evidence: Evidence, found: Highest, penalty: float, most_norm: float)
             f"the weights grew to the largest norm allowed, {most_norm:g}, and longer ones fit no "
             f"worse; give {remedy}, or a larger most_norm"
         )
-    if not found.ascent.is_summit:
+    if not found.ascent.is_maximum:
         notes.append(f"the climb did not converge: a slope of {found.ascent.slope:.1e} is left")
     return tuple(notes)

@@ -14,29 +14,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from didact.inputs import flag
+from didact.learners.ascent import Ascent
 from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import Certificate, certify
 from didact.learners.evidence import Evidence
-from didact.learners.gradients import Likelihood, ShownFeatures
-from didact.learners.points.bfgs import Ascent, ascend
-from didact.learners.points.multistart import ORDERS, Norm
-from didact.learners.points.ties import exactly_tied
-from didact.learners.points.unit_weights import UnitWeights
+from didact.learners.likelihood import Likelihood, ShownFeatures
+from didact.learners.points.margin import exactly_tied
+from didact.learners.points.search import Norm, UnitWeights
 from didact.numerics.exact import Floats
 
 SOFTER = 0.1
 """Climbs begin at this share of the confidence, where far more of the sphere leads upwards."""
 RAISE = 10.0
 """By how much the confidence is multiplied until the certificate holds ..."""
-MOST_CONFIDENCE = 1e12
+MAX_CONFIDENCE = 1e12
 """... and where that ends: beyond it rounding decides."""
 AS_LIKELY = 1e-6
 """Loss of log likelihood, against its size, at which weights that keep ties exactly are taken."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
-    """A summit, at which confidence, and what it proves."""
+class _Explanation:
+    """A local maximum, at which confidence, and what it proves."""
 
     ascent: Ascent
     confidence: float
@@ -54,9 +53,9 @@ def ml_irl(
 ) -> Belief:
     """The most likely weights of unit norm, with a certificate of what they explain.
 
-    n_starts: how many spread directions the search climbs from, and from as many annealed
-    populations; where the demonstrations allow it, also from the weights that explain them by the
-    widest margin (if they are closed, that takes the place of the populations).
+    n_starts: how many spread directions the search starts from, and from as many chains of BIRL;
+    where the demonstrations allow it, also from the weights that explain them by the widest margin
+    (if they are closed, that takes the place of the chains).
     raise_confidence: multiply the confidence by ten until the weights make every shown action
     optimal and every other one worse.
     """
@@ -66,14 +65,14 @@ def ml_irl(
     annealed = sought.annealed(margins)
     softer, whole = SOFTER * sought.confidence, sought.confidence
     functions = [Likelihood(evidence, at, sought.features) for at in (softer, whole)]
-    found = sought.climb(functions, [*margins, *annealed])
-    answer = _Answer(found.best, whole, certify(evidence, found.best.point, whole))
+    found = sought.search(functions, [*margins, *annealed])
+    answer = _Explanation(found.best, whole, certify(evidence, found.best.point, whole))
     notes = _notes(evidence, found.best)
     if raising:
         answer = _raised(sought, answer, margins or sought.margins(found.best.point))
         notes += _notes_on_raising(answer, whole)
     told = sought.told(
-        found, "likelihood", settled=answer.ascent.is_summit, annealed=bool(annealed)
+        found, "likelihood", settled=answer.ascent.is_maximum, annealed=bool(annealed)
     )
     return point_belief(
         evidence.mdp,
@@ -89,29 +88,29 @@ def ml_irl(
     )
 
 
-def _raised(sought: UnitWeights, answer: _Answer, margins: list[Floats]) -> _Answer:
+def _raised(sought: UnitWeights, answer: _Explanation, margins: list[Floats]) -> _Explanation:
     """Climb at ten times the confidence, from where the last climb ended, until it is enough.
 
     As the confidence grows, the likelihood turns into the smallest margin by which shown actions
-    win. So if there are weights with a margin m, the summit near them explains every demonstration
+    win. So if there are weights with a margin m, the maximum near them explains every demonstration
     from a confidence of about log(number of pairs and actions) / m on.
     """
-    evidence, order = sought.evidence, ORDERS[sought.norm]
+    evidence = sought.evidence
     starts = [answer.ascent.point, *margins]
     at = answer.confidence
     answer = _tied(evidence, answer, sought.features)
-    while not answer.certificate.holds and at > 0.0 and at * RAISE <= MOST_CONFIDENCE:
+    while not answer.certificate.holds and at > 0.0 and at * RAISE <= MAX_CONFIDENCE:
         at *= RAISE
         function = Likelihood(evidence, at, sought.features)
-        climbs = [ascend(function, s, sought.rng, radius=1.0, order=order) for s in starts]
+        climbs = [sought.climb(function, start) for start in starts]
         best = max(climbs, key=lambda ascent: ascent.value)
-        answer = _Answer(best, at, certify(evidence, best.point, at))
+        answer = _Explanation(best, at, certify(evidence, best.point, at))
         answer = _tied(evidence, answer, sought.features)
         starts = [best.point, *margins]
     return answer
 
 
-def _tied(evidence: Evidence, answer: _Answer, features: ShownFeatures) -> _Answer:
+def _tied(evidence: Evidence, answer: _Explanation, features: ShownFeatures) -> _Explanation:
     """The answer moved by less than it matters so that shown ties hold exactly, where it can be."""
     if answer.certificate.holds:
         return answer
@@ -122,7 +121,7 @@ def _tied(evidence: Evidence, answer: _Answer, features: ShownFeatures) -> _Answ
         certificate = certify(evidence, weights, answer.confidence)
         if certificate.holds and value >= least:
             moved = replace(answer.ascent, point=weights, value=value)
-            return _Answer(moved, answer.confidence, certificate)
+            return _Explanation(moved, answer.confidence, certificate)
     return answer
 
 
@@ -131,7 +130,7 @@ def _notes(evidence: Evidence, best: Ascent) -> tuple[str, ...]:
         return (
             "nothing was shown: all weights are equally likely, and these were drawn at random",
         )
-    if not best.is_summit:
+    if not best.is_maximum:
         return (
             f"the climb did not converge: a slope of {best.slope:.1e} is left; "
             "try more starts or another confidence",
@@ -139,7 +138,7 @@ def _notes(evidence: Evidence, best: Ascent) -> tuple[str, ...]:
     return ()
 
 
-def _notes_on_raising(answer: _Answer, confidence: float) -> tuple[str, ...]:
+def _notes_on_raising(answer: _Explanation, confidence: float) -> tuple[str, ...]:
     if answer.certificate.holds:
         return ()
     return (

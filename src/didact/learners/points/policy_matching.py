@@ -6,7 +6,7 @@ confidence (Neu and Szepesvari 2007). As there, |w| = 1, since the confidence se
 Far from the solution p_w is all but certain of wrong actions and J is flat. The likelihood of the
 same policy is not, and it has the same solutions where the demonstrations can be matched exactly
 (Melo et al. 2010); so climbs begin with a few steps on the likelihood. Where they cannot be matched
-the solutions differ, and the likelihood leads to the wrong hill; so J is also looked at in many
+the solutions differ, and the likelihood leads to the wrong maximum; so J is also looked at in many
 random directions, and climbed from the best of them, until a round of that brings nothing better.
 """
 
@@ -14,19 +14,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from didact.learners.ascent import Function
 from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import certify
-from didact.learners.evidence import Evidence
-from didact.learners.gradients import Likelihood, ShownFeatures, softmax
-from didact.learners.points.bfgs import Function, ascend
-from didact.learners.points.multistart import (
+from didact.learners.evidence import Evidence, softmax
+from didact.learners.likelihood import Likelihood, ShownFeatures
+from didact.learners.points.search import (
     LEADING_STEPS,
-    ORDERS,
     Norm,
     Search,
+    UnitWeights,
     spread_directions,
 )
-from didact.learners.points.unit_weights import UnitWeights
 from didact.numerics.exact import Floats
 
 SHARES, SPREAD = (0.003, 0.01, 0.03, 0.1, 0.3), 4
@@ -79,8 +78,8 @@ def policy_matching(
     margins = sought.margins()
     annealed = sought.annealed(margins)
     starts = [*margins, *annealed, *_led_by_softer_matches(sought)]
-    found = sought.climb(_functions(sought), starts, scouts=True)
-    is_confirmed = found.best.is_summit and found.is_confirmed
+    found = sought.search(_functions(sought), starts, scouts=True)
+    is_confirmed = found.best.is_maximum and found.is_confirmed
     certificate = certify(evidence, found.best.point, sought.confidence)
     return point_belief(
         evidence.mdp,
@@ -122,14 +121,7 @@ def _led_by_softer_matches(sought: UnitWeights) -> list[Floats]:
         point = start
         for share in SHARES:
             softer = Mismatch(sought.evidence, share * sought.confidence, sought.features)
-            point = ascend(
-                softer,
-                point,
-                sought.rng,
-                radius=1.0,
-                order=ORDERS[sought.norm],
-                most_steps=LEADING_STEPS,
-            ).point
+            point = sought.climb(softer, point, LEADING_STEPS).point
         found.append(point)
     return found
 
@@ -139,6 +131,6 @@ def _notes(evidence: Evidence, found: Search) -> tuple[str, ...]:
         return ("nothing was shown: all weights match it, and these were drawn at random",)
     if not found.is_confirmed:
         return (f"the search did not end: {found.n_scouts} random places still led to better ones",)
-    if not found.best.is_summit:
+    if not found.best.is_maximum:
         return (f"the climb did not converge: a slope of {found.best.slope:.1e} is left",)
     return ()

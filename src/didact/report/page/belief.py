@@ -9,7 +9,7 @@ import numpy as np
 
 from didact.inputs import counted
 from didact.learners import Belief
-from didact.learners.summary import size_in_words
+from didact.learners.files import size_in_words
 from didact.mdp import MDP, Task
 from didact.planning import Evaluation
 from didact.report.beliefs import Scale, told_lines, unsure_states, weight_cells

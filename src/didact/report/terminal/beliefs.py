@@ -17,8 +17,8 @@ from rich.text import Text
 
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
-from didact.learners.fit import Fit
-from didact.learners.summary import size_in_words
+from didact.learners.files import size_in_words
+from didact.learners.risk import Fit
 from didact.mdp import Task
 from didact.planning import Evaluation
 from didact.report.beliefs import LONGEST_FEATURE, Scale, fit_lines, told_lines, weight_cells

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from didact.errors import InvalidParameter
-from didact.learners.chains import steps as chain_kernels
-from didact.learners.chains.priors import PRIORS, as_prior, as_proposal
+from didact.learners.chains import kernels as chain_kernels
+from didact.learners.chains.options import PRIORS, as_prior, as_proposal
 
 
 def draws(name: str, n: int, k: int) -> np.ndarray:
@@ -38,8 +38,8 @@ def test_draws_have_the_distribution_of_their_name():
 def test_every_proposal_has_a_number_of_its_own():
     numbers = [n for prior in PRIORS.values() for n in prior.proposals.values()]
     assert set(numbers) == {
-        chain_kernels.GAUSSIAN, chain_kernels.GEODESIC, chain_kernels.REJECT,
-        chain_kernels.REFLECT, chain_kernels.PAIRS, chain_kernels.LATTICE, chain_kernels.WALK,
+        chain_kernels.GAUSSIAN, chain_kernels.GEODESIC, chain_kernels.REFLECT,
+        chain_kernels.PAIRS, chain_kernels.LATTICE, chain_kernels.WALK,
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import didact
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
-from didact.learners.gradients import Likelihood, ShownFeatures, likelihood_gradient, softmax
+from didact.learners.likelihood import Likelihood, ShownFeatures, likelihood_gradient, softmax
 from didact.mdp import MDP
 from tests.effort import examples
 from tests.models import tasks

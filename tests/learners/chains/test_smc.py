@@ -1,23 +1,86 @@
-"""From populations to a mixture: heavy hills count, poor populations ripen, starts lie high."""
+"""Populations find where the mass is, and a mixture fitted to them has its shape."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from didact.learners.chains.metropolis import Target
-from didact.learners.chains.models import scorer_of
-from didact.learners.chains.particles import Particles
-from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.shaping import DRAWS, FEWEST, FINE, Shaping, population_shares
-from didact.learners.chains.tempering import Population
+from didact.errors import InvalidParameter
+from didact.learners.chains.birl import birl
+from didact.learners.chains.chain import Particles, Target
+from didact.learners.chains.options import PRIORS
+from didact.learners.chains.scores import Scorer
+from didact.learners.chains.smc import (
+    ENOUGH,
+    JUDGED_DRAWS,
+    MIN_MASS,
+    SHARE,
+    MixtureSearch,
+    Population,
+    next_rise,
+    population_shares,
+    relative_weights,
+    systematic,
+)
 from didact.learners.evidence import as_evidence
 from didact.worlds import make
+
+
+def test_the_temperature_rises_until_the_weights_are_worth_the_share():
+    scores = np.random.default_rng(0).standard_normal(500) * 30.0
+    rise = next_rise(scores, 1.0)
+    weights = relative_weights(scores, rise)
+    worth = weights.sum() ** 2 / (weights @ weights) / 500
+    assert SHARE <= worth < SHARE * 1.02
+    assert next_rise(np.zeros(10), 0.7) == 0.7
+
+
+def test_what_has_no_density_never_goes_on():
+    scores = np.array([-np.inf, 0.0, -np.inf, -1.0])
+    weights = relative_weights(scores, next_rise(scores, 1.0))
+    for seed in range(50):
+        assert set(systematic(weights, np.random.default_rng(seed)).tolist()) <= {1, 3}
+
+
+def test_resampling_takes_each_as_often_as_it_weighs():
+    weights = np.array([0.1, 0.5, 0.15, 0.25])
+    counts = np.zeros(4)
+    for seed in range(2000):
+        taken = np.bincount(systematic(weights, np.random.default_rng(seed)), minlength=4)
+        assert (np.abs(taken - 4 * weights) < 1.0).all()
+        counts += taken
+    np.testing.assert_allclose(counts / 8000, weights, atol=0.02)
+
+
+def test_a_settled_population_spreads_as_wide_as_the_hill():
+    task = make("random-grid", size=2, n_features=3, seed=0)
+    evidence = as_evidence(task.mdp, [])
+    hill = np.array([1.0, 2.0, 2.0]) / 3.0
+
+    def needle(weights, action_values):
+        return 1e4 * float(weights @ hill - 1.0)
+
+    target = Target(evidence, 1.0, Scorer(evidence), PRIORS["l2-sphere"], 0, extra=needle)
+    population = Population(target, np.random.default_rng(0))
+    assert sum(population.spread(hill, 200)) == population.particles.n_scored
+    places = population.particles.places
+    weights = places / np.linalg.norm(places, axis=1)[:, None]
+    angles = np.arccos(np.minimum(1.0, weights @ hill))
+    # a von Mises-Fisher needle: E angle^2 = 2 / concentration
+    assert 0.5 < np.mean(angles**2) / 2e-4 < 2.0
+
+
+def test_a_prior_that_no_draw_finds_is_refused():
+    task = make("random-grid", size=2, n_features=2, seed=0)
+    with pytest.raises(InvalidParameter, match="the density is 0 at all of 1000 draws"):
+        birl(as_evidence(task.mdp, []), np.random.default_rng(0), log_prior=lambda w: -np.inf)
 
 
 def target_of(k: int, extra=None) -> Target:
     """No evidence and a normal prior, times a density of our own."""
     task = make("random-grid", size=3, n_features=k, seed=0)
     evidence = as_evidence(task.mdp, [])
-    return Target(evidence, 1.0, scorer_of(evidence), PRIORS["gaussian"], 0, extra=extra)
+    return Target(evidence, 1.0, Scorer(evidence), PRIORS["gaussian"], 0, extra=extra)
 
 
 def populations_at(target: Target, clouds) -> list[Population]:
@@ -29,8 +92,8 @@ def populations_at(target: Target, clouds) -> list[Population]:
     return found
 
 
-def shaped(target: Target, populations, seed: int = 0) -> tuple[Shaping, int]:
-    shaping, ripened = Shaping(target, populations, np.random.default_rng(seed)), 0
+def shaped(target: Target, populations, seed: int = 0) -> tuple[MixtureSearch, int]:
+    shaping, ripened = MixtureSearch(target, populations, np.random.default_rng(seed)), 0
     for runs in shaping.phases(1):
         ripened += 1
         for run in runs:
@@ -61,7 +124,7 @@ def test_no_population_counts_for_nothing():
     target = target_of(2)
     near, far = np.random.default_rng(0).standard_normal((2, 50, 2))
     found = population_shares([Particles(target, near), Particles(target, far + 100.0)])
-    assert found[50:].sum() == pytest.approx(FEWEST / (1 + FEWEST), rel=1e-6)
+    assert found[50:].sum() == pytest.approx(MIN_MASS / (1 + MIN_MASS), rel=1e-6)
 
 
 def test_a_population_that_stands_for_the_density_need_not_ripen():
@@ -69,7 +132,7 @@ def test_a_population_that_stands_for_the_density_need_not_ripen():
     places = np.random.default_rng(1).standard_normal((500, 4))
     shaping, ripened = shaped(target, populations_at(target, [places]))
     assert ripened == 0
-    assert shaping.worth >= FINE * DRAWS
+    assert shaping.worth >= ENOUGH * JUDGED_DRAWS
 
 
 def test_populations_far_too_narrow_ripen_until_they_are_as_wide_as_the_density():

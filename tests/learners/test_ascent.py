@@ -1,9 +1,11 @@
-"""Climbs on functions whose summits are known, smooth and kinked, free and on spheres."""
+"""Ascents on functions whose maxima are known, smooth and kinked, free and on spheres."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from didact.learners.points.bfgs import Sphere, ascend, shortest_combination
+from didact.learners.ascent import Sphere, ascend, bfgs_update, shortest_combination
 
 
 def bowl(scales):
@@ -13,7 +15,7 @@ def bowl(scales):
 @pytest.mark.parametrize("worst", [1.0, 1e3, 1e6])
 def test_a_smooth_summit_is_found(worst):
     found = ascend(bowl(np.geomspace(1.0, worst, 6)), np.zeros(6), np.random.default_rng(0))
-    assert found.is_summit
+    assert found.is_maximum
     assert np.allclose(found.point, 1.0, atol=1e-5)
     assert found.value == pytest.approx(0.0, abs=1e-10)
 
@@ -51,7 +53,7 @@ def test_the_top_of_a_sphere_is_the_leading_eigenvector(seed, radius):
         lambda x: (0.5 * float(x @ matrix @ x), matrix @ x),
         rng.standard_normal(6),
         rng,
-        radius=radius,
+        sphere=Sphere(radius),
     )
     assert np.linalg.norm(found.point) == pytest.approx(radius)
     assert found.value == pytest.approx(0.5 * radius**2 * np.linalg.eigvalsh(matrix)[-1], rel=1e-7)
@@ -63,7 +65,7 @@ def test_the_top_of_a_diamond_is_its_best_corner(seed):
     rng = np.random.default_rng(seed)
     slope = rng.standard_normal(5)
     found = ascend(
-        lambda x: (float(slope @ x), slope), rng.standard_normal(5), rng, radius=1.0, order=1
+        lambda x: (float(slope @ x), slope), rng.standard_normal(5), rng, sphere=Sphere(1.0, 1)
     )
     assert np.abs(found.point).sum() == pytest.approx(1.0)
     assert found.value == pytest.approx(np.abs(slope).max(), abs=1e-6)
@@ -86,23 +88,26 @@ def test_slopes_on_a_sphere_are_those_of_finite_differences(order):
 
 def test_a_climb_that_is_cut_short_says_so():
     found = ascend(
-        bowl(np.geomspace(1, 1e6, 9)), np.zeros(9), np.random.default_rng(0), most_steps=3
+        bowl(np.geomspace(1, 1e6, 9)), np.zeros(9), np.random.default_rng(0), max_steps=3
     )
-    assert not found.is_summit
+    assert not found.is_maximum
     assert found.n_steps == 3
     assert found.slope > 1e-3
 
 
 def test_a_flat_function_is_all_summit():
     found = ascend(lambda x: (2.0, np.zeros(3)), np.ones(3), np.random.default_rng(0))
-    assert (found.is_summit, found.value, found.n_steps) == (True, 2.0, 0)
+    assert (found.is_maximum, found.value, found.n_steps) == (True, 2.0, 0)
 
 
 def test_a_line_has_nowhere_to_go():
     found = ascend(
-        lambda x: (float(x[0]), np.ones(1)), -np.ones(1), np.random.default_rng(0), radius=1.0
+        lambda x: (float(x[0]), np.ones(1)),
+        -np.ones(1),
+        np.random.default_rng(0),
+        sphere=Sphere(1.0),
     )
-    assert (found.point.tolist(), found.is_summit) == ([-1.0], True)
+    assert (found.point.tolist(), found.is_maximum) == ([-1.0], True)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -121,3 +126,55 @@ def test_the_shortest_combination_of_opposite_rows_is_nothing():
     rows = np.array([[1.0, 0.0], [-2.0, 0.0]])
     assert np.abs(shortest_combination(rows)).max() < 1e-12
     assert shortest_combination(np.zeros((3, 2))).tolist() == [0.0, 0.0]
+
+
+CASES = range(5)
+
+
+def drawn(seed, k=4):
+    """A positive definite matrix, a step, and a slope that falls along it."""
+    rng = np.random.default_rng(seed)
+    root, hill = rng.standard_normal((2, k, k))
+    step = rng.standard_normal(k)
+    return root @ root.T + np.eye(k), step, (hill @ hill.T + np.eye(k)) @ step
+
+
+def by_the_book(inverse, step, bend):
+    """(I - r s y') H (I - r y s') + r s s' with r = 1 / s'y (Nocedal and Wright, 6.17)."""
+    share = 1.0 / (step @ bend)
+    left = np.eye(step.size) - share * np.outer(step, bend)
+    return left @ inverse @ left.T + share * np.outer(step, step)
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_it_is_the_formula_of_the_book(seed):
+    inverse, step, bend = drawn(seed)
+    found = bfgs_update(inverse, step, bend, 1e-12)
+    assert np.allclose(found, by_the_book(inverse, step, bend), rtol=1e-9, atol=1e-9)
+    assert np.allclose(found @ bend, step)
+    assert (np.linalg.eigvalsh(found) > 0).all()
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_the_first_one_begins_from_the_scale_of_the_bend(seed):
+    _, step, bend = drawn(seed)
+    scale = (step @ bend) / (bend @ bend)
+    expected = by_the_book(scale * np.eye(step.size), step, bend)
+    assert np.allclose(bfgs_update(None, step, bend, 1e-12), expected)
+
+
+def test_steps_along_the_axes_find_the_inverse_of_a_hill():
+    hill = np.diag([1.0, 4.0, 9.0])
+    inverse = None
+    for axis in np.eye(3):
+        inverse = bfgs_update(inverse, axis, hill @ axis, 1e-12)
+    assert np.allclose(inverse, np.linalg.inv(hill))
+
+
+@pytest.mark.parametrize("known", [None, np.eye(2)])
+def test_a_slope_that_did_not_fall_enough_changes_nothing(known):
+    step, bend = np.array([1.0, 0.0]), np.array([1e-3, 5.0])
+    assert bfgs_update(known, step, -bend, 0.0) is known
+    assert bfgs_update(known, step, np.array([np.nan, 0.0]), 0.0) is known
+    assert bfgs_update(known, step, bend, 1e-3) is known
+    assert bfgs_update(known, step, bend, 0.9e-3) is not known

@@ -1,6 +1,5 @@
 """Chains: the density depends on the weights alone; blocks and compilers change nothing."""
 
-import operator
 from collections import Counter
 from itertools import permutations
 
@@ -10,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from didact.learners.chains import models as chain_models
-from didact.learners.chains import steps as chain_kernels
-from didact.learners.chains.metropolis import BLOCK_NUMBERS, Chain, Target
-from didact.learners.chains.models import scorer_of
-from didact.learners.chains.priors import PRIORS
+from didact.learners.chains import kernels as chain_kernels
+from didact.learners.chains.chain import BLOCK_NUMBERS, NO_MIXTURE, NOTHING, Chain, Target
+from didact.learners.chains.options import PRIORS
+from didact.learners.chains.scores import Scorer, log_likelihood, shown_in
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
 from didact.planning import solve
@@ -43,7 +41,7 @@ def chain_for(evidence, prior="l2-sphere", proposal=None, n_draws=0, seed=0, **c
     chosen = PRIORS[prior]
     move = chosen.kind(proposal or next(iter(chosen.proposals)), evidence.mdp.n_features)
     confidence = changes.pop("confidence", CONFIDENCE)
-    target = Target(evidence, confidence, scorer_of(evidence), chosen, move, **changes)
+    target = Target(evidence, confidence, Scorer(evidence), chosen, move, **changes)
     chain = Chain(target, np.random.default_rng(seed), n_draws=n_draws)
     chain.place(chosen.draw(np.random.default_rng(seed), 1, target.k)[0])
     chain.step_size = 0.05
@@ -76,14 +74,10 @@ def worlds():
 WORLDS = dict(worlds())
 
 
-@pytest.mark.parametrize("dense_states", [150, 0], ids=["dense", "sweeps"])
 @pytest.mark.parametrize("pairs", [False, True], ids=["states", "pairs"])
 @pytest.mark.parametrize("name", WORLDS)
-def test_every_density_is_what_a_fresh_plan_gives(monkeypatch, name, pairs, dense_states):
+def test_every_density_is_what_a_fresh_plan_gives(name, pairs):
     task = WORLDS[name]
-    if task.mdp.is_deterministic() and not dense_states:
-        pytest.skip("deterministic models are planned on their graph")
-    monkeypatch.setattr(chain_models, "DENSE_STATES", dense_states)
     shown = shown_by(task, 12)
     mdp = with_pair_features(task, np.random.default_rng(5)) if pairs else task.mdp
     evidence = as_evidence(mdp, shown)
@@ -111,17 +105,16 @@ def test_random_small_models(task, seed):
 
 @pytest.mark.parametrize("pairs", [False, True], ids=["states", "pairs"])
 @pytest.mark.parametrize("damage", [1e-12, 1e-7, 1e-2, 10.0])
-def test_values_are_right_whatever_the_resolvent_has_lost(damage, pairs):
+def test_values_are_right_whatever_plan_they_begin_with(damage, pairs):
     task = WORLDS["slippery"]
     rng = np.random.default_rng(8)
     mdp = with_pair_features(task, rng) if pairs else task.mdp
     evidence = as_evidence(mdp, shown_by(task, 12))
     chain = chain_for(evidence)
-    work = chain.problem.work
-    resolvent, counts = work.resolvent, work.counts
+    plan = chain.particles.problem.work.plan
     for _ in range(20):
-        resolvent *= 1.0 + damage * rng.standard_normal(resolvent.size)
-        counts *= 1.0 + damage * rng.standard_normal(counts.size)
+        plan.values[:] *= 1.0 + damage * rng.standard_normal(plan.values.size)
+        plan.policy[:] = rng.integers(0, mdp.n_actions, plan.policy.size)
         weights = PRIORS["l2-sphere"].draw(rng, 1, mdp.n_features)[0]
         assert abs(chain.place(weights) - fresh(evidence, weights)) < 1e-10
 
@@ -167,13 +160,9 @@ def test_stepping_from_python_gives_the_same_bits(monkeypatch, name):
     assert len(set(found)) == 1
 
 
-@pytest.mark.parametrize("dense_states", [150, 0], ids=["dense", "sweeps"])
 @pytest.mark.parametrize("pairs", [False, True], ids=["states", "pairs"])
 @pytest.mark.parametrize("name", ["deterministic", "slippery", "terminal", "garnet"])
-def test_extra_terms_are_given_the_action_values_of_the_weights(
-    monkeypatch, name, pairs, dense_states
-):
-    monkeypatch.setattr(chain_models, "DENSE_STATES", dense_states)
+def test_extra_terms_are_given_the_action_values_of_the_weights(name, pairs):
     task = WORLDS[name]
     mdp = with_pair_features(task, np.random.default_rng(5)) if pairs else task.mdp
     heard = []
@@ -228,8 +217,8 @@ def test_acceptance_is_the_share_of_moves():
 def test_a_geodesic_step_is_as_long_as_the_tangent_vector(k):
     rng = np.random.default_rng(2)
     for weights in PRIORS["l2-sphere"].draw(rng, 50, k):
-        noise, proposed = rng.standard_normal(k), np.zeros(k)
-        chain_kernels.walk_great_circle(0.2, weights, noise, 0, proposed)
+        noise, proposed = rng.standard_normal(k), weights.copy()
+        chain_kernels.walk_great_circle(0.2, noise, 0, proposed)
         tangent = noise - (noise @ weights) * weights
         length = 0.2 * np.linalg.norm(tangent)
         assert np.linalg.norm(proposed) == pytest.approx(1.0, abs=1e-15)
@@ -269,8 +258,10 @@ def test_turned_pairs_stay_on_the_sphere_and_come_back(k, fixed, step):
     order = np.arange(first.size)
     there = w.copy()
     kind = chain_kernels.LATTICE if fixed else chain_kernels.PAIRS
-    move = chain_kernels.Proposal(kind, 0, first.size, order, first, second)
-    random = chain_kernels.Randomness(noise, shuffles, np.zeros(1))
+    move = chain_kernels.Proposal(kind, first.size, order, first, second, NO_MIXTURE)
+    random = chain_kernels.Randomness(
+        noise, shuffles, np.zeros(1), NOTHING, np.zeros(0), np.zeros(0)
+    )
     chain_kernels.turn_pairs(step, move, random, 0, there)
     assert np.abs(there).sum() == pytest.approx(1.0, abs=1e-14)
     # Backwards: the same pairs in backward order, each by the opposite length.
@@ -288,8 +279,8 @@ def test_the_kernel_of_the_likelihood_is_its_plain_twin(confidence, seed):
     mdp = WORLDS["deterministic"].mdp
     evidence = as_evidence(mdp, [[(int(s), int(a))] for s, a in rng.integers(0, 4, (9, 2))])
     q = rng.normal(size=(mdp.n_states, mdp.n_actions))
-    shown = chain_models.shown_in(evidence, confidence)._replace(values=q[evidence.states].ravel())
-    found = chain_kernels.log_likelihood(mdp.n_actions, shown, np.zeros(mdp.n_features))
+    shown = shown_in(evidence, confidence)._replace(values=q[evidence.states].ravel())
+    found = log_likelihood(mdp.n_actions, shown, np.zeros(mdp.n_features))
     assert found == pytest.approx(softmax_log_likelihood(evidence, q, confidence), rel=1e-12)
 
 
@@ -297,12 +288,3 @@ def test_blocks_are_small_where_steps_are_long():
     evidence = as_evidence(WORLDS["deterministic"].mdp, [])
     chain = chain_for(evidence)
     assert 1 <= chain.block_size <= BLOCK_NUMBERS
-
-
-@pytest.mark.parametrize(("size", "slip"), [(3, 0), (3, "1/10"), (13, "1/10")])
-def test_learning_again_loads_no_kernel_again(size, slip):
-    """A twin takes memory that is never given back."""
-    worlds = [make("random-grid", size=size, slip=slip, seed=seed) for seed in range(2)]
-    first, second = (scorer_of(as_evidence(world.mdp, [])) for world in worlds)
-    kept = (first.sampler, first.mover, first.climb)
-    assert all(map(operator.is_, kept, (second.sampler, second.mover, second.climb)))

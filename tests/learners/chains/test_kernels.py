@@ -1,24 +1,19 @@
 """Moves leave the density as it is; each way of breaking them is seen."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from didact.learners.chains import moves as kernels
-from didact.learners.chains import particles as particles_module
-from didact.learners.chains.metropolis import Target
-from didact.learners.chains.mixture import fitted
-from didact.learners.chains.models import scorer_of
-from didact.learners.chains.moves import L1, L2, Mover, Moves, Points
-from didact.learners.chains.particles import Particles, radii, spread_out
-from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.proposals import moves_by
+from didact.learners.chains import kernels
+from didact.learners.chains.chain import Particles, Target, radii, spread_out, standing
+from didact.learners.chains.kernels import L1, L2, Points, Randomness
+from didact.learners.chains.mixture import fitted, moves_by
+from didact.learners.chains.options import PRIORS
+from didact.learners.chains.scores import Scorer
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
-from didact.numerics.compiled import kernel
 from didact.worlds import make
 from tests.effort import number
 
@@ -33,14 +28,14 @@ def planted(weights, action_values):
 def target_of(prior="l2-sphere", **changes) -> Target:
     task = make("random-grid", size=2, n_features=2, seed=0)
     evidence = as_evidence(task.mdp, [])
-    return Target(evidence, 1.0, scorer_of(evidence), PRIORS[prior], 0, **changes)
+    return Target(evidence, 1.0, Scorer(evidence), PRIORS[prior], 0, **changes)
 
 
-def only_jumps(fit, moves: Moves, rng) -> Moves:
+def only_jumps(fit, moves: Randomness, rng) -> Randomness:
     places = fit.draws(len(moves.levels), rng)
     return moves._replace(
         jumping=np.ones(len(places), np.int64),
-        shifts=places.ravel(),
+        noise=places.ravel(),
         log_jumps=fit.log_densities(places),
     )
 
@@ -55,7 +50,7 @@ def chain_of(target: Target, n_steps: int = 6000, seed: int = 0) -> np.ndarray:
     fit = fitted(places, np.full(400, 1 / 400), rng)
     particles = Particles(target, spread_out(L2, around[:1], rng), n_kept=n_steps)
     moves = moves_by(fit, particles.kind, n_steps, rng)
-    particles.advance(1.0, fit.mixture, only_jumps(fit, moves, rng))
+    particles.advance(fit.proposal, only_jumps(fit, moves, rng))
     return particles.points.samples.reshape(n_steps, -1)
 
 
@@ -80,22 +75,18 @@ def test_the_moves_as_they_are_keep_the_density():
     assert z_of(chain_of(target_of(extra=planted))) < 4
 
 
-@kernel
-def ratio_without_jumps(p, i, mixture, moves, points):
+def ratio_without_jumps(p, i, proposal, randomness, points):
     numbers = points.numbers
     change = numbers[kernels.NEW_REFERENCE] - points.references[p]
     return change + numbers[kernels.TEMPERATURE] * (numbers[kernels.NEW_SCORE] - points.scores[p])
 
 
-@kernel
-def ratio_upside_down(p, i, mixture, moves, points):
-    numbers = points.numbers
-    change = numbers[kernels.NEW_REFERENCE] - points.references[p]
-    change += numbers[kernels.TEMPERATURE] * (numbers[kernels.NEW_SCORE] - points.scores[p])
-    if moves.jumping[i] != 0:
+def ratio_upside_down(p, i, proposal, randomness, points):
+    change = ratio_without_jumps(p, i, proposal, randomness, points)
+    if randomness.jumping[i] != 0:
         k = len(points.proposed)
-        here = kernels.log_mixture(mixture, p * k, k, points.places)
-        change -= here - moves.log_jumps[i]
+        here = kernels.log_mixture(proposal.mixture, p * k, k, points.places)
+        change -= here - randomness.log_jumps[i]
     return change
 
 
@@ -103,30 +94,25 @@ def ratio_upside_down(p, i, mixture, moves, points):
     ("broken", "n_steps"), [(ratio_without_jumps, 6000), (ratio_upside_down, 2000)]
 )
 def test_a_broken_jump_ratio_is_seen(monkeypatch, broken, n_steps):
-    accept = kernels.accept_move.filled(log_ratio=broken)
-    monkeypatch.setattr(kernels, "end_move", kernels.end_move.filled(accept_move=accept))
+    monkeypatch.setattr(kernels, "log_ratio", broken)
     assert z_of(chain_of(target_of(extra=planted, compiled=False), n_steps, seed=2)) > 6
 
 
-@kernel
-def begin_and_forget_the_radius(p, i, moves, points):
-    """Redraws the radius, and leaves its density out of the ratio."""
-    inside = kernels.begin_move(p, i, moves, points)
-    points.references[p] = 0.0
-    points.numbers[kernels.NEW_REFERENCE] = 0.0
-    return inside
+def test_a_forgotten_radius_is_seen(monkeypatch):
+    begin = kernels.begin_step
+
+    def begin_and_forget_the_radius(p, i, proposal, randomness, points):
+        """Redraws the radius, and leaves its density out of the ratio."""
+        inside = begin(p, i, proposal, randomness, points)
+        points.references[p] = 0.0
+        points.numbers[kernels.NEW_REFERENCE] = 0.0
+        return inside
+
+    monkeypatch.setattr(kernels, "begin_step", begin_and_forget_the_radius)
+    assert z_of(chain_of(target_of(extra=planted, compiled=False), 3000, seed=2)) > 6
 
 
-def test_a_forgotten_radius_is_seen():
-    target = target_of(extra=planted, compiled=False)
-    trial = target.scorer.mover.trial.filled(begin_move=begin_and_forget_the_radius)
-    scorer = replace(target.scorer, mover=Mover(trial, target.scorer.mover.run))
-    assert z_of(chain_of(replace(target, scorer=scorer), 3000, seed=2)) > 6
-
-
-def test_the_twin_with_nothing_broken_is_right_too():
-    accept = kernels.accept_move.filled(log_ratio=kernels.log_ratio)
-    assert accept.fingerprint() == kernels.accept_move.fingerprint()
+def test_plain_kernels_with_nothing_broken_are_right_too():
     assert z_of(chain_of(target_of(extra=planted, compiled=False), number(3000, 6000))) < 4
 
 
@@ -142,13 +128,13 @@ def test_compiled_and_plain_moves_give_the_same_bits(prior):
     evidence = as_evidence(task.mdp, [[(0, 1)], [(4, 2)]])
     kept = []
     for compiled in (True, False):
-        target = Target(evidence, 20.0, scorer_of(evidence), PRIORS[prior], 0, compiled=compiled)
+        target = Target(evidence, 20.0, Scorer(evidence), PRIORS[prior], 0, compiled=compiled)
         rng = np.random.default_rng(0)
-        kind = particles_module.kind_of(target.prior)
+        kind = target.kind
         points = spread_out(kind, target.prior.draw(rng, 50, 3), rng)
         fit = fitted(points, np.full(50, 1 / 50), rng, 3)
         particles = Particles(target, points[:1], n_kept=150)
-        particles.advance(1.0, fit.mixture, moves_by(fit, kind, 150, rng))
+        particles.advance(fit.proposal, moves_by(fit, kind, 150, rng))
         kept.append((particles.points.samples.copy(), particles.points.densities.copy()))
     assert (kept[0][0] == kept[1][0]).all()
     assert (kept[0][1] == kept[1][1]).all()
@@ -156,9 +142,9 @@ def test_compiled_and_plain_moves_give_the_same_bits(prior):
 
 def test_standing_is_what_the_kernel_says():
     rng = np.random.default_rng(1)
-    for kind in (kernels.PLAIN, L2, L1, kernels.BOX):
+    for kind in (kernels.PLAIN, L2, L1, kernels.BOX, kernels.DIRECT):
         places = rng.standard_normal((20, 3)) * 0.7
-        weights, references = particles_module.standing(kind, places)
+        weights, references = standing(kind, places)
         room = np.zeros(3)
         for place, own, reference in zip(places, weights, references, strict=True):
             assert kernels.stand_for(kind, place, room) == pytest.approx(reference, rel=1e-12)
@@ -167,5 +153,6 @@ def test_standing_is_what_the_kernel_says():
 
 
 def test_what_the_kernels_hold_has_names():
-    assert Moves._fields == ("jumping", "shifts", "log_jumps", "radii", "levels")
+    fields = ("noise", "shuffles", "levels", "jumping", "log_jumps", "radii")
+    assert Randomness._fields == fields
     assert "places" in Points._fields

@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 import didact
 from didact.errors import InvalidModel, Unsupported
 from didact.learners import load_belief
-from didact.learners.answers import as_answers, trajectory_features
 from didact.learners.certificate import certify
-from didact.learners.chains import models as chain_models
-from didact.learners.chains.compiled_bfgs import climbing_room, slope_by_resolvent, slope_on_graph
-from didact.learners.chains.models import scorer_of, shown_in
-from didact.learners.evidence import as_evidence
-from didact.learners.gradients import Likelihood
+from didact.learners.chains.scores import Scorer, score, shown_in
+from didact.learners.evidence import as_answers, as_evidence, trajectory_features
+from didact.learners.likelihood import Likelihood
 from didact.learners.points.max_entropy import Dual, SoftPlan
 from didact.mdp import Comparison, Demonstration, Preference, Ranking, Stop
 from didact.mdp.items import as_items
@@ -105,8 +102,8 @@ def test_likelihoods_are_those_of_the_definition(task, seed):
     value, slope = Likelihood(evidence, CONFIDENCE)(task.weights)
     assert value == pytest.approx(wanted, abs=1e-9)
     assert np.isfinite(slope).all()
-    kernel = scorer_of(evidence)
-    for run in (kernel.sampler.score, kernel.sampler.score.compiled):
+    kernel = Scorer(evidence)
+    for run in (score, score.compiled):
         scored = run(
             kernel.model, kernel.workspace(), shown_in(evidence, CONFIDENCE), task.weights.copy()
         )
@@ -125,25 +122,18 @@ def test_slopes_are_those_of_finite_differences(task, seed):
         up, down = function(weights + 1e-6 * unit), function(weights - 1e-6 * unit)
         assume(np.allclose(up[1], down[1], atol=1e-2))
         assert slope[i] == pytest.approx((up[0] - down[0]) / 2e-6, abs=1e-4)
-    kernel, found = scorer_of(evidence), np.zeros(weights.size)
-    climb = slope_on_graph if mdp.is_deterministic() else slope_by_resolvent
-    room = climbing_room(mdp.n_states, evidence.scored()[1].size)
-    shown = shown_in(evidence, CONFIDENCE)
-    at = climb(kernel.model, kernel.workspace(), shown, room, weights, found)
+    kernel = Scorer(evidence)
+    at = score(kernel.model, kernel.workspace(), shown_in(evidence, CONFIDENCE), weights)
     assert at == pytest.approx(value, abs=1e-9)
-    assert found == pytest.approx(slope, abs=1e-8)
 
 
 @pytest.mark.parametrize("slip", ["0", "1/4"])
-def test_planning_by_sweeps_gives_the_same_likelihood(monkeypatch, slip):
-    monkeypatch.setattr(chain_models, "DENSE_STATES", 0)
+def test_the_kernel_gives_the_same_likelihood(slip):
     task = didact.make("random-grid", size=4, n_features=3, seed=1, slip=slip)
     evidence = as_evidence(task.mdp, some_items(task.mdp, 3))
-    kernel = scorer_of(evidence)
+    kernel = Scorer(evidence)
     weights = np.array([0.3, -0.5, 0.8])
-    found = kernel.sampler.score(
-        kernel.model, kernel.workspace(), shown_in(evidence, CONFIDENCE), weights
-    )
+    found = score(kernel.model, kernel.workspace(), shown_in(evidence, CONFIDENCE), weights)
     assert found == pytest.approx(Likelihood(evidence, CONFIDENCE)(weights)[0], abs=1e-9)
 
 

@@ -1,10 +1,10 @@
-"""The likelihood of what was shown and said, and its slope in the weights, on exact action values.
+"""The likelihood of what was shown and said, and its gradient in the weights, on exact values.
 
 Inside one policy cell Q*_w(s, a) = mu(s, a).w with mu the successor features of an optimal policy,
-so the slope of log P(D | w) is confidence times the sum over shown states of
-counts(s, a) mu(s, a) - n(s) sum_b p(b|s) mu(s, b); answers add theirs (see `answers`). On the
+so the gradient of log P(D | w) is confidence times the sum over shown states of
+counts(s, a) mu(s, a) - n(s) sum_b p(b|s) mu(s, b); answers add theirs (see `evidence`). On the
 border of cells the optimal policy is not unique; any of them gives the same value, and one of the
-slopes that meet there.
+gradients that meet there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import NotConverged
-from didact.learners.evidence import Evidence
+from didact.learners.evidence import Evidence, softmax
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.kernels import (
@@ -27,7 +27,7 @@ from didact.planning.kernels import (
 )
 from didact.planning.linear import DENSE_STATES, discounted_sums
 
-MOST_ROUNDS = 1_000
+MAX_ROUNDS = 1_000
 """Rounds of policy iteration before rounding is suspected of making it cycle."""
 
 EXPECTED_CALLS = 2_000
@@ -64,18 +64,18 @@ class ShownFeatures:
         rewards, scale = reward_table(self.mdp, weights)
         tolerance = 4.0 * UNIT * scale / (1.0 - self.mdp.discount)
         for _ in range(3):
-            if self._settle(weights, rewards, tolerance):
+            if self._converges(weights, rewards, tolerance):
                 return self._shown
             tolerance *= 32.0
         raise NotConverged("policy iteration did not settle; use a smaller discount")
 
-    def _settle(self, weights: Floats, rewards: Floats, tolerance: float) -> bool:
+    def _converges(self, weights: Floats, rewards: Floats, tolerance: float) -> bool:
         """Iterate policies until none is better by the tolerance; False after too many rounds."""
         if self._deterministic is not None:
-            settled = self._deterministic.improve(rewards, tolerance)
+            converged = self._deterministic.improve(rewards, tolerance)
             self._evaluate()
-            return settled
-        for _ in range(MOST_ROUNDS):
+            return converged
+        for _ in range(MAX_ROUNDS):
             self._evaluate()
             if not self._improve(rewards, self._by_state @ weights, tolerance):
                 return True
@@ -117,9 +117,9 @@ class _Walker:
         self.work = EXPECTED_CALLS * policy.size * mdp.n_actions
 
     def improve(self, rewards: Floats, tolerance: float) -> bool:
-        """Make the policy optimal; False when it did not settle."""
+        """Make the policy optimal; False when it did not converge."""
         rounds = iterate_on_graph.run(
-            self.work, self.graph, rewards, tolerance, MOST_ROUNDS, self.plan
+            self.work, self.graph, rewards, tolerance, MAX_ROUNDS, self.plan
         )
         return bool(rounds >= 0)
 
@@ -169,17 +169,8 @@ def _payments(mdp: MDP, states: NDArray[np.int64]) -> Floats:
     return features if features.ndim == 3 else features[:, None, :]
 
 
-def softmax(action_values: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Probabilities and log probabilities of the softmax policy, each of the shape given."""
-    best = action_values.max(axis=1, keepdims=True, initial=-np.inf)
-    scaled = confidence * (action_values - best)
-    raised = np.exp(scaled)
-    totals = raised.sum(axis=1, keepdims=True)
-    return raised / totals, scaled - np.log(totals)
-
-
 class Likelihood:
-    """log P(D | w) of the softmax policy on Q*_w and of answers, and its slope (k,), by w.
+    """log P(D | w) of the softmax policy on Q*_w and of answers, and its gradient (k,), by w.
 
     features: an evaluator to share with other functions of the same evidence.
     """
@@ -195,19 +186,19 @@ class Likelihood:
         self._places = np.searchsorted(states, evidence.answers.states)
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
-        """The value and the slope at weights (k,)."""
+        """The value and the gradient at weights (k,)."""
         mu = self.features(weights)
         shares, logs = softmax(mu @ weights, self.confidence)
         surplus = self._counts - self._totals * shares
-        slope = self.confidence * (surplus.ravel() @ mu.reshape(-1, weights.size))
+        gradient = self.confidence * (surplus.ravel() @ mu.reshape(-1, weights.size))
         value = float((self._counts * logs).sum())
         if not len(self.evidence.answers):
-            return value, slope
+            return value, gradient
         said, more = self._said(mu, weights)
-        return value + said, slope + more
+        return value + said, gradient + more
 
     def _said(self, mu: Floats, weights: Floats) -> tuple[float, Floats]:
-        """Value and slope of the answers; mu (m, A, k): of the states that they are about."""
+        """Value and gradient of the answers; mu (m, A, k): of the states that they are about."""
         answers = self.evidence.answers
         counts = answers.counts.copy()
         acted = answers.of_actions
@@ -224,5 +215,5 @@ class Likelihood:
 def likelihood_gradient(
     evidence: Evidence, weights: Floats, confidence: float
 ) -> tuple[float, Floats]:
-    """log P(D | w) and its slope (k,) at one weight vector."""
+    """log P(D | w) and its gradient (k,) at one weight vector."""
     return Likelihood(evidence, confidence)(np.asarray(weights, dtype=np.float64))

@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from didact.learners.chains import moves as kernels
-from didact.learners.chains.metropolis import Target
-from didact.learners.chains.mixture import fitted
-from didact.learners.chains.models import scorer_of
-from didact.learners.chains.particles import Particles
-from didact.learners.chains.priors import PRIORS
-from didact.learners.chains.proposals import moves_by
-from didact.learners.chains.sparse import COARSEST, FINEST
+from didact.learners.chains import kernels
+from didact.learners.chains.chain import Particles, Target
+from didact.learners.chains.mixture import fitted, moves_by
+from didact.learners.chains.options import PRIORS
+from didact.learners.chains.scores import COARSEST, FINEST, Scorer, score
 from didact.learners.evidence import as_evidence
 from didact.planning import solve
 from didact.worlds import make
@@ -25,7 +22,7 @@ def target():
     optimal = solve(task.mdp, task.true_weights).optimal
     shown = [[(s, int(optimal[s].argmax()))] for s in range(0, 160, 16)]
     evidence = as_evidence(task.mdp, shown)
-    scorer = scorer_of(evidence)
+    scorer = Scorer(evidence)
     assert scorer.is_costly
     return Target(evidence, CONFIDENCE, scorer, PRIORS["l2-sphere"], 0)
 
@@ -34,8 +31,8 @@ def scores(target, draws, *, rough=False, needed=-np.inf) -> np.ndarray:
     problem = target.problem()
     problem.work.rough[0] = int(rough)
     problem.shown.needed[0] = needed
-    score = target.function_for(target.scorer.sampler.score, *problem, draws[0])
-    return np.array([score(*problem, weights) for weights in draws])
+    score_of = target.function_for(score, *problem, draws[0])
+    return np.array([score_of(*problem, weights) for weights in draws])
 
 
 def test_rough_scores_are_as_near_as_they_say(target):
@@ -69,7 +66,7 @@ def test_chains_that_reject_early_are_the_same_chains(target, temperature):
         assert particles.points.numbers[kernels.EARLY] == 1.0
         particles.points.numbers[kernels.EARLY] = early
         moves = moves_by(fit, particles.kind, 400, np.random.default_rng(3))
-        particles.advance(temperature, fit.mixture, moves)
+        particles.advance(fit.proposal, moves, temperature=temperature)
         ends.append((particles.places.copy(), particles.n_accepted, particles.best))
     (one, accepted, best), (other, also_accepted, also_best) = ends
     np.testing.assert_allclose(one, other, rtol=1e-9)

@@ -1,23 +1,27 @@
-"""Climb a function that is smooth but for kinks: quasi-Newton ascent, and evidence of a summit.
+"""Maximise a function that is smooth but for kinks: BFGS, and evidence of a local maximum.
 
-BFGS with a weak Wolfe line search by bisection (Lewis and Overton 2013) needs no smoothness at the
-points that it meets: across a kink the slope changes, the inverse Hessian learns it, and the steps
-go on along the ridge. Evidence of a summit is the shortest convex combination of the slopes that
-meet at a point: a vector d with d.(every slope) >= |d|^2. If it is zero there is no direction in
-which all of them rise; at a smooth point it is the slope itself.
+A likelihood with optimal action values has a kink wherever the optimal policy changes, and its
+maxima often lie there. BFGS with a weak Wolfe line search by bisection (Lewis and Overton 2013)
+needs no smoothness at the points that it meets: across a kink the gradient changes, the inverse
+Hessian learns it, and the steps go on along the ridge. (SciPy's L-BFGS-B asks for the strong Wolfe
+condition, which fails at kinks: it missed 9 of 12 kinked maxima in the tests.)
+
+Evidence of a maximum is the shortest convex combination of the gradients that meet at a point: a
+vector d with d.(every gradient) >= |d|^2. If it is zero there is no direction in which all of them
+rise; at a smooth point it is the gradient itself. It says nothing of higher maxima elsewhere.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from didact.numerics.exact import Floats
-from didact.numerics.quasi_newton import bfgs_update
 
 Function = Callable[[Floats], tuple[float, Floats]]
 
@@ -25,14 +29,16 @@ ENOUGH_RISE = 1e-4
 """Share of the rise that the slope promises which a step must bring (Armijo)."""
 ENOUGH_BEND = 0.9
 """Share of the first slope to which the slope along a step must have fallen (weak Wolfe)."""
-MOST_BISECTIONS = 60
-MOST_CLIMBS = 40
-"""How often a climb is begun anew, with a fresh inverse Hessian, where the last one ended."""
+MAX_BISECTIONS = 60
+MAX_RESTARTS = 40
+"""How often an ascent is begun anew, with a fresh inverse Hessian, where the last one ended."""
 FIRST_STEP = 0.1
 NO_RISE = 1e-12
 """Rise of a step, relative to the size of the value, that counts as none."""
+SMALL_RISE = 1e-6
+"""The same where any point will do."""
 NO_GAIN = 1e-8
-"""Rise of a whole climb, relative likewise, at which it is not worth beginning anew."""
+"""Rise of a whole ascent, relative likewise, at which it is not worth beginning anew."""
 NO_SLOPE = 1e-6
 """Slope that counts as none where slopes are of the order of 1e5 or less ..."""
 ROUNDING_SLOPE = 1e-11
@@ -43,16 +49,16 @@ NEAR = (1e-8, 1e-6, 1e-4)
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """The highest point reached, with the evidence that it is a summit.
+    """The highest point reached, with the evidence that it is a local maximum.
 
     slope: length of the shortest combination of the slopes that meet at the point.
-    is_summit: whether that is nil, up to rounding.
+    is_maximum: whether that is nil, up to rounding.
     """
 
     point: Floats
     value: float
     slope: float
-    is_summit: bool
+    is_maximum: bool
     n_steps: int
 
 
@@ -70,33 +76,30 @@ def ascend(
     start: Floats,
     rng: np.random.Generator,
     *,
-    radius: float | None = None,
-    order: Literal[1, 2] = 2,
-    most_steps: int = 2_000,
+    sphere: Sphere | None = None,
+    max_steps: int = 2_000,
 ) -> Ascent:
-    """Climb from a start to a summit, or as far as it goes.
+    """Ascend from a start to a local maximum, or as far as it goes.
 
-    radius: stay on the sphere of this radius in the norm of this order; without it the whole
-    space is open.
+    sphere: stay on it; without it the whole space is open.
     """
-    sphere = None if radius is None else Sphere(radius, order)
     surface = function if sphere is None else sphere.of(function)
     here = _renewed(_place(surface, np.array(start, dtype=np.float64)), sphere)
     steepest, n_steps = float(np.linalg.norm(here.slope)), 0
-    shortest, is_summit = steepest, False
-    for _ in range(MOST_CLIMBS):
+    shortest, is_maximum = steepest, False
+    for _ in range(MAX_RESTARTS):
         before = here.value
-        here, steepest, taken = _climb(surface, here, sphere, steepest, most_steps - n_steps)
+        here, steepest, taken = _climb(surface, here, sphere, steepest, max_steps - n_steps)
         n_steps += taken
         nil = max(NO_SLOPE, ROUNDING_SLOPE * steepest)
         shortest, onwards = _way_up(surface, here, rng, nil)
-        is_summit = shortest <= nil
+        is_maximum = shortest <= nil
         if onwards is not None:
             here = _renewed(onwards, sphere)
         gained = here.value - before > NO_GAIN * (1.0 + abs(before))
-        if is_summit or not gained or n_steps >= most_steps:
+        if is_maximum or not gained or n_steps >= max_steps:
             break
-    return Ascent(here.point, here.value, shortest, is_summit, n_steps)
+    return Ascent(here.point, here.value, shortest, is_maximum, n_steps)
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,34 @@ class Sphere:
         return of_direction
 
 
+class _Spent(Exception):
+    """An ascent has made all the calls it may make."""
+
+
+def ascend_on_sphere(function: Function, start: Floats, max_calls: int) -> tuple[Floats, float]:
+    """As high as so many calls lead on the sphere |w| = |start|, and the value; without evidence.
+
+    For starts of chains, of which any will do.
+    """
+    sphere = Sphere(float(np.linalg.norm(start)))
+    surface, n_calls = sphere.of(function), 0
+    best, highest = np.asarray(start), -math.inf
+
+    def counted(point: Floats) -> tuple[float, Floats]:
+        nonlocal n_calls, best, highest
+        if n_calls == max_calls:
+            raise _Spent
+        n_calls += 1
+        value, slope = surface(point)
+        if value > highest:
+            best, highest = point, value
+        return value, slope
+
+    with suppress(_Spent):
+        _climb(counted, _place(counted, np.array(start)), sphere, 0.0, max_calls, SMALL_RISE)
+    return np.asarray(best / sphere.stretch(best)), highest
+
+
 def shortest_combination(slopes: Floats) -> Floats:
     """The convex combination (k,) of rows (n, k) that is nearest to 0.
 
@@ -159,12 +190,17 @@ def _renewed(place: _Place, sphere: Sphere | None) -> _Place:
 
 
 def _climb(
-    surface: Function, here: _Place, sphere: Sphere | None, steepest: float, most_steps: int
+    surface: Function,
+    here: _Place,
+    sphere: Sphere | None,
+    steepest: float,
+    max_steps: int,
+    no_rise: float = NO_RISE,
 ) -> tuple[_Place, float, int]:
     """BFGS steps until nothing rises; the place, the largest slope met, and the number of steps."""
     inverse: Floats | None = None
     idle = taken = 0
-    while taken < most_steps and idle < 5 and here.slope.any():
+    while taken < max_steps and idle < 5 and here.slope.any():
         direction = here.slope if inverse is None else inverse @ here.slope
         if not float(direction @ here.slope) > 0.0:
             break
@@ -174,7 +210,7 @@ def _climb(
         if there is None:
             break
         taken += 1
-        idle = idle + 1 if there.value - here.value <= NO_RISE * (1 + abs(here.value)) else 0
+        idle = idle + 1 if there.value - here.value <= no_rise * (1 + abs(here.value)) else 0
         step, bend = there.point - here.point, here.slope - there.slope
         inverse = bfgs_update(inverse, step, bend, 1e-300)
         here = _renewed(there, sphere)
@@ -187,7 +223,7 @@ def _line_search(surface: Function, here: _Place, direction: Floats) -> _Place |
     rise = float(here.slope @ direction)
     low, high, step = 0.0, math.inf, 1.0
     found: _Place | None = None
-    for _ in range(MOST_BISECTIONS):
+    for _ in range(MAX_BISECTIONS):
         there = _place(surface, here.point + step * direction)
         if not there.value > here.value + ENOUGH_RISE * step * rise:
             high = step
@@ -222,3 +258,21 @@ def _way_up(
         if there.value > here.value + NO_RISE * (1.0 + abs(here.value)):
             return shortest, there
     return shortest, None
+
+
+def bfgs_update(inverse: Floats | None, step: Floats, bend: Floats, least: float) -> Floats | None:
+    """The inverse (k, k) of minus the Hessian, as a climb knows it after a step (k,).
+
+    bend: how much the slope fell along the step, (k,). It is left as it is where step.bend is not
+    above `least`: the slope did not fall, or rounding decides whether it did. inverse: None where
+    nothing is known yet; then the first bend gives its scale. The updated one maps bend to step.
+    """
+    product = float(step @ bend)
+    if not product > least:
+        return inverse
+    if inverse is None:
+        inverse = np.eye(step.size) * (product / float(bend @ bend))
+    moved = inverse @ bend
+    crossed = np.outer(moved, step)
+    stretch = (product + float(bend @ moved)) / product
+    return np.asarray(inverse + (stretch * np.outer(step, step) - crossed - crossed.T) / product)
