@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec.classes import equivalence_class
-from didact.bec.classes import equivalence_class as equivalence_of
 from didact.bec.halfspaces import demonstrated_pairs, scope_states
 from didact.errors import InvalidParameter
 from didact.mdp import Demonstration
@@ -302,7 +301,7 @@ def test_it_proves_the_minimum_of_a_paper_world():
 
 
 def test_too_many_starts_give_the_trivial_bound(monkeypatch):
-    monkeypatch.setattr("didact.teaching.rank.MOST_ENTRIES", 10)
+    monkeypatch.setattr(import_module("didact.teaching.rank"), "MAX_ENTRIES", 10)
     known = equivalence_class(make("random-grid"))
     starts = as_starts(known.task.mdp, None)
     assert fewest_demonstrations(known, [Begins(starts, 20)], time_limit=3600) == 1
@@ -312,7 +311,7 @@ def test_a_familys_bound_is_that_of_its_members_together():
     """Members of single steps: the bound is the smallest lesson of pairs from their starts."""
     for seed in range(6):
         family = make("random-grid", size=2, n_features=3, seed=10 * seed, members=3)
-        known = equivalence_of(family)
+        known = equivalence_class(family)
         begins = [Begins(as_starts(task.mdp, None), 1) for task in family]
         lesson = teach(family, teacher="exact", horizon=1, known=known)
         assert fewest_demonstrations(known, begins, time_limit=3600) == lesson.lower_bound

@@ -1,7 +1,12 @@
 """Do given demonstrations teach a task? Any demonstrations, also ones that people recorded.
 
+They teach it where every half-space of the BEC follows from those that they state (Corollary 1);
+else there is a witness, a reward that fits all of them and is wrong. Both answers come with a proof
+in exact arithmetic (see `witness` and `bec.proofs`).
+
 People err. What is wrong is named with its cost, and the segments of right steps that stay are
-judged as demonstrations of their own: see `segments`.
+judged as demonstrations of their own: see `segments`. Other items are judged by the half-spaces
+that they state: see `feedback.halfspaces`.
 """
 
 from __future__ import annotations
