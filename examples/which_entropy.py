@@ -16,7 +16,7 @@ import didact
 from didact.active import compare
 from didact.active.compare import mean_interval
 from didact.active.infogain import entropy_terms
-from didact.studies.paper.lessons import published_chain
+from didact.studies.paper.common import published_chain
 
 NAMES = {"random": "random", "max-entropy": "bins", "entropy-of-mean": "mean policy"}
 

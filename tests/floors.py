@@ -45,7 +45,7 @@ FLOORS = {
                  {"check", "lesson_files", "teach"}, {"way_out"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
-    "studies": ({REST}, {"own", "paper", "people"}, {"registry"}),
+    "studies": ({REST}, {"extensions", "paper", "people"}, {"registry"}),
     "report": ({REST}, {"terminal", "page"}, {"studies"}),
 }  # fmt: skip
 """Inside a room, from the ground up: modules below sub-rooms below the modules that use them.

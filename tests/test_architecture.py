@@ -166,7 +166,7 @@ def test_a_wrong_import_is_found(module, source):
         ("teaching.lesson", 'run([sys.executable, "-m", "didact.cli"])'),
         ("teaching.lesson", 'CODE = "import sys; from didact.app import warm"'),
         ("teaching.lesson", 'exec("""\nimport didact.app.warm\n""")'),
-        ("teaching.lesson", 'def f():\n    """Prose."""\n    return "didact.studies.engine"'),
+        ("teaching.lesson", 'def f():\n    """Prose."""\n    return "didact.studies.run"'),
         ("bec.proofs", 'import_module("didact.proofcheck")'),
         ("mdp.model", 'READERS = {"minari": "didact.mdp.recordings.minari:read"}'),
     ],
@@ -187,7 +187,7 @@ def test_an_import_hidden_in_text_is_found(module, source):
         ("learners.chains.birl", "from didact.learners.points.margin import climb"),
         ("learners.chains.walk", "def f():\n    from ..points import margin"),
         ("teaching.covers.minimum", "from didact.teaching.teach import teach"),
-        ("studies.engine", "from didact.studies.paper.table1 import STUDY"),
+        ("studies.run", "from didact.studies.paper.table1 import STUDY"),
         ("cli.options", "from didact.cli.__main__ import main"),
     ],
 )

@@ -17,11 +17,11 @@ from didact.plots.studies import KINDS
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import StudyReport, report_csv, report_markdown, report_records
 from didact.studies import Study, find_study, register_study, studies
-from didact.studies.attempts import attempt
 from didact.studies.paper.published import CLAIMS
 from didact.studies.registry import BUILT_IN
-from didact.studies.settings import departures, origins
+from didact.studies.study import departures, origins
 from didact.studies.summary import Summary
+from didact.studies.workers import attempt
 from tests import effort
 from tests.studies.counting import Counting, count
 

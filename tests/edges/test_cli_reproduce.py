@@ -193,7 +193,7 @@ def test_nothing_is_written_for_bad_input(didact, tmp_path):
 
 
 def test_a_cluster_that_is_not_there(didact, monkeypatch):
-    monkeypatch.setattr("didact.studies.cluster.ANSWER", 0.3)
+    monkeypatch.setattr("didact.studies.workers.ANSWER", 0.3)
     answer = didact("reproduce", "example", "--cluster", "tcp://127.0.0.1:1")
     refused(answer, "no Dask scheduler answers at tcp://127.0.0.1:1")
 

@@ -22,10 +22,9 @@ from didact.report.studies.reports import (
     table_markdown,
     times_csv,
 )
-from didact.studies.estimates import estimate
 from didact.studies.people.design import design_study
 from didact.studies.people.results import COLUMNS, codebook, report, table
-from didact.studies.summary import Cell, Column, Table
+from didact.studies.summary import Cell, Column, Table, estimate
 
 TYPED = [
     "=1+1",

@@ -20,8 +20,7 @@ from didact.mdp.recordings.formats import load_recording, save_recording
 from didact.mdp.recordings.recording import Recording
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import report_csv, report_markdown, report_records, times_csv
-from didact.studies.rows import RunInfo
-from didact.studies.store import Store, stored_settings
+from didact.studies.store import RunInfo, Store, stored_settings
 from didact.worlds.gym.trained import planned
 from tests.effort import number
 from tests.fuzz.contract import Files, Target, keeps_contract

@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from didact.app.reproduce import reproduce
-from didact.studies.estimates import estimate
 from didact.studies.paper import active, chain
-from didact.studies.paper.table1_trials import (
+from didact.studies.paper.table1 import (
     BIRL,
     CLOSED,
     LIKELIEST,
@@ -21,6 +20,7 @@ from didact.studies.paper.table1_trials import (
     SCOT,
 )
 from didact.studies.registry import BUILT_IN
+from didact.studies.summary import estimate
 from tests import effort
 from tests.studies.here import Here
 

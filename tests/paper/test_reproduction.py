@@ -11,8 +11,8 @@ from didact.plots.studies import pictures
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import StudyReport, report_csv, report_markdown, report_records
 from didact.studies import find_study
-from didact.studies.attempts import attempt
 from didact.studies.registry import BUILT_IN
+from didact.studies.workers import attempt
 from tests.effort import crossed
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"

@@ -4,7 +4,7 @@ import functools
 
 from didact import make
 from didact.plots.studies import pictures
-from didact.studies.figure import Bars, Figure, Lines, Plane, Series, World
+from didact.studies.summary import Bars, Figure, Lines, Plane, Series, World
 
 LINES = Lines(
     "losses", "queries", "loss",

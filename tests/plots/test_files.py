@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from didact.plots.studies import KINDS, pictures
-from didact.studies.figure import Figure
+from didact.studies.summary import Figure
 from tests import effort
 from tests.plots.every import EVERY, LINES, WORLD, every
 

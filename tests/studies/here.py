@@ -3,8 +3,8 @@
 from concurrent.futures import Future
 from typing import Any
 
-from didact.studies.attempts import Attempt, attempt
 from didact.studies.study import Trial
+from didact.studies.workers import Attempt, attempt
 
 
 class Here:

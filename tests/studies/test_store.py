@@ -13,8 +13,7 @@ import pytest
 
 from didact.errors import InvalidFile
 from didact.studies import store as store_module
-from didact.studies.rows import RunInfo
-from didact.studies.store import Store, stored_settings
+from didact.studies.store import RunInfo, Store, stored_settings
 from didact.studies.study import Study
 from tests import effort
 from tests.studies.counting import STUDY, Counting, count

@@ -25,11 +25,10 @@ from didact.report.studies.reports import (
     times_csv,
     times_markdown,
 )
-from didact.studies.engine import Watch, run_trials
 from didact.studies.registry import BUILT_IN, find_study, study_names
-from didact.studies.settings import settings_document, with_changes
+from didact.studies.run import Watch, run_trials
 from didact.studies.store import Store, stored_settings
-from didact.studies.study import Study
+from didact.studies.study import Study, settings_document, with_changes
 from didact.studies.workers import workers_of
 
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"

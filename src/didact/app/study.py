@@ -23,8 +23,7 @@ from didact.mdp.task import cell_of
 from didact.report.page.drawn import task_drawn
 from didact.report.page.lesson import demonstrations_piece
 from didact.report.page.scene import scene_of, state_in_words
-from didact.studies.people.design import Design, design_study
-from didact.studies.people.places import Place, members_of
+from didact.studies.people.design import Design, Place, design_study, members_of
 from didact.studies.people.records import Records
 from didact.studies.people.results import (
     COLUMNS,

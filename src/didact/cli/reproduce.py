@@ -15,7 +15,7 @@ from didact.cli.settings import read_settings, with_seed
 
 if TYPE_CHECKING:
     from didact.app.reproduce import Reproduced
-    from didact.studies.engine import Progress
+    from didact.studies.run import Progress
 
 EVERY = 10.0
 """Seconds between two lines of progress where no terminal shows a bar."""

@@ -12,7 +12,7 @@ from didact.plots.curves import draw_line, finish, whole_decades
 from didact.plots.drawing import SOFT, colour, legend_below
 from didact.plots.files import PRINT, picture_bytes, print_style
 from didact.plots.worlds import world
-from didact.studies.figure import Bars, Figure, Lines, Panel, Plane, World
+from didact.studies.summary import Bars, Figure, Lines, Panel, Plane, World
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

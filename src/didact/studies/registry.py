@@ -23,10 +23,10 @@ BUILT_IN = {
 """The paper's studies, in its order."""
 
 OWN = {
-    "families": "didact.studies.own.families:STUDY",
-    "exams": "didact.studies.own.exams:STUDY",
-    "frontier": "didact.studies.own.frontier:STUDY",
-    "simulators": "didact.studies.own.simulators:STUDY",
+    "families": "didact.studies.extensions.families:STUDY",
+    "exams": "didact.studies.extensions.exams:STUDY",
+    "frontier": "didact.studies.extensions.frontier:STUDY",
+    "simulators": "didact.studies.extensions.simulators:STUDY",
 }
 """Studies of what goes beyond the paper."""
 

@@ -1,15 +1,161 @@
-"""A study: settings, a trial function, and what its records come to."""
+"""A study: settings with their sources, a trial function, and what its records come to.
+
+Settings are a frozen dataclass whose fields say where each value comes from. The default of a field
+is the paper's value, or ours where the paper gives none; a report lists every field that was run
+with another one.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from didact.errors import InvalidParameter
-from didact.inputs import shown
-from didact.studies.settings import require_settings
+from didact.inputs import is_whole, shown
+
+_NOT_GIVEN = object()
+MOST_TRIALS, LARGEST_SEED = 1_000_000, 2**63 - 1
+Plain = bool | int | float | str
+"""What a setting may hold, alone or in a tuple."""
+
+
+def setting(default: Any, *, source: str, paper: Any = _NOT_GIVEN) -> Any:
+    """A field of a settings dataclass, with the place that its value comes from.
+
+    paper: what the paper has, where our default is another; None where the paper is silent.
+    """
+    published = default if paper is _NOT_GIVEN else paper
+    return field(default=default, metadata={"source": source, "paper": published})
+
+
+def require_settings(settings: Any) -> None:
+    """Refuse what is no dataclass of plain values with `trials` and `seed`."""
+    if not is_dataclass(settings) or isinstance(settings, type):
+        raise InvalidParameter(f"settings must be an instance of a dataclass; it is {settings!r}")
+    for name, least, most in (("trials", 1, MOST_TRIALS), ("seed", 0, LARGEST_SEED)):
+        value: Any = getattr(settings, name, None)
+        if not is_whole(value) or not least <= value <= most:
+            raise InvalidParameter(
+                f"settings must have {name}, a whole number from {least} to {most:,}; "
+                f"it is {shown(value)}"
+            )
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        entries = value if isinstance(value, tuple) else (value,)
+        if not all(_is_plain(entry) for entry in entries):
+            raise InvalidParameter(
+                f"the setting {each.name!r} must be text, a finite number, a truth value or a "
+                f"tuple of them; it is {shown(value)}"
+            )
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, Plain)
+
+
+def settings_document(settings: Any) -> dict[str, Any]:
+    """The settings as plain JSON values, by name in alphabetical order."""
+    values = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in sorted(values.items())
+    }
+
+
+def restored(settings: Any, document: Mapping[str, Any]) -> Any:
+    """Settings of the same kind from a document; ValueError or TypeError where it does not fit."""
+    values = {n: tuple(v) if isinstance(v, list) else v for n, v in document.items()}
+    found = type(settings)(**values)
+    require_settings(found)
+    return found
+
+
+def fingerprint(settings: Any) -> str:
+    """The settings as one line of JSON; equal texts mean equal settings."""
+    return json.dumps(settings_document(settings), ensure_ascii=False, allow_nan=False)
+
+
+def with_changes(settings: Any, changes: Mapping[str, Any]) -> Any:
+    """The settings with other values for some fields, each of the kind that it had."""
+    known = {each.name: each for each in fields(settings)}
+    checked = {}
+    for name, value in changes.items():
+        if name not in known:
+            raise InvalidParameter(
+                f"there is no setting {shown(name)}; there are {', '.join(known)}"
+            )
+        checked[name] = _of_the_same_kind(name, getattr(settings, name), value)
+    changed = replace(settings, **checked)
+    require_settings(changed)
+    return changed
+
+
+def _of_the_same_kind(name: str, present: Any, value: Any) -> Any:
+    """The value as the setting holds it: a whole number also where there are decimals."""
+    if isinstance(present, tuple):
+        if isinstance(value, str):
+            value = [entry.strip() for entry in value.split(",")]
+        entries = value if isinstance(value, list | tuple) else (value,)
+        if not present:
+            return tuple(entries)
+        return tuple(_of_the_same_kind(name, present[0], entry) for entry in entries)
+    if isinstance(present, float) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    elif isinstance(present, str):
+        return str(value)
+    elif isinstance(value, type(present)) and isinstance(value, bool) == isinstance(present, bool):
+        return value
+    elif isinstance(present, int) and not isinstance(present, bool):
+        try:
+            return int(value) if isinstance(value, str) else int(str(value))
+        except ValueError:
+            pass
+    kind = "true or false" if isinstance(present, bool) else "a number like"
+    raise InvalidParameter(f"the setting {name!r} must be {kind} {present}; it is {shown(value)}")
+
+
+def origins(settings: Any) -> list[tuple[str, Any, str]]:
+    """Every setting: its name, its value, and where the paper has it or who chose it."""
+    return [
+        (each.name, getattr(settings, each.name), str(each.metadata.get("source", "")))
+        for each in fields(settings)
+    ]
+
+
+def departures(settings: Any) -> list[str]:
+    """One line for every setting that differs from the paper's."""
+    found = []
+    for each in fields(settings):
+        published = _published(each)
+        value = getattr(settings, each.name)
+        if published is not None and value != published:
+            source = each.metadata.get("source", "our choice")
+            found.append(f"{each.name} is {told(value)}, not {told(published)} ({source})")
+    return found
+
+
+def _published(each: Field[Any]) -> Any:
+    """The paper's value of a setting; None where it is silent, and for a plain field."""
+    return each.metadata.get("paper")
+
+
+def told(value: Any) -> str:
+    """A setting as a reader writes it."""
+    if isinstance(value, tuple):
+        return ", ".join(told(entry) for entry in value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
 
 Record = Mapping[str, Any]
 Trial = Callable[[Any, int], Record]

@@ -1,8 +1,13 @@
-"""What records come to: tables with the paper's numbers beside ours, findings, verdicts.
+"""What records come to: estimates, figures as data, tables beside the paper's, and verdicts.
+
+An interval of a mean over trials is Student's, of 95%. A question about a mean is answered yes or
+no where the interval lies on one side, and left open (None) where it does not.
 
 The paper prints means without intervals, over n worlds of its own; if its trials spread like ours,
 the difference of two such means is within t s sqrt(1/ours + 1/n) in 95 of 100 cases, and then they
 agree.
+
+Figures are panels with axes, series, half-spaces or a world; renderers draw them.
 """
 
 from __future__ import annotations
@@ -12,10 +17,142 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from didact.numerics.intervals import student_reach
-from didact.studies.estimates import LEVEL, Estimate, estimate
-from didact.studies.figure import Figure
+from didact.mdp import Task
+from didact.numerics.intervals import mean_interval, student_reach
 from didact.studies.study import Record
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over n trials, their standard deviation, and the 95% interval of the mean."""
+
+    mean: float
+    low: float
+    high: float
+    spread: float
+    n: int
+
+    @property
+    def is_positive(self) -> bool | None:
+        """Whether the mean is above 0: yes or no when its interval lies on one side, else None."""
+        if self.low > 0:
+            return True
+        return False if self.high < 0 else None
+
+    def is_within(self, margin: float) -> bool | None:
+        """Whether it is within a margin of 0: yes or no when its interval is in or out of it."""
+        if -margin <= self.low and self.high <= margin:
+            return True
+        return False if self.low > margin or self.high < -margin else None
+
+    def told(self, decimals: int = 2) -> str:
+        """'2.93 (1.76 to 4.09)', or the number alone where nothing is known about its spread."""
+        mean = f"{self.mean:.{decimals}f}"
+        if not math.isfinite(self.low):
+            return mean
+        return f"{mean} ({self.low:.{decimals}f} to {self.high:.{decimals}f})"
+
+
+def estimate(values: Iterable[float]) -> Estimate:
+    """The mean of the values with its interval; of one value nothing but the value is known."""
+    found = [float(value) for value in values]
+    return Estimate(*mean_interval(found, LEVEL), len(found))
+
+
+def known(value: float) -> Estimate:
+    """A number that is known, not estimated."""
+    return Estimate(float(value), math.nan, math.nan, math.nan, 1)
+
+
+def differences(records: Sequence[Record], one: Any, other: Any) -> Estimate:
+    """The mean of one(record) - other(record): a paired comparison on the same trials."""
+    return estimate(one(record) - other(record) for record in records)
+
+
+def all_of(answers: Iterable[bool | None]) -> bool | None:
+    """Whether all hold: no when one does not, unknown when one is not decided."""
+    found = list(answers)
+    if False in found:
+        return False
+    return None if None in found or not found else True
+
+
+@dataclass(frozen=True)
+class Series:
+    """A named line or group of bars: x, y, and where known the interval of each y."""
+
+    name: str
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    lows: tuple[float, ...] | None = None
+    highs: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines over numbers, with bands for their intervals."""
+
+    title: str
+    x_title: str
+    y_title: str
+    series: tuple[Series, ...]
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars in groups: one group for each category, in it one bar for each series.
+
+    The xs of a series are category numbers.
+    """
+
+    title: str
+    y_title: str
+    categories: tuple[str, ...]
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Half-spaces a w0 + b w1 >= 0 in the plane of two weights, their intersection shaded.
+
+    normals: (a, b) of each half-space, with a label; points: named weights to mark.
+    """
+
+    title: str
+    x_title: str
+    y_title: str
+    normals: tuple[tuple[float, float, str], ...]
+    points: tuple[tuple[float, float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class World:
+    """A grid world: thin arrows for a policy, heavy ones for what is shown, short texts on states.
+
+    policy, shown: (state, action) pairs. marks: (state, text).
+    """
+
+    title: str
+    task: Task
+    policy: tuple[tuple[int, int], ...] = ()
+    shown: tuple[tuple[int, int], ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()
+
+
+Panel = Lines | Bars | Plane | World
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side under one title."""
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+
 
 Kind = Literal["number", "percent", "count"]
 Verdict = Literal["agrees", "above", "below"]

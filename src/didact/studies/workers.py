@@ -1,35 +1,209 @@
 """Where trials run: local processes by default, or the workers of a Dask scheduler.
 
-Both are executors in the sense of `concurrent.futures`. Workers compute and return; they never
-write the store.
+Both are executors in the sense of `concurrent.futures`. Workers compute and return a plain record
+with its seconds, or the reason why there is none; they never write the store.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
+import time
+import traceback
+import warnings
+from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from didact.errors import DidactError, InvalidParameter
-from didact.inputs import whole_number
+from didact import __version__
+from didact.errors import DidactError, InvalidParameter, NotMixed
+from didact.inputs import FAILURES, in_one_line, reason_of, whole_number
 from didact.numerics.threads import (
     ONE_THREAD,
     begin_worker,
     outside_this_folder,
     without_interrupts,
 )
-from didact.studies.attempts import Attempt, attempt
-from didact.studies.cluster import ClusterWorkers
-from didact.studies.study import Trial
+from didact.studies.study import Record, Trial
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a worker brings back: a record and seconds, or a reason why there is none."""
+
+    record: Record | None
+    seconds: Mapping[str, float]
+    took: float
+    reason: str = ""
+    details: str = ""
+
+
+def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
+    """Run one trial; whatever it raises is told, not raised."""
+    began = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotMixed)
+            record, seconds = _plain(trial(settings, number))
+    except FAILURES as error:
+        took = time.perf_counter() - began
+        return Attempt(None, {}, took, reason_of(error, 300), traceback.format_exc()[-5000:])
+    return Attempt(record, seconds, time.perf_counter() - began)
+
+
+def attempt_there(version: str, trial: Trial, settings: Any, number: int) -> Attempt:
+    """The same on a cluster, whose workers may have joined after the run began."""
+    if version != __version__:
+        reason = f"a worker must have didact {version}; it has {__version__}"
+        return Attempt(None, {}, 0.0, reason, reason)
+    return attempt(trial, settings, number)
+
+
+def _plain(record: Any) -> tuple[Record, dict[str, float]]:
+    """The record as it comes back from the store, and its seconds apart."""
+    if not isinstance(record, Mapping):
+        raise InvalidParameter(f"a trial must return a record (a dict); it returned {record!r:.60}")
+    try:
+        read = json.loads(json.dumps(dict(record), allow_nan=False, sort_keys=True))
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"a record must hold plain finite JSON values: {error}. Convert arrays and numbers of "
+            "NumPy with tolist(), float() or int(), and leave out what is not known"
+        ) from None
+    seconds = read.pop("seconds", {})
+    if not isinstance(seconds, dict):
+        raise InvalidParameter(
+            f"a record's seconds must be given by name; they are {seconds!r:.60}"
+        )
+    return read, {str(name): float(value) for name, value in seconds.items()}
+
+
+ANSWER = 10.0
+"""Seconds that a scheduler has to answer, and to name a worker."""
+OFTEN = 2.0
+"""Seconds between two questions to a scheduler for its workers."""
+PATIENCE = 60.0
+"""Seconds that a run waits for a cluster to have a worker again."""
+
+
+class ClusterLost(DidactError):
+    """The Dask scheduler, or all of its workers, went away."""
+
+
+class ClusterWorkers:
+    """The workers of a Dask scheduler, on this machine or others."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise InvalidParameter(
+                "--cluster needs Dask, which is not installed: pip install 'didact[dask]'"
+            ) from None
+        self.place = f"cluster {address}"
+        self._address = address
+        try:
+            connect: Any = distributed.Client
+            self._client: Any = connect(address, timeout=ANSWER, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            reason = in_one_line(error) or type(error).__name__
+            raise InvalidParameter(
+                f"no Dask scheduler answers at {address} ({reason:.100}); start one with "
+                "`dask scheduler`, and workers with `dask worker ADDRESS --nthreads 1`"
+            ) from None
+        try:
+            self._require_workers()
+        except BaseException:
+            self._client.close()
+            raise
+        self._executor = self._client.get_executor(pure=False, retries=0)
+        self._alone_since: float | None = None
+        self._size, self._asked = 0, -math.inf
+
+    def _require_workers(self) -> None:
+        """There is a worker, and every worker has this version of didact."""
+        try:
+            self._client.wait_for_workers(1, timeout=ANSWER)
+        except TimeoutError:
+            raise InvalidParameter(
+                f"the scheduler at {self._address} has no workers; start some with "
+                f"`dask worker {self._address} --nthreads 1`"
+            ) from None
+        versions = self._client.run(_version_there, on_error="return")
+        for worker, version in sorted(versions.items()):
+            if version != __version__:
+                raise InvalidParameter(
+                    f"the worker at {worker} must have didact {__version__}; it has "
+                    f"{in_one_line(version):.100}"
+                )
+
+    def size(self) -> int:
+        """The threads of all workers, asked for once in a while."""
+        if time.monotonic() - self._asked > OFTEN:
+            try:
+                self._size = sum(self._client.nthreads().values())
+            except (OSError, RuntimeError):
+                raise ClusterLost(f"the scheduler at {self._address} went away") from None
+            self._asked = time.monotonic()
+        return self._size
+
+    def slots(self) -> int:
+        """One for each thread of a worker, and as many again, so that none waits."""
+        return 2 * max(1, self.size())
+
+    def submit(
+        self, trial: Trial, settings: Any, number: int, *, is_alone: bool
+    ) -> Future[Attempt]:
+        """Hand a trial to the scheduler; its workers are there, whether one is needed or all."""
+        future: Future[Attempt] = self._executor.submit(
+            attempt_there, __version__, trial, settings, number
+        )
+        return future
+
+    def is_death(self, error: BaseException | None) -> bool:
+        """Dask runs a trial again whose worker died, and says so when that was too often."""
+        return type(error).__name__ == "KilledWorker"
+
+    def was_killed(self, error: BaseException) -> bool:
+        """Nobody can tell from here."""
+        return False
+
+    def check(self) -> None:
+        """The scheduler answers, and has had a worker within PATIENCE."""
+        now = time.monotonic()
+        if self._client.status in ("closed", "closing"):
+            raise ClusterLost(f"the scheduler at {self._address} went away")
+        if self.size():
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = now
+        elif now - self._alone_since > PATIENCE:
+            raise ClusterLost(f"the scheduler at {self._address} has had no worker for a minute")
+
+    def stop(self, *, at_once: bool) -> None:
+        """Leave the cluster as it is, without our trials."""
+        with suppress(Exception):
+            self._executor.shutdown(wait=not at_once)
+        with suppress(Exception):
+            self._client.close(timeout=5)
+
+
+def _version_there() -> str:
+    from didact import __version__
+
+    return __version__
+
 
 IDLE = 3600.0
 """Seconds that a local worker waits for work before it ends."""
 
 
 class Workers(Protocol):
-    """What the engine needs: a place for trials, and how many may run at once."""
+    """What a run needs: a place for trials, and how many may run at once."""
 
     place: str
 

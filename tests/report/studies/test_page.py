@@ -5,10 +5,18 @@ from dataclasses import dataclass
 from didact.report.studies.page import index_page
 from didact.report.studies.reports import StudyReport
 from didact.studies import setting
-from didact.studies.estimates import estimate
-from didact.studies.figure import Figure
 from didact.studies.study import Study
-from didact.studies.summary import Cell, Claim, Column, Finding, Printed, Summary, Table
+from didact.studies.summary import (
+    Cell,
+    Claim,
+    Column,
+    Figure,
+    Finding,
+    Printed,
+    Summary,
+    Table,
+    estimate,
+)
 from tests.report.drawn import HOSTILE
 from tests.report.reading import read
 

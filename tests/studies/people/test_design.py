@@ -1,13 +1,17 @@
-"""Designs: questions that nobody was shown, groups that never differ by more than one."""
+"""Designs: questions that nobody was shown, groups that never differ by more than one.
+
+What groups are shown: optimal walks, as many as the minimum lesson has.
+"""
 
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from didact import Demonstration, Family, check, make, solve
+from didact import Demonstration, Family, check, make, solve, teach
 from didact.errors import DidactError
-from didact.studies.people.design import Design, design_study
+from didact.studies.people.design import CONDITIONS, Design, design_study, shown_to
 
 TASK = make("random-grid", size=7, n_features=3, seed=1)
 DESIGN = design_study(TASK, conditions=("exact", "random", "none"), n_questions=6, comments=True)
@@ -97,3 +101,33 @@ def test_members_that_are_set_apart_are_checked(wrong):
 def test_the_order_of_losses_is_of_one_world():
     with pytest.raises(DidactError, match="'loss' is for one world"):
         design_study(FAMILY, conditions=("loss", "none"))
+
+
+SMALL = make("random-grid", size=5, n_features=3, seed=4)
+OPTIMAL = solve(SMALL.mdp, SMALL.true_weights, arithmetic="exact").optimal
+FEWEST = len(teach(SMALL, teacher="exact").demonstrations)
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_every_step_that_is_shown_is_optimal(name):
+    shown = shown_to(name, SMALL, 7)
+    assert all(OPTIMAL[state, action] for each in shown for state, action in each)
+    assert shown == shown_to(name, SMALL, 7)
+
+
+def test_lessons_teach_and_others_are_as_long():
+    exact, loss = (shown_to(name, SMALL, 7) for name in ("exact", "loss"))
+    assert check(SMALL, list(exact)).teaches
+    assert check(SMALL, list(loss)).teaches
+    assert len(exact) == FEWEST
+    assert len(loss) == FEWEST
+    lengths = [len(each) for each in exact]
+    assert [len(each) for each in shown_to("random", SMALL, 7)] == lengths
+    assert shown_to("none", SMALL, 7) == ()
+
+
+def test_the_first_highlight_is_where_most_is_at_stake():
+    values = solve(SMALL.mdp, SMALL.true_weights).action_values
+    first = shown_to("highlights", SMALL, 7)[0][0][0]
+    gaps = np.ptp(values, axis=1)
+    assert gaps[first] == pytest.approx(gaps.max())

@@ -14,7 +14,7 @@ from didact.report.studies.reports import (
     runs_line,
     times_table,
 )
-from didact.studies.settings import origins, told
+from didact.studies.study import origins, told
 from didact.studies.summary import Cell, Column, Table
 
 

@@ -15,14 +15,11 @@ from typing import Any
 
 from didact.files.tables import csv_text, markdown_text
 from didact.inputs import counted
-from didact.studies.estimates import Estimate, estimate
-from didact.studies.figure import Figure
 from didact.studies.paper.published import SECONDS, printed
 from didact.studies.registry import BUILT_IN
-from didact.studies.rows import RunInfo
-from didact.studies.settings import departures, origins, told
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Finding, Summary, Table
+from didact.studies.store import RunInfo
+from didact.studies.study import Record, Study, departures, origins, told
+from didact.studies.summary import Cell, Column, Estimate, Figure, Finding, Summary, Table, estimate
 
 
 @dataclass(frozen=True, eq=False)

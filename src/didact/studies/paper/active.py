@@ -15,14 +15,29 @@ from typing import Any
 from didact.active import AskSettings, ask
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
-from didact.studies.estimates import Estimate, all_of, differences, estimate
-from didact.studies.figure import Figure
-from didact.studies.paper.lessons import chain_of, drawn_seed, random_world
-from didact.studies.paper.losses import MEASURES, Curves, curves_of, curves_panel
+from didact.studies.paper.common import (
+    MEASURES,
+    Curves,
+    chain_of,
+    curves_of,
+    curves_panel,
+    drawn_seed,
+    random_world,
+)
 from didact.studies.paper.published import finding
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, setting
+from didact.studies.summary import (
+    Cell,
+    Column,
+    Estimate,
+    Figure,
+    Finding,
+    Summary,
+    Table,
+    all_of,
+    differences,
+    estimate,
+)
 
 NAME = "active"
 RANDOM, ENTROPY, INFOGAIN, VAR, SCOT = "random", "max-entropy", "max-infogain", "max-var", "scot"

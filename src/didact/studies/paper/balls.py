@@ -12,14 +12,28 @@ from functools import partial
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.studies.estimates import differences, estimate
-from didact.studies.figure import Figure, World
-from didact.studies.paper.lessons import chain_of, drawn_seed, learned
-from didact.studies.paper.losses import MEASURES, Curves, curves_of, curves_panel
+from didact.studies.paper.common import (
+    MEASURES,
+    Curves,
+    chain_of,
+    curves_of,
+    curves_panel,
+    drawn_seed,
+    learned,
+)
 from didact.studies.paper.published import finding
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, setting
+from didact.studies.summary import (
+    Cell,
+    Column,
+    Figure,
+    Finding,
+    Summary,
+    Table,
+    World,
+    differences,
+    estimate,
+)
 from didact.teaching import Lesson, teach
 from didact.worlds import make
 

@@ -20,12 +20,20 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task
 from didact.planning import solve
 from didact.random import stream
-from didact.studies.estimates import known as known_number
-from didact.studies.figure import Bars, Figure, Series, World
 from didact.studies.paper.published import finding
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study, one_trial
-from didact.studies.summary import Cell, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, one_trial, setting
+from didact.studies.summary import (
+    Bars,
+    Cell,
+    Column,
+    Figure,
+    Finding,
+    Series,
+    Summary,
+    Table,
+    World,
+)
+from didact.studies.summary import known as known_number
 from didact.worlds import make
 
 NAME = "chain"

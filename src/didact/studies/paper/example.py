@@ -12,11 +12,9 @@ from fractions import Fraction
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.bec.cone import Cone
 from didact.mdp import Task
-from didact.studies.figure import Figure, Plane, World
 from didact.studies.paper.published import finding
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study, one_trial
-from didact.studies.summary import Cell, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, one_trial, setting
+from didact.studies.summary import Cell, Column, Figure, Finding, Plane, Summary, Table, World
 from didact.worlds import make
 
 DOWN, LEFT, UP = 1, 2, 0

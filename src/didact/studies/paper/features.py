@@ -17,14 +17,22 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.mdp import Task
 from didact.random import stream
-from didact.studies.estimates import Estimate, all_of, differences, estimate
-from didact.studies.figure import Figure, Lines
-from didact.studies.paper.lessons import random_world
-from didact.studies.paper.pictures import line
+from didact.studies.paper.common import line, random_world
 from didact.studies.paper.published import finding
-from didact.studies.settings import setting, told
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, setting, told
+from didact.studies.summary import (
+    Cell,
+    Column,
+    Estimate,
+    Figure,
+    Finding,
+    Lines,
+    Summary,
+    Table,
+    all_of,
+    differences,
+    estimate,
+)
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations
 from didact.teaching.covers.elements import cover_elements

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from didact.mdp import Task
 from didact.numerics.exact import Floats
-from didact.studies.settings import setting
+from didact.studies.study import setting
 from didact.teaching.uvm import minimise_volume
 
 SLACK = 1e-6

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from didact.studies.estimates import estimate
-from didact.studies.summary import Cell, Claim, Finding, Printed, verdict_on
+from didact.studies.summary import Cell, Claim, Finding, Printed, estimate, verdict_on
 
 PAIRS, LOSS, WRONG, SECONDS = "pairs", "policy loss", "wrong actions", "seconds"
 """The columns of the paper's tables."""

@@ -13,12 +13,10 @@ import numpy as np
 
 from didact.bec.classes import equivalence_class
 from didact.planning import evaluate, solve
-from didact.studies.estimates import known as known_number
-from didact.studies.figure import Figure, World
 from didact.studies.paper.published import finding
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study, one_trial
-from didact.studies.summary import Cell, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, one_trial, setting
+from didact.studies.summary import Cell, Column, Figure, Finding, Summary, Table, World
+from didact.studies.summary import known as known_number
 from didact.teaching import teach
 from didact.worlds import make
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from didact.files.tables import csv_text, markdown_text
 from didact.inputs import shown_name
-from didact.studies.estimates import Estimate, estimate
 from didact.studies.people.design import Design
+from didact.studies.summary import Estimate, estimate
 
 LEVEL = 0.95
 COLUMNS = {

@@ -20,8 +20,7 @@ from didact.learners import Belief, learn
 from didact.mdp import MDP, Demonstration, Family, Task, Transitions
 from didact.planning.batch import action_values_of
 from didact.random import stream
-from didact.studies.people.design import Design
-from didact.studies.people.places import members_of
+from didact.studies.people.design import Design, members_of
 
 CONFIDENCES = (2.0, 10.0, 50.0)
 BUDGET = 60_000

@@ -1,8 +1,8 @@
-"""What several studies do: draw a world, give a lesson to a learner, see what the learner does."""
+"""What several studies of the paper do: draw a world, give a lesson to a learner, draw losses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, evaluate, solve
 from didact.random import stream
+from didact.studies.study import Record
+from didact.studies.summary import Estimate, Lines, Series, estimate
 from didact.worlds import make
 
 STUCK = 3.0
@@ -87,3 +89,50 @@ def is_stuck(
 
     best = max(log_likelihood(np.asarray(weights)) for weights in others)
     return best - log_likelihood(found) > STUCK
+
+
+MEASURES = {"wrong": "wrong actions, % of states", "loss": "policy loss"}
+Curves = dict[str, list[Estimate]]
+"""A measure at each place, by who was measured."""
+
+
+def curves_of(
+    records: Sequence[Record], names: Iterable[str], measure: str, places: Sequence[int]
+) -> Curves:
+    """The means over trials of a measure at places of each one's list."""
+    return {
+        name: [estimate(record[name][measure][place] for record in records) for place in places]
+        for name in names
+    }
+
+
+def curves_panel(
+    measure: str, x_title: str, xs: Sequence[int], curves: Mapping[str, Sequence[Estimate]]
+) -> Lines:
+    """The curves of a measure as lines."""
+    title, places = MEASURES[measure], [float(x) for x in xs]
+    series = tuple(line(name, places, found) for name, found in curves.items())
+    return Lines(title, x_title, title, series)
+
+
+def line(name: str, xs: Sequence[float], estimates: Sequence[Estimate]) -> Series:
+    """A line through means, with their intervals where there are any."""
+    known = all(np.isfinite([found.low, found.high]).all() for found in estimates)
+    return Series(
+        name,
+        tuple(float(x) for x in xs),
+        tuple(found.mean for found in estimates),
+        tuple(found.low for found in estimates) if known else None,
+        tuple(found.high for found in estimates) if known else None,
+    )
+
+
+def bars(name: str, estimates: Sequence[Estimate]) -> Series:
+    """A bar for each of the categories, with its interval."""
+    return Series(
+        name,
+        tuple(float(place) for place in range(len(estimates))),
+        tuple(found.mean for found in estimates),
+        tuple(found.low for found in estimates),
+        tuple(found.high for found in estimates),
+    )

@@ -7,7 +7,7 @@ import pytest
 import didact
 from didact.report.studies.reports import StudyReport, report_csv, report_markdown
 from didact.studies import find_study, studies
-from didact.studies.own.frontier import COLUMNS, KINDS, FrontierSettings
+from didact.studies.extensions.frontier import COLUMNS, KINDS, FrontierSettings
 from didact.studies.registry import BUILT_IN
 from didact.teaching.loss.remaining import remaining_loss
 from tests.effort import number

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from didact.errors import InvalidParameter
-from didact.studies.settings import (
+from didact.studies.study import (
     departures,
     fingerprint,
     origins,

@@ -18,11 +18,18 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.random import stream
-from didact.studies.estimates import Estimate, estimate
-from didact.studies.figure import Figure, Lines, Series
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Summary, Table
+from didact.studies.study import Record, Study, setting
+from didact.studies.summary import (
+    Cell,
+    Column,
+    Estimate,
+    Figure,
+    Lines,
+    Series,
+    Summary,
+    Table,
+    estimate,
+)
 from didact.teaching.covers.candidates import offered_candidates, offers_of, starts_of
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Problem

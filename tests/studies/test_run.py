@@ -18,12 +18,11 @@ import pytest
 
 from didact.app.reproduce import reproduce
 from didact.errors import InvalidParameter
-from didact.studies import engine, register_study, setting, store
-from didact.studies.attempts import attempt, attempt_there
-from didact.studies.cluster import ClusterLost
-from didact.studies.engine import run_trials
+from didact.studies import register_study, setting, store
+from didact.studies import run as running
+from didact.studies.run import run_trials
 from didact.studies.store import Store
-from didact.studies.workers import LocalWorkers, workers_of
+from didact.studies.workers import ClusterLost, LocalWorkers, attempt, attempt_there, workers_of
 from tests import effort
 from tests.studies.counting import GATE, STUDY, Counting, count
 from tests.studies.here import Here
@@ -123,7 +122,7 @@ def test_a_trial_that_raises_is_tried_three_times_and_left_out(run, tmp_path):
 def most_failures(monkeypatch, request):
     """How often a trial is tried: each death takes a second. Three deaths are counted below."""
     most = effort.number(request.param, 3)
-    for module in (engine, store):
+    for module in (running, store):
         monkeypatch.setattr(module, "MOST_FAILURES", most)
     return most
 
@@ -158,7 +157,7 @@ def test_a_worker_that_somebody_kills_is_forgiven_for_a_while(
     run, tmp_path, monkeypatch, most_failures
 ):
     """Only every KILLS-th SIGKILL counts; a death of its own counts each time."""
-    monkeypatch.setattr(engine, "KILLS", 3)
+    monkeypatch.setattr(running, "KILLS", 3)
     marks = tmp_path / "marks"
     marks.mkdir()
     settings = Counting(trials=3, killed=(0,), deadly=(2,), marks=str(marks), pause=0.3)
@@ -440,10 +439,10 @@ def test_a_cluster_quarantines_too(tmp_path, cluster):
 @pytest.mark.slow
 def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, monkeypatch):
     """The reason is the one that local workers give, so that reports are the same bytes."""
-    monkeypatch.setattr("didact.studies.cluster.PATIENCE", 3600)  # busy machines are slow
+    monkeypatch.setattr("didact.studies.workers.PATIENCE", 3600)  # busy machines are slow
     # Each death takes two seconds, and local ones are counted above. One failure is not enough: if
     # a worker dies right after a trial, Dask may take its answer for an error, and it runs again.
-    for module in (engine, store):
+    for module in (running, store):
         monkeypatch.setattr(module, "MOST_FAILURES", 2)
     changes = {"trials": 5, "deadly": (1,)}
     ways = {"there": {"cluster": cluster.scheduler_address}, "here": {"jobs": 1}}
@@ -472,7 +471,7 @@ def test_a_cluster_that_loses_a_worker_finishes(tmp_path, cluster, undisturbed):
 
 
 def test_a_cluster_that_is_not_there(monkeypatch):
-    monkeypatch.setattr("didact.studies.cluster.ANSWER", 0.3)
+    monkeypatch.setattr("didact.studies.workers.ANSWER", 0.3)
     with pytest.raises(
         InvalidParameter, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "
     ):

@@ -20,11 +20,20 @@ from didact.bec import Observed, ObserveSettings, observe
 from didact.bec.observed.evaluate import returns_of
 from didact.numerics.exact import Floats
 from didact.random import stream
-from didact.studies.estimates import differences, estimate
-from didact.studies.figure import Bars, Figure, Series
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Claim, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, setting
+from didact.studies.summary import (
+    Bars,
+    Cell,
+    Claim,
+    Column,
+    Figure,
+    Finding,
+    Series,
+    Summary,
+    Table,
+    differences,
+    estimate,
+)
 from didact.teaching.clips.certify import certify
 from didact.teaching.clips.clips import Clip, clips_of
 from didact.teaching.clips.lesson import ClipLesson, teach_observed

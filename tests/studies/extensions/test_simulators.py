@@ -6,7 +6,7 @@ import pytest
 import didact
 from didact.report.studies.reports import StudyReport, report_markdown
 from didact.studies import find_study, studies
-from didact.studies.own.simulators import (
+from didact.studies.extensions.simulators import (
     ALL,
     CLAIMS,
     IMPORTANT,

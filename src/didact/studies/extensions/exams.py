@@ -25,11 +25,21 @@ from didact.numerics.exact import Floats, Numbers
 from didact.planning import Plan, solve
 from didact.planning.loss import action_gaps
 from didact.random import stream
-from didact.studies.estimates import Estimate, differences, estimate
-from didact.studies.figure import Figure, Lines, Series
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Claim, Column, Finding, Summary, Table
+from didact.studies.study import Record, Study, setting
+from didact.studies.summary import (
+    Cell,
+    Claim,
+    Column,
+    Estimate,
+    Figure,
+    Finding,
+    Lines,
+    Series,
+    Summary,
+    Table,
+    differences,
+    estimate,
+)
 from didact.worlds import make
 
 NAME = "exams"

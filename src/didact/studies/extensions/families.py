@@ -15,11 +15,18 @@ from typing import Any
 from didact.bec.classes import EquivalenceClass, demonstration_rows, equivalence_class
 from didact.mdp import Family
 from didact.random import stream
-from didact.studies.estimates import Estimate, estimate
-from didact.studies.figure import Figure, Lines, Series
-from didact.studies.settings import setting
-from didact.studies.study import Record, Study
-from didact.studies.summary import Cell, Column, Summary, Table
+from didact.studies.study import Record, Study, setting
+from didact.studies.summary import (
+    Cell,
+    Column,
+    Estimate,
+    Figure,
+    Lines,
+    Series,
+    Summary,
+    Table,
+    estimate,
+)
 from didact.teaching import Lesson, teach
 from didact.teaching.transfer import n_determined
 from didact.worlds import make

@@ -17,12 +17,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from didact.inputs import reason_of
-from didact.studies.attempts import Attempt
-from didact.studies.cluster import ClusterLost
-from didact.studies.rows import RunInfo
-from didact.studies.store import MOST_FAILURES, Store
+from didact.studies.store import MOST_FAILURES, RunInfo, Store
 from didact.studies.study import Study
-from didact.studies.workers import Workers
+from didact.studies.workers import Attempt, ClusterLost, Workers
 
 LOOK = 5.0
 """Seconds after which a wait looks whether the workers are still there."""

@@ -8,7 +8,7 @@ import pytest
 import didact
 from didact.report.studies.reports import StudyReport, report_csv, report_markdown
 from didact.studies import find_study, studies
-from didact.studies.own.exams import (
+from didact.studies.extensions.exams import (
     CLAIMS,
     CRITICAL,
     ORDERED,
