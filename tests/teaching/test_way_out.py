@@ -7,7 +7,7 @@ import pytest
 
 import didact
 from didact.errors import InvalidInput
-from didact.teaching.way_out import MOST_STARTS, further_starts, way_out
+from didact.teaching.way_out import MAX_STARTS, further_starts, way_out
 from tests.effort import chunks
 
 
@@ -70,7 +70,7 @@ def test_many_starts_become_all():
     lesson = didact.teach(narrow, horizon=1)
     found = way_out(narrow, lesson)
     assert not lesson.is_complete
-    assert len(found.starts) == 81 > MOST_STARTS
+    assert len(found.starts) == 81 > MAX_STARTS
     assert didact.check(narrow, found.lesson).teaches
 
 

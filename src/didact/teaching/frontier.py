@@ -196,10 +196,10 @@ class _Lessons:
         policies can be charted, that comes first.
         """
         if self.learner != "half-spaces":
-            self.pool.chart = affordable_cells(fan_of(self.known))
-        if self.pool.chart is not None:
+            self.pool.cells = affordable_cells(fan_of(self.known))
+        if self.pool.cells is not None:
             now = time.monotonic()
-            self.pool.chart.finish(now + CHARTING * (self.deadline - now))
+            self.pool.cells.finish(now + CHARTING * (self.deadline - now))
         lessons = [
             self._lesson(loss, 1.0 / (len(losses) - number)) for number, loss in enumerate(losses)
         ]

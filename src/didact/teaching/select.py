@@ -38,7 +38,7 @@ from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
-from didact.teaching.covers.candidates import MOST_PAIRS, Candidates
+from didact.teaching.covers.candidates import MAX_PAIRS, Candidates
 from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Problem
@@ -411,9 +411,9 @@ def _problem_of_segments(
     n_actions = known.task.mdp.n_actions
     lines = [sorted({s * n_actions + a for s, a in segment.shown}) for segment in segments]
     width = max(map(len, lines), default=1)
-    if len(lines) * width > MOST_PAIRS:
+    if len(lines) * width > MAX_PAIRS:
         raise InvalidParameter(
-            f"{len(lines)} episodes of up to {width} different pairs are more than {MOST_PAIRS} "
+            f"{len(lines)} episodes of up to {width} different pairs are more than {MAX_PAIRS} "
             "pairs; give fewer episodes"
         )
     costs = [1 if cost == "demonstrations" else len(segment.shown) for segment in segments]

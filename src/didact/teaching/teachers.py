@@ -73,7 +73,6 @@ def exact_minimum(
     offered = problem.covered_by(masks)
     try:
         found = cheapest_cover(
-            n,
             [range(masks.get(number, 0).bit_count()) for number in range(n)],
             problem.costs,
             partial(_find_gap, problem, offered),

@@ -25,10 +25,10 @@ from didact.teaching.covers.elements import Elements, cover_elements
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
 
-MOST_TRIED = 400
+MAX_TRIED = 400
 """Starts that are weighed, those first that state the most."""
 
-MOST_STARTS = 20
+MAX_STARTS = 20
 """Nobody lists more; all states are advised instead."""
 
 AIMING = ("scot", "scot-redundant", "exact")
@@ -70,7 +70,7 @@ def way_out(task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None
     if added is None:
         return None
     starts = sorted({*own, *added})
-    if added and len(starts) > MOST_STARTS:
+    if added and len(starts) > MAX_STARTS:
         starts = np.flatnonzero(scope_states(task.mdp, known.scope)).tolist()
     again = teach(task, known=known, **_settings(settings, starts))
     if not (again.is_complete and check(task, again.demonstrations, known=known).teaches):
@@ -126,7 +126,7 @@ def _completing(elements: Elements, offered: int, steps: int) -> list[int] | Non
         return []
     n_actions = elements.class_of_task.task.mdp.n_actions
     states = [pair // n_actions for pair in elements.pairs_for(missing)]
-    ranked = sorted(set(states), key=lambda s: (-states.count(s), s))[:MOST_TRIED]
+    ranked = sorted(set(states), key=lambda s: (-states.count(s), s))[:MAX_TRIED]
     worth = {state: _shown_from(elements, [state], steps) for state in ranked}
     added = _greedy(elements, offered, worth)
     return None if added is None else _needed(elements, offered, worth, added)

@@ -162,7 +162,7 @@ def test_what_is_no_text_is_refused(tmp_path):
 
 
 def test_a_table_has_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr("didact.mdp.recordings.recording.MOST_PAIRS", 2)
+    monkeypatch.setattr("didact.mdp.recordings.recording.MAX_PAIRS", 2)
     assert read(HEAD + "0,0,2,1\n0,1,5,2\n", tmp_path).n_pairs == 2
     with pytest.raises(InvalidFile, match="must hold at most 2 pairs"):
         read(HEAD + "0,0,2,1\n0,1,5,2\n0,2,4,2\n", tmp_path)

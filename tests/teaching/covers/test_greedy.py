@@ -99,7 +99,7 @@ def test_greedy_takes_more_than_two_where_two_suffice(t, n_elements):
     assert picked.gains == tuple(2**i for i in range(t, 0, -1))
     elements = elements_of(masks, size)
     stated = [{e for e in range(size) if mask >> e & 1} for mask in masks]
-    found = cheapest_cover(len(masks), stated, costs, cover_oracle(elements), elements=elements)
+    found = cheapest_cover(stated, costs, cover_oracle(elements), elements=elements)
     assert (found.cost, found.proved, found.chosen) == (2, True, (t, t + 1))
     assert lp_bound(elements, costs) == 2
     assert t <= 2 * harmonic(2**t)

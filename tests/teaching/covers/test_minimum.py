@@ -80,7 +80,7 @@ def test_minimum_of_random_set_covers_is_that_of_brute_force(knows_elements):
         costs = random_costs(rng, n)
         stated = [{e for e, element in enumerate(elements) if i in element} for i in range(n)]
         found = cheapest_cover(
-            *(n, stated, costs, cover_oracle(elements)),
+            *(stated, costs, cover_oracle(elements)),
             elements=elements if knows_elements else elements[:2],
             start=rng.choice(n, size=rng.integers(0, n + 1), replace=False).tolist(),
         )
@@ -99,7 +99,7 @@ def test_the_solver_alone_finds_the_same_minimum(monkeypatch):
         elements = random_elements(rng, n, int(rng.integers(1, 12)))
         costs = random_costs(rng, n)
         found = cheapest_cover(
-            *(n, [()] * n, costs, cover_oracle(elements)), elements=elements[: len(elements) // 2]
+            *([()] * n, costs, cover_oracle(elements)), elements=elements[: len(elements) // 2]
         )
         assert_is_proved_minimum(found, costs, hitting(elements))
         assert lp_bound(elements, costs) <= found.cost
@@ -111,7 +111,7 @@ def test_instances_that_reductions_leave_go_to_the_solver():
     for _ in range(number(20, 100)):
         elements = random_elements(rng, 10, 20, least=3, most=3)
         costs = random_costs(rng, 10)
-        found = cheapest_cover(10, [()] * 10, costs, cover_oracle(elements), elements=elements)
+        found = cheapest_cover([()] * 10, costs, cover_oracle(elements), elements=elements)
         assert_is_proved_minimum(found, costs, hitting(elements))
         n_solves += found.n_solves
     assert n_solves > number(6, 30)
@@ -125,9 +125,7 @@ def test_steiner_triple_systems(points, best):
     triples = tripled(steiner_triples(9), 9) if points == 27 else steiner_triples(points)
     pairs = [p for triple in triples for p in itertools.combinations(sorted(triple), 2)]
     assert len(set(pairs)) == len(pairs) == math.comb(points, 2)
-    found = cheapest_cover(
-        *(points, [()] * points, [2] * points, cover_oracle(triples)), elements=triples
-    )
+    found = cheapest_cover(*([()] * points, [2] * points, cover_oracle(triples)), elements=triples)
     assert (found.cost, found.lower_bound, found.proved) == (2 * best, 2 * best, True)
     assert hitting(triples)(found.chosen)
     assert found.n_solves > 0
@@ -210,14 +208,14 @@ def test_minimum_of_random_cones_is_that_of_brute_force():
     n_tied = 0
     for _ in range(number(40, 160)):
         rows, stated, weights = random_cone(rng)
-        n, costs = len(stated), random_costs(rng, len(stated))
+        costs = random_costs(rng, len(stated))
         cone = exact_cone(rows, weights)
         facets = [
             {i for i, own in enumerate(stated) if own & set(members)} for members in cone.facets
         ]
         is_cover = spans(rows, stated)
         for elements in ((), facets):
-            found = cheapest_cover(n, stated, costs, cone_oracle(rows, stated), elements=elements)
+            found = cheapest_cover(stated, costs, cone_oracle(rows, stated), elements=elements)
             assert_is_proved_minimum(found, costs, is_cover)
         n_tied += bool(cone.equalities) and found.n_cuts > 0
     assert n_tied > number(7, 30)
@@ -237,7 +235,7 @@ def test_a_three_way_tie_has_one_minimum_whatever_the_order():
         stated = [{p for p, r in enumerate(order) if pairs[r][0] == i} for i in range(3)]
         for extra, cost, chosen in (([], 3, (0, 1, 2)), ([set(range(6))], 2.5, (3,))):
             every, costs = [*stated, *extra], [1, 1, 1, 2.5][: 3 + len(extra)]
-            found = cheapest_cover(len(every), every, costs, cone_oracle(shuffled, every))
+            found = cheapest_cover(every, costs, cone_oracle(shuffled, every))
             assert (found.cost, found.chosen, found.proved) == (cost, chosen, True)
 
 
@@ -251,7 +249,7 @@ def test_after_the_time_limit_the_best_cover_and_a_bound_are_left():
         elements = random_elements(rng, 9, 15, least=2, most=3)
         costs = random_costs(rng, 9)
         found = cheapest_cover(
-            *(9, [()] * 9, costs, cover_oracle(elements)), elements=elements[:9], time_limit=0
+            *([()] * 9, costs, cover_oracle(elements)), elements=elements[:9], time_limit=0
         )
         best = cheapest_by_force(9, exactly(costs), hitting(elements))
         assert hitting(elements)(found.chosen)
@@ -275,27 +273,27 @@ def test_a_solver_that_gives_up_proves_nothing(monkeypatch):
     monkeypatch.setattr(scipy.optimize, "milp", gives_up)
     answers, bounds = [lambda x: x], [6.2]
     best = cheapest_cover(
-        *(15, [()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, time_limit=600
+        *([()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, time_limit=600
     )
     assert (best.cost, best.lower_bound, best.proved) == (9, 7, False)
     assert 0 < asked[-1]["time_limit"] <= 600
-    tens = cheapest_cover(15, [()] * 15, [10] * 15, cover_oracle(triples), elements=triples)
+    tens = cheapest_cover([()] * 15, [10] * 15, cover_oracle(triples), elements=triples)
     assert (tens.cost, tens.lower_bound) == (90, 70)
     for silent in (None, -math.inf):
         answers, bounds = [lambda x: None], [silent]
         found = cheapest_cover(
-            *(15, [()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, lower=6
+            *([()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, lower=6
         )
         assert hitting(triples)(found.chosen)
         assert (found.lower_bound, found.proved) == (6, False)
         assert "time_limit" not in asked[-1]
     answers, bounds = [np.ones_like], [5.0]
     kept = cheapest_cover(
-        *(15, [()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, start=best.chosen
+        *([()] * 15, [1] * 15, cover_oracle(triples)), elements=triples, start=best.chosen
     )
     assert (kept.chosen, kept.cost, kept.proved) == (best.chosen, 9, False)
     answers, bounds = [lambda x: 0.0 * x], [5.0000004]
-    found = cheapest_cover(15, [()] * 15, [1] * 15, cover_oracle(triples), elements=triples)
+    found = cheapest_cover([()] * 15, [1] * 15, cover_oracle(triples), elements=triples)
     assert hitting(triples)(found.chosen)
     assert (found.lower_bound, found.proved) == (5, False)
 
@@ -308,7 +306,7 @@ def test_start_is_used_and_completed():
         asked.append(chosen)
         return cover_oracle(elements)(chosen)
 
-    found = cheapest_cover(5, [()] * 5, [1] * 5, find_gap, start=(4, 0))
+    found = cheapest_cover([()] * 5, [1] * 5, find_gap, start=(4, 0))
     assert asked[:2] == [(0, 4), (0, 1, 4)]
     assert (found.chosen, found.proved) == ((1, 3), True)
 
@@ -317,7 +315,7 @@ def test_a_bound_known_beforehand_ends_the_search():
     elements = [{i, (i + 1) % 5} for i in range(5)]
     for lower in (3, Fraction(5, 2), 2.5, 3.0000000001):
         found = cheapest_cover(
-            *(5, [()] * 5, [1] * 5, cover_oracle(elements)), elements=elements, lower=lower
+            *([()] * 5, [1] * 5, cover_oracle(elements)), elements=elements, lower=lower
         )
         assert (found.cost, found.lower_bound, found.proved, found.n_solves) == (3, 3, True, 0)
 
@@ -326,7 +324,7 @@ def test_large_costs_are_proved_up_to_the_tolerance():
     rng = stream(7, "large")
     elements = steiner_triples(9)
     costs = [int(c) for c in rng.integers(10**8, 10**9, size=9)]
-    found = cheapest_cover(9, [()] * 9, costs, cover_oracle(elements), elements=elements)
+    found = cheapest_cover([()] * 9, costs, cover_oracle(elements), elements=elements)
     best = cheapest_by_force(9, costs, hitting(elements))
     assert found.n_solves > 0
     assert found.proved
@@ -337,14 +335,14 @@ def test_large_costs_are_proved_up_to_the_tolerance():
 def test_costs_keep_their_kind():
     elements = [{0}, {1, 2}]
     oracle = cover_oracle(elements)
-    whole = cheapest_cover(3, [()] * 3, [3, np.int64(6), 9], oracle)
+    whole = cheapest_cover([()] * 3, [3, np.int64(6), 9], oracle)
     assert (whole.cost, type(whole.cost), type(whole.lower_bound)) == (9, int, int)
-    tenths = cheapest_cover(3, [()] * 3, [0.1, 0.2, 0.7], oracle)
+    tenths = cheapest_cover([()] * 3, [0.1, 0.2, 0.7], oracle)
     assert (tenths.cost, tenths.lower_bound) == (Fraction(3, 10), Fraction(3, 10))
 
 
 def test_ties_prefer_more_rows_then_lower_numbers():
-    found = cheapest_cover(4, [{1}, {1, 2}, {1, 3}, ()], [1] * 4, cover_oracle([{0, 1, 2, 3}]))
+    found = cheapest_cover([{1}, {1, 2}, {1, 3}, ()], [1] * 4, cover_oracle([{0, 1, 2, 3}]))
     assert found.chosen == (1,)
 
 
@@ -354,14 +352,14 @@ def test_same_input_same_answer_and_names_do_not_matter():
         elements = random_elements(rng, 10, 18, least=3, most=3)
         costs = random_costs(rng, 10)
         answers = [
-            cheapest_cover(10, [()] * 10, costs, cover_oracle(elements), elements=elements)
+            cheapest_cover([()] * 10, costs, cover_oracle(elements), elements=elements)
             for _ in range(2)
         ]
         assert answers[0] == answers[1]
         new = rng.permutation(10)
         renamed = [{int(new[i]) for i in element} for element in elements]
         moved = cheapest_cover(
-            *(10, [()] * 10, [costs[i] for i in np.argsort(new)], cover_oracle(renamed)),
+            *([()] * 10, [costs[i] for i in np.argsort(new)], cover_oracle(renamed)),
             elements=renamed,
         )
         assert moved.cost == answers[0].cost
@@ -369,7 +367,7 @@ def test_same_input_same_answer_and_names_do_not_matter():
 
 def test_nothing_to_cover_costs_nothing():
     for n in (0, 3):
-        found = cheapest_cover(n, [()] * n, [1] * n, lambda chosen: None)
+        found = cheapest_cover([()] * n, [1] * n, lambda chosen: None)
         assert (found.chosen, found.cost, found.lower_bound, found.proved) == ((), 0, 0, True)
 
 
@@ -377,11 +375,11 @@ def test_what_nobody_closes_is_said_by_number():
     elements = [{0}, {1}]
     with pytest.raises(Uncoverable, match="gap 3") as caught:
         cheapest_cover(
-            *(2, [()] * 2, [1, 1], cover_oracle([{0}, {1}, set()])), elements=[*elements, {0, 1}]
+            *([()] * 2, [1, 1], cover_oracle([{0}, {1}, set()])), elements=[*elements, {0, 1}]
         )
     assert caught.value.cut == 3
     with pytest.raises(Uncoverable) as caught:
-        cheapest_cover(2, [()] * 2, [1, 1], lambda chosen: None, elements=[{0}, ()])
+        cheapest_cover([()] * 2, [1, 1], lambda chosen: None, elements=[{0}, ()])
     assert caught.value.cut == 1
     assert isinstance(caught.value, Unsupported)
     with pytest.raises(Uncoverable):
@@ -391,8 +389,8 @@ def test_what_nobody_closes_is_said_by_number():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"costs": [1]}, "one entry for each of 2"),
-        ({"stated": [()] * 3}, "one entry for each of 2"),
+        ({"costs": [1]}, "one entry for each candidate"),
+        ({"stated": [()] * 3}, "one entry for each candidate"),
         ({"costs": [1, 0]}, r"costs\[1\] must be positive; it is 0"),
         ({"costs": [1, -0.5]}, r"costs\[1\] must be positive"),
         ({"costs": [1, math.nan]}, r"costs\[1\] must be a finite number"),
@@ -407,7 +405,6 @@ def test_what_nobody_closes_is_said_by_number():
 )
 def test_bad_input_is_refused_in_one_line(change, words):
     good = {
-        "n_candidates": 2,
         "stated": [()] * 2,
         "costs": [1, 1],
         "find_gap": lambda chosen: None,
@@ -441,7 +438,6 @@ def test_the_cheapest_cover_with_visits_is_brute_force(seed):
     group_of = [int(g) for g in rng.integers(groups, size=n)]
     prices = {g: Fraction(int(rng.integers(0, 9)), 2) for g in range(groups)}
     found = cheapest_cover(
-        n,
         [()] * n,
         costs,
         lambda chosen: next((cut for cut in cuts if not cut & set(chosen)), None),

@@ -26,7 +26,7 @@ from didact.mdp.files import load_task, save_task
 from didact.mdp.observations import Watched
 from didact.mdp.recordings.arrow import read_lists
 from didact.mdp.recordings.recording import (
-    MOST_PAIRS,
+    MAX_PAIRS,
     Recording,
     Steps,
     lesson_in,
@@ -71,7 +71,7 @@ def read_imitation(path: Path) -> Recording:
 def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | Watched | None]]:
     number = n_pairs = 0
     names = _data_files(path, place)
-    budget = Budget({path / name for name in names}, 2 * MOST_PAIRS)
+    budget = Budget({path / name for name in names}, 2 * MAX_PAIRS)
     for name in names:
         try:
             for states, actions in read_lists(path / name, ("obs", "acts"), budget):

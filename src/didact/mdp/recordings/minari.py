@@ -49,7 +49,7 @@ from didact.mdp.recordings.hdf5 import (
     whole_numbers_in,
 )
 from didact.mdp.recordings.recording import (
-    MOST_PAIRS,
+    MAX_PAIRS,
     Environment,
     Recording,
     pairs_of,
@@ -132,7 +132,7 @@ def _episodes(
         raise InvalidFile(f"{place}: its data_format must be hdf5, arrow or parquet; {shown(kept)}")
     n_pairs = 0
     try:
-        budget = Budget((path for path in data.rglob("*") if path.is_file()), 2 * MOST_PAIRS)
+        budget = Budget((path for path in data.rglob("*") if path.is_file()), 2 * MAX_PAIRS)
         read = DATA_FORMATS[kept](data, metadata["total_episodes"], budget)
         for number, (rows, actions, start) in enumerate(read):
             n_pairs += len(actions)

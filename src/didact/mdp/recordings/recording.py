@@ -29,7 +29,7 @@ from didact.numerics.texts import short_repr
 
 DEMONSTRATIONS_FORMAT = "didact.demonstrations/1"
 LESSON_FORMAT = "didact.lesson/1"
-MOST_PAIRS = 50_000_000
+MAX_PAIRS = 50_000_000
 """A recording holds at most so many pairs."""
 MOST_STATES = 2**62
 """No state has a number from here on."""
@@ -236,8 +236,8 @@ def header(recording: Recording) -> dict[str, Any]:
 
 def require_size(n_pairs: int, place: str) -> None:
     """Refuse recordings that are too large, before memory is taken for them."""
-    if n_pairs > MOST_PAIRS:
-        raise InvalidFile(f"{place}: must hold at most {MOST_PAIRS} pairs; it has more")
+    if n_pairs > MAX_PAIRS:
+        raise InvalidFile(f"{place}: must hold at most {MAX_PAIRS} pairs; it has more")
 
 
 @dataclass(frozen=True, eq=False)

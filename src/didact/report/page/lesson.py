@@ -42,7 +42,7 @@ from didact.report.page.world import astray_box, legend, world_box, world_pictur
 from didact.teaching import Lesson
 
 Audience = Literal["experts", "people"]
-MOST_DEMONSTRATIONS, MOST_PAIRS = 30, 10
+MOST_DEMONSTRATIONS, MAX_PAIRS = 30, 10
 LONGEST_CODE = 4000
 TALLEST_FRAME = 640
 """Of a page in a notebook, in pixels."""
@@ -279,7 +279,7 @@ def _half_spaces(facts: Facts, pair: tuple[int, int] | None) -> HalfSpaces | Non
     if facts.task.mdp.n_features == 2:
         pairs = [(0, 1)]
     else:
-        pairs = [pair] if pair is not None else likely_pairs(known, MOST_PAIRS)
+        pairs = [pair] if pair is not None else likely_pairs(known, MAX_PAIRS)
     pictures = [half_space_picture(known, shown, pair=each, witness=witness) for each in pairs]
     return HalfSpaces(
         words=half_space_words(facts),

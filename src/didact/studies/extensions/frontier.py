@@ -34,7 +34,7 @@ from didact.teaching.covers.candidates import offered_candidates, offers_of, sta
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Problem
 from didact.teaching.loss.fan import Fan, fan_of
-from didact.teaching.loss.good_enough import good_enough
+from didact.teaching.loss.good_enough import Goal, Pool, good_enough
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import Cuts, boundary_rounds
 from didact.teaching.teachers import greedy_picks
@@ -97,21 +97,16 @@ def _sizes(
     sizes: dict[str, Any] = {}
     witnesses: Any = ()
     for loss in sorted(settings.losses, reverse=True):
-        found = good_enough(
-            *(problem, fan, loss * fan.spread),
-            learners=("half-spaces",),
-            time_limit=math.inf,
-            most_cells=settings.cells,
-            witnesses=witnesses,
-            rng=rng,
-        )
+        pool = Pool(witnesses, most_cells=settings.cells)
+        goal = Goal(loss, loss, True, ("half-spaces",), False, pool)
+        numbers, found = good_enough(problem, fan, goal, time_limit=math.inf, rng=rng)
         witnesses = found.witnesses
         cuts = Cuts(problem, fan, loss * fan.spread)
         sizes[str(loss)] = {
-            "fewest": len(found.numbers),
+            "fewest": len(numbers),
             "bound": int(found.lower_bound),
             "proved": found.statuses["half-spaces"] == ENUMERATED
-            and found.lower_bound == len(found.numbers),
+            and found.lower_bound == len(numbers),
             "scot": _needed(cuts, scot, settings.cells, rng),
             "random": _needed(cuts, chance, settings.cells, rng),
         }

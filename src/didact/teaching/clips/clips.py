@@ -155,7 +155,6 @@ def chosen_clips(clips: Sequence[Clip], setting: Setting) -> list[int]:
     """The numbers of the fewest clips that say what all of them say, up to the tolerance."""
     cover = ClipCover(clips, setting)
     found = cheapest_cover(
-        len(clips),
         [range(len(clip)) for clip in clips],
         [1] * len(clips),
         cover.gap,

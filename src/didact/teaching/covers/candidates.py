@@ -42,7 +42,7 @@ _FACTOR = 0x9E3779B97F4A7C15
 """Odd, and far from any number of a pair."""
 ROLLOUTS = 20
 """Sampled trajectories from each start, where the number is not given."""
-MOST_PAIRS = 50_000_000
+MAX_PAIRS = 50_000_000
 """Candidates hold at most so many pairs together."""
 
 
@@ -155,9 +155,9 @@ def candidate_demonstrations(
     if rollouts is None and _is_one_path(mdp, plan, starts):
         pairs, is_cut = _walk(mdp, plan, starts, horizon)
         return Candidates(pairs, mdp.n_actions, horizon, is_cut)
-    if each * starts.size > MOST_PAIRS:
+    if each * starts.size > MAX_PAIRS:
         raise InvalidParameter(
-            f"rollouts must be at most {MOST_PAIRS // starts.size} from each of {starts.size} "
+            f"rollouts must be at most {MAX_PAIRS // starts.size} from each of {starts.size} "
             f"starts; it is {shown(each)}"
         )
     rng = as_generator(seed, "rollouts")
@@ -227,7 +227,7 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
     """Follow `step` from all starts until the end of the episode or the limit of each."""
     states, active = starts, np.arange(starts.size)
     columns: list[Indices] = []
-    soonest = 0 if mdp.terminal.any() else int(limits.min(initial=MOST_PAIRS))
+    soonest = 0 if mdp.terminal.any() else int(limits.min(initial=MAX_PAIRS))
     while active.size:
         _require_room(starts.size, len(columns) + 1)
         pairs, states = step(states)
@@ -245,9 +245,9 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
 
 
 def _require_room(n_starts: int, n_steps: int) -> None:
-    if n_steps * n_starts > MOST_PAIRS:
+    if n_steps * n_starts > MAX_PAIRS:
         raise InvalidParameter(
-            f"demonstrations from {n_starts} starts hold more than {MOST_PAIRS} pairs; "
+            f"demonstrations from {n_starts} starts hold more than {MAX_PAIRS} pairs; "
             "give a shorter horizon or fewer starts"
         )
 

@@ -767,7 +767,6 @@ def _minimum(columns: Columns, *, generate: bool, time_limit: float | None) -> M
         excluded = columns.excluded()
         try:
             found = cheapest_cover(
-                len(columns.lines),
                 [range(bits.bit_count()) for bits in excluded],
                 [whole_if_whole(cost) for cost in columns.costs],
                 find_gap,

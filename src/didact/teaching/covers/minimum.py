@@ -69,7 +69,6 @@ class Minimum:
 
 
 def cheapest_cover(
-    n_candidates: int,
     stated: Sequence[Collection[int]],
     costs: Sequence[Price],
     find_gap: FindGap,
@@ -89,16 +88,16 @@ def cheapest_cover(
     time limit, in seconds, after which the best one so far is returned. lower: a bound known
     beforehand. fixed_costs: what groups of candidates cost besides, once each.
     """
-    if not n_candidates == len(stated) == len(costs):
+    if len(stated) != len(costs):
         raise InvalidParameter(
-            f"stated and costs must have one entry for each of {n_candidates} candidates; "
+            "stated and costs must have one entry for each candidate; "
             f"they have {len(stated)} and {len(costs)}"
         )
     if time_limit is not None and not time_limit >= 0:
         raise InvalidParameter(f"time_limit must be None or seconds; it is {shown(time_limit)}")
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     search = _Search(stated, costs, find_gap, elements, lower, fixed_costs=fixed_costs)
-    first = _in_range(start, n_candidates, "start")
+    first = _in_range(start, len(costs), "start")
     search.complete(first or search.greedy())
     while not search.is_proved():
         chosen = search.relax(deadline)

@@ -149,7 +149,6 @@ class _ItemSearch:
         """The cheapest items from which all follows that is wanted, or a lower bound."""
         complete = self.chosen if self._n_implied(self.chosen) == len(self.wanted) else []
         return cheapest_cover(
-            len(self.rows),
             [range(len(rows)) for rows in self.rows],
             costs,
             self._gap,

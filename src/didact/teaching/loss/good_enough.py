@@ -30,7 +30,7 @@ from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.reductions import hits_of
 from didact.teaching.loss.cells import PolicyCells, affordable_cells
 from didact.teaching.loss.fan import Fan, fan_of
-from didact.teaching.loss.region import Outcome, Progress, region_of, worst_cell
+from didact.teaching.loss.region import Outcome, Region, region_of, worst_cell
 from didact.teaching.loss.remaining import order_by_loss, remaining_loss
 from didact.teaching.loss.search import (
     Cuts,
@@ -49,86 +49,157 @@ from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Within, Witness
 GUESSES = 200
 """How often the cheapest candidates are guessed, before they are looked for exactly."""
 LEARNERS = ("half-spaces", "planner")
+Chosen = tuple[tuple[int, ...], Within]
+"""Numbers of candidates, and what they promise of losses."""
 
 
-@dataclass(frozen=True)
-class GoodEnough:
-    """Candidates that lose at most a bound, and what that rests on.
+SEARCHES = 3
+"""Of planners that lose too much after demonstrations were cut."""
+TIME_LIMIT = 60.0
+"""Seconds for one lesson, where none are given."""
 
-    numbers: the candidates chosen. bound: eps, in units of return. worst: the most that was found
-    to be lost after them. statuses: for each learner 'enumerated' (every class of policies that
-    fits was visited), 'tested' (a search found nothing worse) or 'exceeded' (something is).
-    lower_bound: no lesson within the bound costs less. witnesses: why not. n_cells: how many
-    classes were visited.
+
+@dataclass
+class Pool:
+    """What other bounds on the loss met, of the same candidates.
+
+    witnesses: rewards that lose more than some of them. plans: those checked in exact numbers.
+    most_cells: how many classes of policies are visited at most for one lesson. cells: all of
+    them, where that is affordable and learners that plan are guarded. refuses: whether a bound
+    that no candidates keep to is refused, or its lesson is 'exceeded'.
     """
 
-    numbers: tuple[int, ...]
-    bound: float
-    worst: float | None
-    statuses: Mapping[str, str]
-    lower_bound: int | Fraction
-    witnesses: tuple[Witness, ...]
-    n_cells: int
+    witnesses: tuple[Witness, ...] = ()
+    plans: Plans = field(default_factory=dict)
+    most_cells: float = math.inf
+    cells: PolicyCells | None = None
+    refuses: bool = True
+
+
+class Goal(NamedTuple):
+    """A loss, of return or as a share of the spread, and the learners that must keep to it.
+
+    given: the loss as people say it. greedy: whether candidates are picked greedily instead of the
+    cheapest. pool: what other bounds met.
+    """
+
+    given: Any
+    amount: float
+    is_share: bool
+    learners: tuple[str, ...]
+    greedy: bool
+    pool: Pool
+
+    @property
+    def learner(self) -> str:
+        """Whose loss: 'half-spaces', 'planner' or 'both'."""
+        return "both" if self.learners == LEARNERS else self.learners[0]
+
+    def bound(self, fan: Fan) -> float:
+        """The loss in the unit of a fan's losses."""
+        return self.amount * (fan.spread if self.is_share else 1.0)
+
+
+def as_goal(loss: Any, learner: str, teacher: str, pool: Pool | None = None) -> Goal:
+    """The goal that was asked for, checked; pool: what other bounds of the same candidates met."""
+    if teacher not in ("scot", "exact"):
+        raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
+    chosen = choice(learner, "learner", ("both", *LEARNERS))
+    learners = LEARNERS if chosen == "both" else (chosen,)
+    amount, is_share = read_loss(loss)
+    return Goal(loss, amount, is_share, learners, teacher == "scot", pool or Pool())
+
+
+def read_loss(loss: Any) -> tuple[float, bool]:
+    """A loss as people say it: an amount, and whether that is a share of the spread."""
+    is_share = isinstance(loss, str) and loss.strip().endswith("%")
+    text = loss.strip().removesuffix("%").strip() if isinstance(loss, str) else loss
+    amount = float(read_number(text, "loss")) / (100.0 if is_share else 1.0)
+    if amount < 0.0:
+        raise InvalidParameter(f"loss must not be negative; it is {shown(loss)}")
+    return amount, is_share
+
+
+def cheapest_within(
+    problem: Problem,
+    goal: Goal,
+    *,
+    time_limit: float | None,
+    rng: np.random.Generator,
+) -> tuple[tuple[int, ...], Within]:
+    """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
+    fan = fan_of(problem.known, shares=goal.is_share)
+    if "planner" in goal.learners and goal.pool.cells is None:
+        goal.pool.cells = affordable_cells(fan)
+    limit = TIME_LIMIT if time_limit is None else time_limit
+    numbers, within = good_enough(problem, fan, goal, time_limit=limit, rng=rng)
+    if problem.budget is None or len(numbers) <= problem.budget:
+        return numbers, within
+    return _within_budget(problem, fan, numbers, within, rng)
 
 
 def good_enough(
-    problem: Problem,
-    fan: Fan,
-    bound: float,
-    *,
-    learners: Sequence[str] = LEARNERS,
-    greedy: bool = False,
-    time_limit: float = 60.0,
-    most_cells: float = math.inf,
-    witnesses: Sequence[Witness] = (),
-    plans: Plans | None = None,
-    chart: PolicyCells | None = None,
-    refuses: bool = True,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> GoodEnough:
-    """The cheapest candidates after which no learner of these kinds loses more than the bound.
+    problem: Problem, fan: Fan, goal: Goal, *, time_limit: float, rng: np.random.Generator
+) -> tuple[tuple[int, ...], Within]:
+    """The cheapest candidates after which no learner of the goal loses more than its bound.
 
-    most_cells: of a lesson's cone at most about so many are visited, whatever the time. witnesses:
-    rewards of other bounds; those that lose more than this one are cuts from the start. plans: of
-    rewards that were checked in exact numbers; new ones are added. chart: of all policies, which
-    learners that plan are looked up in once it is finished, for which half of the time may go.
-    refuses: whether a bound that no candidates keep to is refused; else what covers most is given.
+    Witnesses of other bounds that lose more than this one are cuts from the start.
     """
-    deadline = time.monotonic() + time_limit
+    deadline, learners = time.monotonic() + time_limit, goal.learners
     half = deadline - 0.5 * time_limit
-    tell = progress or counting("bounds of loss: {} cells visited, {} open")
-    cuts = Cuts(problem, fan, bound, plans={} if plans is None else plans)
-    cuts.witnesses = [w for w in witnesses if w.loss > cuts.limit and w.learner in learners]
-    is_last = greedy
+    cuts = Cuts(problem, fan, goal.bound(fan), plans=goal.pool.plans)
+    cuts.witnesses = [
+        w for w in goal.pool.witnesses if w.loss > cuts.limit and w.learner in learners
+    ]
+    is_last = goal.greedy
     while True:
-        chosen = _hitting(cuts, greedy=greedy or not is_last)
+        chosen = _hitting(cuts, greedy=goal.greedy or not is_last)
         region = region_of(fan, cuts.rows_of(chosen))
         found = sum(violations(cuts, region, chosen, learner, rng) for learner in learners)
         if not found and not is_last:
             is_last = True
             continue
         statuses, outcome = dict.fromkeys(learners, EXCEEDED if found else TESTED), None
-        if not found and "half-spaces" in learners:
-            limits: dict[str, float] = {"deadline": deadline, "most_cells": most_cells}
-            outcome = worst_cell(region, cuts.limit, progress=tell, **limits)
-            if outcome.worst is not None and outcome.worst.loss > cuts.limit:
-                statuses["half-spaces"] = EXCEEDED
-                found = push(cuts, "half-spaces", outcome.worst.weights, chosen)
-            elif outcome.is_proved:
-                statuses["half-spaces"] = ENUMERATED
-                if "planner" in learners and _is_closed(problem, fan, chosen):
-                    statuses["planner"] = ENUMERATED
-        if not found and statuses.get("planner") == TESTED and chart and chart.finish(half):
-            worst = chart.worst(cuts.pairs_of(chosen), cuts.limit)
-            statuses["planner"] = EXCEEDED if worst.loss > cuts.limit else ENUMERATED
-            found = worst.loss > cuts.limit and cuts.add_lost(worst)
-        is_late, is_stuck = time.monotonic() > deadline, _is_stuck(cuts, refuses=refuses)
-        if not found or is_late or is_stuck:
+        if not found:
+            found, outcome = _visited(cuts, region, chosen, statuses, goal, (half, deadline))
+        is_stuck = _is_stuck(cuts, refuses=goal.pool.refuses)
+        if not found or is_stuck or time.monotonic() > deadline:
             if EXCEEDED not in statuses.values():
                 return _result(cuts, chosen, statuses, outcome)
             return _complete(cuts, learners, rng) or _widest(cuts, learners, rng)
-        is_last = greedy
+        is_last = goal.greedy
+
+
+def _visited(
+    cuts: Cuts,
+    region: Region,
+    chosen: tuple[int, ...],
+    statuses: dict[str, str],
+    goal: Goal,
+    deadlines: tuple[float, float],
+) -> tuple[int, Outcome | None]:
+    """Visit the classes of policies that fit the chosen, where a search found nothing too bad.
+
+    It writes into the statuses. Returns how many cuts were added, and what visiting C(D) found.
+    deadlines: of enumerating all policy cells, and of the cells of C(D).
+    """
+    found, outcome, cells = 0, None, goal.pool.cells
+    if "half-spaces" in goal.learners:
+        tell = counting("bounds of loss: {} cells visited, {} open")
+        limits = {"deadline": deadlines[1], "most_cells": goal.pool.most_cells}
+        outcome = worst_cell(region, cuts.limit, progress=tell, **limits)
+        if outcome.worst is not None and outcome.worst.loss > cuts.limit:
+            statuses["half-spaces"] = EXCEEDED
+            found = int(push(cuts, "half-spaces", outcome.worst.weights, chosen))
+        elif outcome.is_proved:
+            statuses["half-spaces"] = ENUMERATED
+            if "planner" in goal.learners and _is_closed(cuts.problem, cuts.fan, chosen):
+                statuses["planner"] = ENUMERATED
+    if not found and statuses.get("planner") == TESTED and cells and cells.finish(deadlines[0]):
+        worst = cells.worst(cuts.pairs_of(chosen), cuts.limit)
+        statuses["planner"] = EXCEEDED if worst.loss > cuts.limit else ENUMERATED
+        found = int(worst.loss > cuts.limit and cuts.add_lost(worst))
+    return found, outcome
 
 
 def _is_stuck(cuts: Cuts, *, refuses: bool) -> bool:
@@ -153,7 +224,7 @@ def _is_stuck(cuts: Cuts, *, refuses: bool) -> bool:
     return True
 
 
-def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> GoodEnough | None:
+def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> Chosen | None:
     """Where nothing cheaper is known to do: a complete lesson, half-space learners lose nothing.
 
     All candidates, where learners that plan lose too much otherwise and these are closed. None
@@ -175,7 +246,7 @@ def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> 
     return _result(cuts, chosen, statuses, Outcome(None, True, 0, 0))
 
 
-def _widest(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> GoodEnough:
+def _widest(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> Chosen:
     """Where there is no complete lesson: what covers most; a search says whether that is enough."""
     chosen = tuple(sorted(greedy_picks(cuts.problem)))
     statuses = {
@@ -266,13 +337,13 @@ def _cheapest(
     offsets = problem.stated[0]
     stated = [range(size) for size in np.diff(offsets).tolist()]
     known: dict[str, Any] = {"elements": elements, "lower": lower, "start": start}
-    found = cheapest_cover(len(stated), stated, problem.costs, find_gap, **known)
+    found = cheapest_cover(stated, problem.costs, find_gap, **known)
     return found.chosen, found.lower_bound
 
 
 def _result(
     cuts: Cuts, chosen: tuple[int, ...], statuses: Mapping[str, str], outcome: Outcome | None
-) -> GoodEnough:
+) -> Chosen:
     """What is known, with a lower bound from the witnesses that hold in exact numbers."""
     held = tuple(
         witness
@@ -287,110 +358,8 @@ def _result(
     if outcome is not None:
         worst = 0.0 if outcome.worst is None else outcome.worst.loss
     n_cells = 0 if outcome is None else outcome.n_cells
-    return GoodEnough(chosen, cuts.bound, worst, statuses, lower, held, n_cells)
-
-
-SEARCHES = 3
-"""Of planners that lose too much after demonstrations were cut."""
-TIME_LIMIT = 60.0
-"""Seconds for one lesson, where none are given."""
-
-
-@dataclass
-class Pool:
-    """What other bounds on the loss met, of the same candidates.
-
-    witnesses: rewards that lose more than some of them. plans: those checked in exact numbers.
-    most_cells: how many classes of policies are visited at most for one lesson. chart: of all
-    classes, where that is affordable and learners that plan are guarded. refuses: whether a bound
-    that no candidates keep to is refused, or its lesson is 'exceeded'.
-    """
-
-    witnesses: tuple[Witness, ...] = ()
-    plans: Plans = field(default_factory=dict)
-    most_cells: float = math.inf
-    chart: PolicyCells | None = None
-    refuses: bool = True
-
-
-class Goal(NamedTuple):
-    """A loss, of return or as a share of the spread, and the learners that must keep to it.
-
-    given: the loss as people say it. greedy: whether candidates are picked greedily instead of the
-    cheapest. pool: what other bounds met.
-    """
-
-    given: Any
-
-    amount: float
-    is_share: bool
-    learners: tuple[str, ...]
-    greedy: bool
-    pool: Pool
-
-    @property
-    def learner(self) -> str:
-        """Whose loss: 'half-spaces', 'planner' or 'both'."""
-        return "both" if self.learners == LEARNERS else self.learners[0]
-
-
-def as_goal(loss: Any, learner: str, teacher: str, pool: Pool | None = None) -> Goal:
-    """The goal that was asked for, checked; pool: what other bounds of the same candidates met."""
-    if teacher not in ("scot", "exact"):
-        raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
-    chosen = choice(learner, "learner", ("both", *LEARNERS))
-    learners = LEARNERS if chosen == "both" else (chosen,)
-    amount, is_share = read_loss(loss)
-    return Goal(loss, amount, is_share, learners, teacher == "scot", pool or Pool())
-
-
-def read_loss(loss: Any) -> tuple[float, bool]:
-    """A loss as people say it: an amount, and whether that is a share of the spread."""
-    is_share = isinstance(loss, str) and loss.strip().endswith("%")
-    text = loss.strip().removesuffix("%").strip() if isinstance(loss, str) else loss
-    amount = float(read_number(text, "loss")) / (100.0 if is_share else 1.0)
-    if amount < 0.0:
-        raise InvalidParameter(f"loss must not be negative; it is {shown(loss)}")
-    return amount, is_share
-
-
-def cheapest_within(
-    problem: Problem,
-    goal: Goal,
-    *,
-    time_limit: float | None,
-    rng: np.random.Generator,
-) -> tuple[tuple[int, ...], Within]:
-    """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
-    fan = fan_of(problem.known, shares=goal.is_share)
-    if "planner" in goal.learners and goal.pool.chart is None:
-        goal.pool.chart = affordable_cells(fan)
-    found = good_enough(
-        problem,
-        fan,
-        goal.amount * (fan.spread if goal.is_share else 1.0),
-        learners=goal.learners,
-        greedy=goal.greedy,
-        time_limit=TIME_LIMIT if time_limit is None else time_limit,
-        most_cells=goal.pool.most_cells,
-        witnesses=goal.pool.witnesses,
-        plans=goal.pool.plans,
-        chart=goal.pool.chart,
-        refuses=goal.pool.refuses,
-        rng=rng,
-    )
-    within = Within(
-        found.bound,
-        fan.spread,
-        found.worst,
-        found.statuses,
-        found.lower_bound,
-        found.witnesses,
-        found.n_cells,
-    )
-    if problem.budget is None or len(found.numbers) <= problem.budget:
-        return found.numbers, within
-    return _within_budget(problem, fan, found.numbers, within, rng)
+    spread = cuts.fan.spread
+    return chosen, Within(cuts.bound, spread, worst, statuses, lower, held, n_cells)
 
 
 def _within_budget(
@@ -418,12 +387,12 @@ def planners_keep_to(
 ) -> bool:
     """Whether no learner that plans and fits the demonstrations loses more.
 
-    Looked up in a chart that is finished, else as far as a search finds.
+    Looked up among all policy cells where they were enumerated, else as far as a search finds.
     """
-    fan, chart = fan_of(known, shares=goal.is_share), goal.pool.chart
+    fan, cells = fan_of(known, shares=goal.is_share), goal.pool.cells
     shown = shown_pairs(known.parts, demonstrations)
-    if chart is not None and chart.is_finished:
-        return chart.worst(shown, within.limit).loss <= within.limit
+    if cells is not None and cells.is_finished:
+        return cells.worst(shown, within.limit).loss <= within.limit
     return all(
         largest(planner_rounds(fan, shown.ravel(), stream(0, "trim", number)))[0] <= within.limit
         for number in range(SEARCHES)
