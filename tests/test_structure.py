@@ -57,7 +57,7 @@ SHARED_IN_CORE: set[str] = {
 }
 """Class names of the core that another module has too."""
 
-SHARED_ELSEWHERE: set[str] = {"Asked", "Grid", "Said", "Watched", "World"}
+SHARED_ELSEWHERE: set[str] = {"Asked", "Grid", "Said", "ObservedDemonstration", "World"}
 """Class names that two modules outside the core have."""
 
 OWN_OPTIONS: set[str] = set()

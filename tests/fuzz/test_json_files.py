@@ -20,7 +20,7 @@ from didact.mdp.files import (
     save_task,
     task_document,
 )
-from didact.mdp.observations import Watched
+from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.formats import feedback_in, load_recording, save_recording
 from didact.mdp.recordings.recording import Recording
 from didact.proofcheck import STRICT, ProofError, check_proof
@@ -257,9 +257,9 @@ def recording_reads_back(recording: Recording, folder: Path) -> None:
             assert again.episodes == recording.episodes
 
 
-def as_shown(given: didact.Demonstration | Watched) -> tuple[tuple[object, int], ...]:
+def as_shown(given: didact.Demonstration | ObservedDemonstration) -> tuple[tuple[object, int], ...]:
     """The pairs; whole numbers that were watched are numbers of states until a task is known."""
-    numbers = given.numbers() if isinstance(given, Watched) else None
+    numbers = given.numbers() if isinstance(given, ObservedDemonstration) else None
     return given.pairs if numbers is None else tuple(numbers)
 
 

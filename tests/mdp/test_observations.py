@@ -14,10 +14,10 @@ from didact.errors import InvalidFile, InvalidInput, InvalidModel
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.observations import (
     Observations,
-    Watched,
+    ObservedDemonstration,
     observation_of,
     observation_text,
-    read_watched,
+    states_of_observed,
 )
 from tests.effort import examples
 
@@ -153,7 +153,7 @@ def test_observations_need_a_task_that_knows_them():
     with pytest.raises(InvalidInput, match="whole number"):
         didact.check(didact.make("six-cell"), [[((0, 0), 1)]])
     with pytest.raises(InvalidInput, match="does not say what its observations mean"):
-        didact.check(didact.make("six-cell"), [Watched.of([((0, 0), 1)])])
+        didact.check(didact.make("six-cell"), [ObservedDemonstration.of([((0, 0), 1)])])
 
 
 def test_numbers_that_are_not_those_of_the_states_are_read_as_observed():
@@ -196,11 +196,11 @@ def test_an_episode_means_the_one_path_that_shows_it(given_world):
     fits = [p for p in map(path_from, range(6)) if [seen[s] for s in p] == watched]
     from_start = [p for p in fits if p[0] == start]
     wanted = fits if len({tuple(p) for p in fits}) == 1 else from_start
-    shown = Watched.of(list(zip(watched, actions, strict=True)))
+    shown = ObservedDemonstration.of(list(zip(watched, actions, strict=True)))
     observations = Observations.read(seen, 6)
     if not wanted:
         with pytest.raises(InvalidModel, match="states look like this"):
-            read_watched(observations, mdp, shown, "here")
+            states_of_observed(observations, mdp, shown, "here")
         return
-    found = read_watched(observations, mdp, shown, "here")
+    found = states_of_observed(observations, mdp, shown, "here")
     assert found == list(zip(wanted[0], actions, strict=True))

@@ -20,7 +20,7 @@ from didact.worlds.simulators.opening import BUILT_IN, named_environment
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class ObservedLesson:
     """What was seen, the certified lesson, and where both were written."""
 
     seen: Observed
@@ -43,7 +43,7 @@ def observe_source(
     seed: int | None = None,
     trust_pickle: bool = False,
     **settings: Any,
-) -> Watched:
+) -> ObservedLesson:
     """The certified lesson of a policy in the simulator that `source` names.
 
     source: a built-in simulator, the id of an environment, or module:name. policy: a file of
@@ -74,7 +74,9 @@ def observe_source(
         lesson.save_minari(minari)
     if html is not None:
         write_text(simulator_page(lesson), html, kind=PAGE)
-    return Watched(seen, lesson, tuple(place for place in (out, minari, html) if place is not None))
+    return ObservedLesson(
+        seen, lesson, tuple(place for place in (out, minari, html) if place is not None)
+    )
 
 
 def _environment(source: str, parameters: dict[str, Any]) -> Any:

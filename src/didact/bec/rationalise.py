@@ -60,7 +60,7 @@ Kind = Literal["unique", "tied", "any", "none"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ActionComparison:
     """A taken action against another one, what it says of the reward, and its multiplier."""
 
     state: int
@@ -93,8 +93,8 @@ class Rationalisation:
     kind: Kind
     weights: tuple[Fraction, ...] | None
     margin: float
-    certificate: tuple[Comparison, ...]
-    contradiction: tuple[Comparison, ...]
+    certificate: tuple[ActionComparison, ...]
+    contradiction: tuple[ActionComparison, ...]
     actions: tuple[tuple[int, ...], ...]
     tied_states: tuple[int, ...]
     n_statements: int
@@ -212,7 +212,7 @@ class _Answer:
         is_zero = np.isin(self.rows.number, [-1, *zero]) & ~self.taken[states, others]
         return tuple(np.unique(states[is_zero]).tolist())
 
-    def _comparison(self, row: int, share: Fraction) -> Comparison:
+    def _comparison(self, row: int, share: Fraction) -> ActionComparison:
         assert self.rows.exact is not None
         assert self.counts is not None
         state, action, other = self.rows.statement_of(row)
@@ -225,7 +225,7 @@ class _Answer:
             names,
             kind="feature" if self.mdp.has_action_features else "state",
         )
-        return Comparison(state, action, other, share / length, words)
+        return ActionComparison(state, action, other, share / length, words)
 
 
 def _exactly(answer: _Answer, exact: tuple[Row, ...]) -> Rationalisation:

@@ -14,11 +14,17 @@ from didact.errors import InvalidModel
 from didact.inputs import plain_array, shown
 from didact.mdp.model import MDP
 from didact.mdp.naming import numbered_state, pair_words, step_words
-from didact.mdp.observations import Observations, Watched, is_watched, read_watched, shown_text
+from didact.mdp.observations import (
+    Observations,
+    ObservedDemonstration,
+    holds_observations,
+    shown_text,
+    states_of_observed,
+)
 from didact.mdp.task import Task, as_mdp
 from didact.mdp.transitions import require_index
 
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 """Pairs that a demonstration shows of itself."""
 
 
@@ -52,8 +58,8 @@ class Demonstration:
         object.__setattr__(self, "member", number)
 
     def __repr__(self) -> str:
-        first = ", ".join(map(str, self.pairs[:MOST_SHOWN]))
-        more = f", ... {len(self)} pairs" if len(self) > MOST_SHOWN else ""
+        first = ", ".join(map(str, self.pairs[:MAX_SHOWN]))
+        more = f", ... {len(self)} pairs" if len(self) > MAX_SHOWN else ""
         of = "" if self.member is None else f", member={self.member}"
         return f"Demonstration([{first}{more}]{of})"
 
@@ -162,11 +168,11 @@ def _as_demonstration(
     if isinstance(entry, Demonstration):
         return entry
     try:
-        if not isinstance(entry, Watched):
+        if not isinstance(entry, ObservedDemonstration):
             pairs = _entries(entry, "a demonstration must be [state, action] pairs")
-            if observations is None or not is_watched(pairs, observations):
+            if observations is None or not holds_observations(pairs, observations):
                 return Demonstration(pairs)
-            entry = Watched.of(pairs)
+            entry = ObservedDemonstration.of(pairs)
     except InvalidModel as error:
         raise InvalidModel(f"{place}: {error}") from None
     if observations is None and (numbers := entry.numbers()) is not None:
@@ -176,7 +182,7 @@ def _as_demonstration(
             f"{place}: the task does not say what its observations mean, so only state numbers can "
             f"be read; it shows {shown_text(entry.pairs[0][0])}"
         )
-    return Demonstration(read_watched(observations, mdp, entry, place))
+    return Demonstration(states_of_observed(observations, mdp, entry, place))
 
 
 def _require_possible(demonstration: Demonstration, where: MDP | Task, number: int) -> None:

@@ -88,13 +88,13 @@ def _tuples(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Watched:
+class ObservedDemonstration:
     """An episode as it was watched: (observation, action) pairs, each observation as its text."""
 
     pairs: tuple[tuple[str, int], ...]
 
     @classmethod
-    def of(cls, pairs: Iterable[Sequence[Any]]) -> Watched:
+    def of(cls, pairs: Iterable[Sequence[Any]]) -> ObservedDemonstration:
         """The episode of these pairs."""
         read = []
         for i, pair in enumerate(pairs):
@@ -189,8 +189,8 @@ class Observations:
         return [None if text is None else json.loads(text) for text in self.texts]
 
 
-def read_watched(
-    observations: Observations, mdp: MDP, watched: Watched, place: str
+def states_of_observed(
+    observations: Observations, mdp: MDP, watched: ObservedDemonstration, place: str
 ) -> list[tuple[int, int]]:
     """The states and actions of an episode that was watched."""
     watched = _in_own_actions(watched, observations.first_action, mdp.n_actions, place)
@@ -213,7 +213,9 @@ def read_watched(
     return [(next(iter(states)), a) for states, a in zip(paths, actions, strict=True)]
 
 
-def _in_own_actions(watched: Watched, first: int, n_actions: int, place: str) -> Watched:
+def _in_own_actions(
+    watched: ObservedDemonstration, first: int, n_actions: int, place: str
+) -> ObservedDemonstration:
     """The same with actions from 0, as the task has them."""
     if not first:
         return watched
@@ -224,11 +226,11 @@ def _in_own_actions(watched: Watched, first: int, n_actions: int, place: str) ->
                 f"{place}, step {step + 1}: action must be from {first} to {last}, as the "
                 f"environment numbers them; it is {action}"
             )
-    return Watched(tuple((text, action - first) for text, action in watched.pairs))
+    return ObservedDemonstration(tuple((text, action - first) for text, action in watched.pairs))
 
 
 def _looking_alike(
-    observations: Observations, mdp: MDP, watched: Watched, step: int, place: str
+    observations: Observations, mdp: MDP, watched: ObservedDemonstration, step: int, place: str
 ) -> set[int]:
     """The states that go on and show what was observed at a step."""
     text, _ = watched.pairs[step]
@@ -247,7 +249,9 @@ def _looking_alike(
     return going
 
 
-def _possible(mdp: MDP, watched: Watched, alike: Sequence[set[int]], place: str) -> list[set[int]]:
+def _possible(
+    mdp: MDP, watched: ObservedDemonstration, alike: Sequence[set[int]], place: str
+) -> list[set[int]]:
     """Of the states that look alike at each step those that what came before and after allow."""
     paths = [alike[0]]
     for step, (_, action) in enumerate(watched.pairs[:-1]):
@@ -278,16 +282,21 @@ def shown_text(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def is_watched(pairs: Iterable[Any], observations: Observations | None) -> bool:
+def holds_observations(pairs: Iterable[Any], observations: Observations | None) -> bool:
     """Whether plain pairs hold observations: not whole numbers, or others than those of states."""
     if observations is not None and observations.are_renumbered:
         return True
     listed = [pair for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
-    firsts = [pair[0] for pair in listed]
-    if observations is not None and any(is_whole(a) and a < 0 for _, a in listed):
+    if any(_is_no_state(first) for first, _ in listed):
         return True
-    if any(isinstance(first, list | tuple | dict) or np.ndim(first) > 0 for first in firsts):
-        return True
-    if any(is_whole(first) and first < 0 for first in firsts):
-        return True
-    return observations is not None and any(isinstance(first, str | float) for first in firsts)
+    return observations is not None and any(
+        isinstance(first, str | float) or _is_negative(action) for first, action in listed
+    )
+
+
+def _is_no_state(first: Any) -> bool:
+    return isinstance(first, list | tuple | dict) or np.ndim(first) > 0 or _is_negative(first)
+
+
+def _is_negative(number: Any) -> bool:
+    return is_whole(number) and number < 0

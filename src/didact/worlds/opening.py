@@ -36,7 +36,7 @@ _PYTHON = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _WORD = re.compile(r"[\w +-]*")
 """A text that names neither a module nor a file."""
 
-MOST_OF_OPTIONS, LARGEST_OPTION = 4096, 1000
+MAX_OPTIONS, LARGEST_OPTION = 4096, 1000
 """Signs and entries in an option of an environment that a file names, and its largest number: a map
 of 64 x 64 cells. Environments take memory by such options before they could be asked anything."""
 WITHOUT_SIZE = {"max_steps", "max_episode_steps", "seed"}
@@ -149,9 +149,9 @@ def recorded_task(id: str, options: Mapping[str, Any]) -> Task:
                 f"its environment's option {shown(name)} must be numbers and words, because files "
                 f"run no code; it is {shown(value)}; {remedy}"
             )
-        if (size := _size(name, value)) > MOST_OF_OPTIONS:
+        if (size := _size(name, value)) > MAX_OPTIONS:
             raise InvalidParameter(
-                f"its environment's option {shown(name)} must be small, at most {MOST_OF_OPTIONS} "
+                f"its environment's option {shown(name)} must be small, at most {MAX_OPTIONS} "
                 f"cells and numbers up to {LARGEST_OPTION}, because a file could name a world of "
                 f"any size; it has {size}; {remedy}"
             )
@@ -169,7 +169,7 @@ def _size(name: Any, value: Any) -> int:
     if isinstance(value, str):
         return max(1, len(value))
     is_count = isinstance(value, int | float | Decimal) and name not in WITHOUT_SIZE
-    return MOST_OF_OPTIONS + 1 if is_count and not abs(value) <= LARGEST_OPTION else 1
+    return MAX_OPTIONS + 1 if is_count and not abs(value) <= LARGEST_OPTION else 1
 
 
 def _is_plain(value: Any, depth: int = 4) -> bool:
@@ -242,7 +242,7 @@ def _with_sides(world: str, given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-MOST_MEMBERS = 1_000_000
+MAX_MEMBERS = 1_000_000
 _LAKE = "FrozenLake"
 
 
@@ -315,7 +315,7 @@ def _varied(source: Any, given: Mapping[str, Any]) -> Family:
         listed = entries(members, "members", "what changes from member to member, or their number")
         own = [_variation(entry, f"members[{i}]") for i, entry in enumerate(listed)]
         return _named([open_task(source, {**shared, **entry}) for entry in own], name)
-    n = whole_number(members, "members", 1, MOST_MEMBERS)
+    n = whole_number(members, "members", 1, MAX_MEMBERS)
     tasks = [open_task(source, entry) for entry in drawn_parameters(source, n, shared)]
     if isinstance(source, str) and takes_seed(source):
         tasks = [_with_reward_of(tasks[0], task) for task in tasks]

@@ -13,7 +13,7 @@ import pytest
 
 from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.mdp import Demonstration
-from didact.mdp.observations import Watched
+from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.formats import load_recording, save_recording
 from didact.mdp.recordings.imitation import DATA, read_imitation
 from didact.mdp.recordings.recording import Recording
@@ -139,7 +139,7 @@ def test_what_was_observed_stays_until_a_task_says_what_it_means(obs, tmp_path):
     folder = shutil.copytree(THEIRS, tmp_path / "theirs")
     rewritten(folder, obs=[obs], acts=[[1] * (len(obs) - 1)])
     (shown,) = load_recording(folder).demonstrations
-    assert shown == Watched.of([(observed, 1) for observed in obs[:-1]])
+    assert shown == ObservedDemonstration.of([(observed, 1) for observed in obs[:-1]])
     with pytest.raises(InvalidInput, match="the task does not say what its observations mean"):
         load_recording(folder).of_task(make("six-cell"))
 

@@ -16,7 +16,7 @@ from didact.cli import main
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter, Unsupported
 from didact.mdp import Demonstration
 from didact.mdp.files import task_document
-from didact.mdp.observations import Watched
+from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.formats import datasets_root, load_recording, save_recording
 from didact.mdp.recordings.minari import Episode, read_episodes, read_minari, write_episodes
 from didact.mdp.recordings.recording import Recording
@@ -194,7 +194,7 @@ def test_anything_that_compares_by_value_is_read_as_it_was_observed(space, obser
         action_space=SPACES.Discrete(2), data_format=data_format,
     )  # fmt: skip
     (found,) = load_recording("watched-v0").demonstrations
-    assert found == Watched.of([(observed[0], 1), (observed[1], 0)])
+    assert found == ObservedDemonstration.of([(observed[0], 1), (observed[1], 0)])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

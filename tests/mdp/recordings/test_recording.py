@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.mdp import Demonstration, Task
 from didact.mdp.files import task_document
-from didact.mdp.observations import Watched
+from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.formats import format_of_name, load_recording, save_recording
 from didact.mdp.recordings.recording import Recording, steps_of
 from didact.planning import rollout
@@ -256,7 +256,7 @@ OBSERVATIONS = st.recursive(
 )
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl"])
 def test_whatever_was_observed_reads_back_equal(name, pairs, foreign, tmp_path_factory):
-    seen = Watched.of(pairs)
+    seen = ObservedDemonstration.of(pairs)
     path = tmp_path_factory.mktemp("observed") / name
     save_recording(Recording((seen,), foreign=foreign), path)
     (back,) = load_recording(path).demonstrations

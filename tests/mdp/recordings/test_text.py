@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from didact.errors import InvalidFile
 from didact.mdp import Demonstration
-from didact.mdp.observations import Watched
+from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.formats import load_recording, save_recording
 from didact.mdp.recordings.recording import Recording
 
@@ -67,9 +67,12 @@ OBSERVED = st.recursive(
 )
 def test_whatever_was_observed_reads_back_equal(episodes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
-    given_ones = Recording(tuple(map(Watched.of, episodes)), foreign=True)
+    given_ones = Recording(tuple(map(ObservedDemonstration.of, episodes)), foreign=True)
     back = load_recording(save_recording(given_ones, folder / "x.csv"))
-    texts = [d if isinstance(d, Watched) else Watched.of(d.pairs) for d in back.demonstrations]
+    texts = [
+        d if isinstance(d, ObservedDemonstration) else ObservedDemonstration.of(d.pairs)
+        for d in back.demonstrations
+    ]
     assert tuple(texts) == given_ones.demonstrations
 
 

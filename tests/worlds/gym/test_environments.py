@@ -7,7 +7,7 @@ import pytest
 import didact
 from didact.errors import InvalidInput
 from didact.mdp.model import idle_states
-from didact.worlds.gym.environments import MOST_NUMBERS, as_found, by_observation
+from didact.worlds.gym.environments import MAX_NUMBERS, as_found, by_observation
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
@@ -127,4 +127,4 @@ def test_observations_that_never_come_up_keep_their_numbers():
 
 
 def test_very_many_observations_are_numbered_as_they_are_found():
-    assert didact.from_environment(Far(MOST_NUMBERS + 1, 4000)).mdp.n_states == 25
+    assert didact.from_environment(Far(MAX_NUMBERS + 1, 4000)).mdp.n_states == 25

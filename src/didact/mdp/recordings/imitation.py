@@ -23,7 +23,7 @@ from didact.files.reading import Budget, shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.files import load_task, save_task
-from didact.mdp.observations import Watched
+from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.arrow import read_lists
 from didact.mdp.recordings.recording import (
     MAX_PAIRS,
@@ -52,7 +52,7 @@ def read_imitation(path: Path) -> Recording:
     place = shown_path(path)
     if not is_imitation(path):
         raise InvalidFile(f"{place}: is no folder for imitation; {INFO} or {STATE} is missing")
-    found: list[Demonstration | Watched] = []
+    found: list[Demonstration | ObservedDemonstration] = []
     episodes: list[int] = []
     for number, demonstration in _episodes(path, place):
         if demonstration is not None:
@@ -68,7 +68,9 @@ def read_imitation(path: Path) -> Recording:
         raise InvalidFile(f"{place}: {error}") from None
 
 
-def _episodes(path: Path, place: str) -> Iterator[tuple[int, Demonstration | Watched | None]]:
+def _episodes(
+    path: Path, place: str
+) -> Iterator[tuple[int, Demonstration | ObservedDemonstration | None]]:
     number = n_pairs = 0
     names = _data_files(path, place)
     budget = Budget({path / name for name in names}, 2 * MAX_PAIRS)

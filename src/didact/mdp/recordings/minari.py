@@ -31,7 +31,7 @@ from didact.files.reading import Budget, shown_path
 from didact.inputs import is_whole, reason_of, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.files import task_document
-from didact.mdp.observations import Watched
+from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.arrow import read_columns
 from didact.mdp.recordings.formats import (
     datasets_root,
@@ -71,7 +71,7 @@ def read_minari(path: Path) -> Recording:
         raise InvalidFile(f"{place}: is no Minari dataset; it has no metadata")
     metadata = read_json(metadata_file(path))
     _require_spaces(metadata, place)
-    found: list[Demonstration | Watched] = []
+    found: list[Demonstration | ObservedDemonstration] = []
     episodes: list[int] = []
     for number, demonstration in _episodes(metadata_file(path).parent, metadata, place):
         found.append(demonstration)
@@ -124,7 +124,7 @@ def _environment(spec: Any) -> Environment | None:
 
 def _episodes(
     data: Path, metadata: Mapping[str, Any], place: str
-) -> Iterator[tuple[int, Demonstration | Watched]]:
+) -> Iterator[tuple[int, Demonstration | ObservedDemonstration]]:
     space = _object(metadata["observation_space"])
     numbers = space["type"] == "Discrete"
     kept = metadata.get("data_format", "hdf5")
@@ -355,7 +355,7 @@ def _part(row: Mapping[str, Any], name: str) -> Any:
     raise InvalidFile(f"the part {shown(name)} of the observations is missing")
 
 
-MOST_ENTRIES = 1_000_000_000
+MAX_ENTRIES = 1_000_000_000
 """Numbers in observations and actions of all episodes."""
 
 
@@ -380,7 +380,7 @@ def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
     if not is_whole(n) or n < 1:
         raise InvalidFile(f"{place}: its metadata must say total_episodes, a whole number from 1")
     try:
-        budget = Budget((path for path in data.rglob("*") if path.is_file()), MOST_ENTRIES)
+        budget = Budget((path for path in data.rglob("*") if path.is_file()), MAX_ENTRIES)
         is_hdf5 = metadata.get("data_format", "hdf5") == "hdf5"
         read = _from_hdf5(data, n, budget) if is_hdf5 else _from_tables(data, n, budget)
         return [_episode(i, *parts) for i, parts in enumerate(read)]

@@ -22,7 +22,7 @@ from didact.inputs import entries, flag, instance, is_whole, shown, whole_number
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.files import task_document, task_from_document
 from didact.mdp.model import MDP
-from didact.mdp.observations import Watched, is_watched
+from didact.mdp.observations import ObservedDemonstration, holds_observations
 from didact.mdp.task import Task
 from didact.numerics.exact import Floats
 from didact.numerics.texts import short_repr
@@ -31,7 +31,7 @@ DEMONSTRATIONS_FORMAT = "didact.demonstrations/1"
 LESSON_FORMAT = "didact.lesson/1"
 MAX_PAIRS = 50_000_000
 """A recording holds at most so many pairs."""
-MOST_STATES = 2**62
+MAX_STATES = 2**62
 """No state has a number from here on."""
 
 
@@ -143,7 +143,7 @@ class Recording:
             environment=None,
         )
 
-    def read_by(self, where: MDP | Task) -> tuple[Demonstration | Watched, ...]:
+    def read_by(self, where: MDP | Task) -> tuple[Demonstration | ObservedDemonstration, ...]:
         """The demonstrations, numbers that others recorded as what they observed.
 
         where: the model that they are read for.
@@ -152,7 +152,8 @@ class Recording:
         if not self.foreign or seen is None or not seen.are_renumbered:
             return self.demonstrations
         return tuple(
-            d if isinstance(d, Watched) else Watched.of(d.pairs) for d in self.demonstrations
+            d if isinstance(d, ObservedDemonstration) else ObservedDemonstration.of(d.pairs)
+            for d in self.demonstrations
         )
 
 
@@ -164,19 +165,19 @@ def _is_of(lesson: Mapping[str, Any], demonstrations: Sequence[Demonstration]) -
     return json.dumps(lesson.get("demonstrations"), default=str) == json.dumps(listed)
 
 
-def document_of(demonstration: Demonstration | Watched) -> list[list[Any]]:
+def document_of(demonstration: Demonstration | ObservedDemonstration) -> list[list[Any]]:
     """The pairs as a file holds them."""
-    if isinstance(demonstration, Watched):
+    if isinstance(demonstration, ObservedDemonstration):
         return demonstration.document()
     return [list(pair) for pair in demonstration]
 
 
-def _as_shown(given: Any) -> Demonstration | Watched:
+def _as_shown(given: Any) -> Demonstration | ObservedDemonstration:
     """A demonstration of states, or what was watched, where no task says what it means."""
-    return given if isinstance(given, Demonstration | Watched) else read_pairs(given)
+    return given if isinstance(given, Demonstration | ObservedDemonstration) else read_pairs(given)
 
 
-def read_pairs(given: Any, *, has_task: bool = False) -> Demonstration | Watched:
+def read_pairs(given: Any, *, has_task: bool = False) -> Demonstration | ObservedDemonstration:
     """An episode in a file, of whole numbers or of what was observed.
 
     has_task: whether its task is known, whose states have numbers; else texts, numbers that are
@@ -186,16 +187,16 @@ def read_pairs(given: Any, *, has_task: bool = False) -> Demonstration | Watched
         return Demonstration(given)
     pairs = [pair for pair in given if isinstance(pair, list | tuple) and len(pair) == 2]
     told = any(
-        isinstance(first, str | float | Decimal) or (is_whole(first) and first >= MOST_STATES)
+        isinstance(first, str | float | Decimal) or (is_whole(first) and first >= MAX_STATES)
         for first, _ in pairs
     )
-    if (told and not has_task) or is_watched(given, None):
-        return Watched.of(given)
+    if (told and not has_task) or holds_observations(given, None):
+        return ObservedDemonstration.of(given)
     return Demonstration(given)
 
 
 def recorded(
-    demonstrations: Iterable[Demonstration | Watched],
+    demonstrations: Iterable[Demonstration | ObservedDemonstration],
     episodes: Iterable[int],
     task: Any,
     lesson: Any,
@@ -277,7 +278,7 @@ def _likeliest(mdp: MDP, state: int, action: int) -> int:
 
 def pairs_of(
     observed: Any, actions: Any, place: str, *, numbers: bool = True
-) -> Demonstration | Watched | None:
+) -> Demonstration | ObservedDemonstration | None:
     """A demonstration from one observation more than actions; None where no action was taken.
 
     numbers: whether observations are whole numbers, and not lists, arrays or objects.
@@ -292,7 +293,7 @@ def pairs_of(
     if not taken:
         return None
     pairs = list(zip(states[:-1], taken, strict=True))
-    return Demonstration(pairs) if numbers and min(states) >= 0 else Watched.of(pairs)
+    return Demonstration(pairs) if numbers and min(states) >= 0 else ObservedDemonstration.of(pairs)
 
 
 def _whole(values: Any, place: str) -> list[int]:

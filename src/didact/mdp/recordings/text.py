@@ -31,7 +31,7 @@ from didact.files.reading import read_lines, shown_path
 from didact.inputs import MAX_DIGITS, counted, shown
 from didact.mdp.demonstrations import Demonstration
 from didact.mdp.files import task_from_document
-from didact.mdp.observations import Watched, observation_text
+from didact.mdp.observations import ObservedDemonstration, observation_text
 from didact.mdp.recordings.recording import (
     DEMONSTRATIONS_FORMAT,
     LESSON_FORMAT,
@@ -64,7 +64,7 @@ def read_json_recording(path: Path) -> Recording:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
-def _read_demonstrations(given: Any, has_task: bool) -> list[Demonstration | Watched]:
+def _read_demonstrations(given: Any, has_task: bool) -> list[Demonstration | ObservedDemonstration]:
     if not isinstance(given, list):
         raise InvalidFile(
             "must hold a list of demonstrations, each a list of [state, action] pairs, or an "
@@ -106,7 +106,7 @@ def read_jsonlines(path: Path) -> Recording:
     """The demonstrations in a file of JSON lines."""
     place = shown_path(path)
     begins: dict[str, Any] = {}
-    found: list[Demonstration | Watched] = []
+    found: list[Demonstration | ObservedDemonstration] = []
     episodes: list[int] = []
     n_pairs = 0
     for number, value in _lines(path, place):
@@ -164,7 +164,9 @@ def _number_of(given: dict[str, Any], next_number: int, place: str) -> int:
     return episode
 
 
-def _shown_by(given: dict[str, Any], place: str, *, has_task: bool) -> Demonstration | Watched:
+def _shown_by(
+    given: dict[str, Any], place: str, *, has_task: bool
+) -> Demonstration | ObservedDemonstration:
     try:
         return read_pairs(given.get("pairs", ()), has_task=has_task)
     except InvalidInput as error:
@@ -320,7 +322,7 @@ def _rule() -> str:
 
 def _demonstration(
     number: int, steps: Mapping[int, tuple[Any, int, int]], place: str
-) -> Demonstration | Watched:
+) -> Demonstration | ObservedDemonstration:
     """An episode from its steps, which must count up by one from wherever they begin."""
     ordered = sorted(steps)
     for at, step in enumerate(ordered):
@@ -332,7 +334,7 @@ def _demonstration(
             )
     try:
         pairs = [steps[step][:2] for step in ordered]
-        texts = Watched.of(pairs)
+        texts = ObservedDemonstration.of(pairs)
         if all(text.isdecimal() for text, _ in texts.pairs):
             return Demonstration(texts.numbers() or ())
         return texts
@@ -345,7 +347,9 @@ def write_csv(recording: Recording, path: Path, *, replace: bool = False) -> Non
     require_free(path, replace=replace, is_such=Path.is_file)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    watched = recording.foreign or any(isinstance(d, Watched) for d in recording.demonstrations)
+    watched = recording.foreign or any(
+        isinstance(d, ObservedDemonstration) for d in recording.demonstrations
+    )
     writer.writerow(("episode", "step", "observation" if watched else "state", "action"))
     for episode, demonstration in zip(recording.episodes, recording.demonstrations, strict=True):
         writer.writerows((episode, step, *pair) for step, pair in enumerate(demonstration.pairs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from didact.bec.rationalise import Comparison, NearestReward, Rationalisation
+from didact.bec.rationalise import ActionComparison, NearestReward, Rationalisation
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
 from didact.mdp.naming import action_words
@@ -82,14 +82,14 @@ def _proof(task: Task, found: Rationalisation, scene: Scene | None) -> Iterator[
     )
 
 
-def _multiples(entries: Sequence[Comparison]) -> list[str]:
+def _multiples(entries: Sequence[ActionComparison]) -> list[str]:
     """The multipliers for people; as shares of the largest where that is beyond floats."""
     largest = max((entry.multiplier for entry in entries), default=Fraction(1))
     scale = largest if largest > 10**100 else Fraction(1)
     return [amount(float(entry.multiplier / scale)) for entry in entries]
 
 
-def _choice(task: Task, entry: Comparison, scene: Scene | None) -> str:
+def _choice(task: Task, entry: ActionComparison, scene: Scene | None) -> str:
     place = shown_name(state_in_words(task.mdp, entry.state, scene), 60)
     action, other = (action_words(task, a) for a in (entry.action, entry.other))
     return f"{action} rather than {other} in {place}"

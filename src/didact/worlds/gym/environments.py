@@ -250,7 +250,7 @@ def _taxi_name(env: Any, state: int) -> str:
 Node = tuple[int, bool]
 """A state by its number in the environment, and whether it is the one that ends the episode."""
 
-MOST_NUMBERS = 100_000
+MAX_NUMBERS = 100_000
 """Observations keep their numbers up to so many; above, only those that were found are states."""
 
 

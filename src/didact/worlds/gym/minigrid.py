@@ -24,7 +24,7 @@ from didact.worlds.gym.environments import look_of, name_of, open_environment
 from didact.worlds.gym.tabularise import task_of
 from didact.worlds.gym.walks import (
     LIMIT,
-    Step,
+    WalkStep,
     as_seeds,
     explore,
     frozen,
@@ -196,7 +196,7 @@ class GridWalker:
             dict(vars(env)),
         )
 
-    def step(self, snapshot: Any, action: int) -> Step:
+    def step(self, snapshot: Any, action: int) -> WalkStep:
         """What an action does in a snapshot."""
         env = self._put_back(snapshot)
         before = random_state(env)
@@ -206,7 +206,7 @@ class GridWalker:
         text = str(reward) if isinstance(reward, np.floating) else reward
         exact: Fraction = read_number(text, f"{self.name}: reward of action {action}")
         layout = snapshot[0]
-        return Step(self._taken(layout), self._key(layout), exact, bool(ends))
+        return WalkStep(self._taken(layout), self._key(layout), exact, bool(ends))
 
     def _taken(self, layout: _Layout) -> Any:
         """Attributes of the environment and of each thing that can change, and the cells."""

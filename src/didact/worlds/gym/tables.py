@@ -46,7 +46,7 @@ CLEANING_TOLERANCE = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TableOutcome:
     """One thing that may happen: exact probability, next state, exact reward, whether it ends."""
 
     probability: Fraction
@@ -55,7 +55,7 @@ class Outcome:
     ends: bool
 
 
-Model = dict[int, list[list[Outcome]]]
+Model = dict[int, list[list[TableOutcome]]]
 """For each reachable state that does not end: for each action, its outcomes."""
 
 
@@ -185,7 +185,7 @@ class _Numbers:
         return found
 
 
-def _read_state(table: Any, state: int, notes: Notes, known: _Numbers) -> list[list[Outcome]]:
+def _read_state(table: Any, state: int, notes: Notes, known: _Numbers) -> list[list[TableOutcome]]:
     try:
         actions = table[state]
         given = set(actions) if isinstance(actions, Mapping) else set(range(len(actions)))
@@ -205,7 +205,7 @@ def _read_state(table: Any, state: int, notes: Notes, known: _Numbers) -> list[l
     ]
 
 
-def _read_outcomes(given: Any, place: str, n_states: int, known: _Numbers) -> list[Outcome]:
+def _read_outcomes(given: Any, place: str, n_states: int, known: _Numbers) -> list[TableOutcome]:
     outcomes = []
     try:
         rows = [tuple(outcome) for outcome in given]
@@ -221,7 +221,7 @@ def _read_outcomes(given: Any, place: str, n_states: int, known: _Numbers) -> li
         successor = require_index(row[1], n_states, f"{place}[{i}]: next state")
         reward = known.read(_as_reward, row[2], f"{place}[{i}]: reward")
         if probability > 0:
-            outcomes.append(Outcome(probability, successor, reward, bool(row[3])))
+            outcomes.append(TableOutcome(probability, successor, reward, bool(row[3])))
     total = sum((outcome.probability for outcome in outcomes), Fraction(0))
     if total == 1:
         return outcomes
@@ -230,7 +230,7 @@ def _read_outcomes(given: Any, place: str, n_states: int, known: _Numbers) -> li
             f"{place} must be a distribution over outcomes; its probabilities sum to "
             f"{float(total):.6g}"
         )
-    return [Outcome(o.probability / total, o.successor, o.reward, o.ends) for o in outcomes]
+    return [TableOutcome(o.probability / total, o.successor, o.reward, o.ends) for o in outcomes]
 
 
 def clean_probability(value: Any, place: str) -> Fraction:
@@ -337,7 +337,7 @@ def reward_indicators(model: Model, nodes: Nodes) -> tuple[Numbers, list[Fractio
     rewards = sorted({outcome.reward for outcome in outcomes})
     vectors = {reward: [Fraction(reward == other) for other in rewards] for reward in rewards}
 
-    def indicator(state: int, action: int, outcome: Outcome) -> Vector:
+    def indicator(state: int, action: int, outcome: TableOutcome) -> Vector:
         return vectors[outcome.reward]
 
     names = [f"reward {_plain(reward)}" for reward in rewards]
@@ -351,7 +351,7 @@ def outcome_features(given: Any, model: Model, nodes: Nodes, n_states: int) -> N
     if _n_arguments(given) == 1:
         return _of_states(given, nodes)
 
-    def called(state: int, action: int, outcome: Outcome) -> Vector:
+    def called(state: int, action: int, outcome: TableOutcome) -> Vector:
         place = f"features({state}, {action}, {outcome.successor}, {_plain(outcome.reward)})"
         reward = outcome.reward
         number = int(reward) if reward.denominator == 1 else float(reward)
@@ -374,7 +374,7 @@ def _of_states(given: Callable[[int], Any], nodes: Nodes) -> Numbers:
 
 
 def _expected(
-    vector_of: Callable[[int, int, Outcome], Vector],
+    vector_of: Callable[[int, int, TableOutcome], Vector],
     model: Model,
     nodes: Nodes,
     width: int,

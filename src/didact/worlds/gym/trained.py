@@ -43,11 +43,11 @@ from didact.mdp import Task
 from didact.worlds.gym.environments import describe, make_environment, open_environment
 
 ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
-MOST_OF_DATA = 10_000_000
+MAX_DATA = 10_000_000
 """Bytes of `data`: what Python makes of JSON takes twenty times as much memory."""
-MOST_UNPACKED = 50
+MAX_UNPACKED = 50
 """Times the packed size that a member may unpack to, beyond the first megabyte."""
-MOST_OBSERVED = 1_000_000
+MAX_OBSERVED = 1_000_000
 """Numbers of an observation: Gymnasium keeps bounds for each."""
 NORMALISATION = "vecnormalize.pkl"
 """The file in which VecNormalize keeps how observations were normalised."""
@@ -171,7 +171,7 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         entry = archive.getinfo(name)
     except KeyError:
         raise InvalidFile(f"must be a file of Stable-Baselines3; it has no {name}") from None
-    most = min(most, 1_000_000 + MOST_UNPACKED * entry.compress_size)
+    most = min(most, 1_000_000 + MAX_UNPACKED * entry.compress_size)
     if entry.file_size > most:
         raise InvalidFile(f"{name} must have at most {most} bytes; it has {entry.file_size}")
     return archive.read(entry)
@@ -179,7 +179,7 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 def _data(archive: zipfile.ZipFile) -> Mapping[str, Any]:
     try:
-        data = json.loads(_member(archive, "data", MOST_OF_DATA))
+        data = json.loads(_member(archive, "data", MAX_DATA))
     except (ValueError, RecursionError) as error:
         if isinstance(error, DidactError):
             raise
@@ -273,15 +273,7 @@ def _space(data: Mapping[str, Any], name: str, own: Any) -> Any:
     named = re.fullmatch(r"<class 'gymnasium\.spaces\.\w+\.(\w+)'>", str(written.get(":type:")))
     told = (named[1] if named else None, *_sizes(written))
     if own is None:
-        if told[0] == "Discrete" and told[1] is not None:
-            return spaces.Discrete(told[1])
-        kind, shape = written.get("dtype"), told[2]
-        is_box = told[0] == "Box" and kind in NUMBERS and shape is not None
-        is_picture = is_box and kind == "uint8" and len(shape or ()) == 3
-        if is_box and not is_picture and name == "observation_space":
-            # bounds of what is observed change no answer; those of actions do
-            return spaces.Box(-1, 1, shape, dtype=np.dtype(kind).type)
-        raise _needs_pickle(f"its {name} {shown(told[0])}")
+        return _told_space(name, told, written.get("dtype"))
     size = int(own.n) if isinstance(own, spaces.Discrete) else None
     wanted = (type(own).__name__, size, None if size else tuple(own.shape or ()))
     if told != wanted and told[0] == "Box" == wanted[0] and _is_transposed(own, told[2]):
@@ -293,6 +285,21 @@ def _space(data: Mapping[str, Any], name: str, own: Any) -> Any:
     return spaces.Discrete(size) if size else own
 
 
+def _told_space(name: str, told: tuple[str | None, int | None, Any], dtype: Any) -> Any:
+    """The space that a file tells: its kind, its number of values, its shape and its dtype."""
+    from gymnasium import spaces
+
+    kind, n, shape = told
+    if kind == "Discrete" and n is not None:
+        return spaces.Discrete(n)
+    is_box = kind == "Box" and dtype in NUMBERS and shape is not None
+    is_picture = is_box and dtype == "uint8" and len(shape or ()) == 3
+    if is_box and not is_picture and name == "observation_space":
+        # bounds of what is observed change no answer; those of actions do
+        return spaces.Box(-1, 1, shape, dtype=np.dtype(dtype).type)
+    raise _needs_pickle(f"its {name} {shown(kind)}")
+
+
 def _sizes(written: Mapping[str, Any]) -> tuple[int | None, tuple[int, ...] | None]:
     """The number of a Discrete space, or the shape of another, where the text tells it."""
     n, shape = str(written.get("n", "")), written.get("_shape")
@@ -300,8 +307,8 @@ def _sizes(written: Mapping[str, Any]) -> tuple[int | None, tuple[int, ...] | No
         return int(n), None
     if not isinstance(shape, list) or len(shape) > 8:
         return None, None
-    are_sides = all(is_whole(side) and 0 < side <= MOST_OBSERVED for side in shape)
-    fits = are_sides and math.prod(shape) <= MOST_OBSERVED
+    are_sides = all(is_whole(side) and 0 < side <= MAX_OBSERVED for side in shape)
+    fits = are_sides and math.prod(shape) <= MAX_OBSERVED
     return None, tuple(shape) if fits else None
 
 

@@ -25,14 +25,14 @@ from didact.inputs import FAILURES, is_whole, own_code, reason_of, shown, whole_
 from didact.mdp.observations import Observations, observation_text
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import (
-    MOST_NUMBERS,
+    MAX_NUMBERS,
     Node,
     Numbering,
     as_found,
     by_observation,
     name_of,
 )
-from didact.worlds.gym.tables import Model, Outcome
+from didact.worlds.gym.tables import Model, TableOutcome
 
 LIMIT = 50_000
 """States that a walk may find before it gives up."""
@@ -45,7 +45,7 @@ log = logging.getLogger("didact.worlds")
 
 
 @dataclass(frozen=True)
-class Step:
+class WalkStep:
     """What an action did: where it leads, the exact reward, and whether the episode ended."""
 
     snapshot: Any
@@ -68,7 +68,7 @@ class Walker(Protocol):
     def begin(self, seed: int) -> tuple[Any, Hashable]:
         """A snapshot of the state after a reset, and its key."""
 
-    def step(self, snapshot: Any, action: int) -> Step:
+    def step(self, snapshot: Any, action: int) -> WalkStep:
         """What an action does in a snapshot, which stays as it is."""
 
     def seen(self, key: Hashable) -> str | None:
@@ -113,8 +113,8 @@ def in_own_numbers(walk: Walk, space: Any = None) -> Walk:
         return walk
     size, most = max(numbers) + 1, SPARSE + 10 * len(numbers)
     if is_whole(n := getattr(space, "n", None)):
-        size, most = max(size, int(getattr(space, "start", 0)) + int(n)), MOST_NUMBERS
-    if size > min(most, MOST_NUMBERS):
+        size, most = max(size, int(getattr(space, "start", 0)) + int(n)), MAX_NUMBERS
+    if size > min(most, MAX_NUMBERS):
         return walk
     own = dict(enumerate(numbers))
     return replace(
@@ -164,7 +164,7 @@ def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Walk
         number, snapshot = waiting.popleft()
         steps = [walker.step(snapshot, action) for action in range(walker.n_actions)]
         model[number] = [
-            [Outcome(Fraction(1), arrive(s.snapshot, s.key, ends=s.ends), s.reward, s.ends)]
+            [TableOutcome(Fraction(1), arrive(s.snapshot, s.key, ends=s.ends), s.reward, s.ends)]
             for s in steps
         ]
         if second.get(number) is not None:
@@ -187,7 +187,7 @@ def _require_same(
     walker: Walker,
     number: int,
     snapshot: Any,
-    outcomes: list[list[Outcome]],
+    outcomes: list[list[TableOutcome]],
     numbers: dict[Hashable, int],
 ) -> None:
     """A second way into a state must go on as the first did."""
@@ -262,7 +262,7 @@ class CopyWalker:
             observation, _ = env.reset(seed=seed)
         return env, self._key_of(env, observation)
 
-    def step(self, snapshot: Any, action: int) -> Step:
+    def step(self, snapshot: Any, action: int) -> WalkStep:
         """What an action does in another copy; one that draws random numbers is refused."""
         env = self._copied(snapshot)
         before = random_state(env)
@@ -271,7 +271,7 @@ class CopyWalker:
         require_no_chance(self.name, before, random_state(env))
         text = str(reward) if isinstance(reward, np.floating) else reward
         exact = read_number(text, f"{self.name}: reward of action {action}")
-        return Step(env, self._key_of(env, observation), exact, bool(ends))
+        return WalkStep(env, self._key_of(env, observation), exact, bool(ends))
 
     def _copied(self, env: Any) -> Any:
         kept = (getattr(env, n, None) for n in ("spec", "action_space", "observation_space"))
@@ -327,7 +327,7 @@ def frozen(value: Any) -> Any:
 
 STEPS = 200
 """Of the walk at random."""
-MOST_NEW = 0.9
+MAX_NEW = 0.9
 """A larger share of steps that show something new means that there is no end to it."""
 
 
@@ -338,7 +338,7 @@ def require_countable(env: Any, name: str, seed: int, first: int, n_actions: int
         return
     seen = _looked_at(env, seed, first, n_actions)
     fractional = any(np.any(part != np.round(part)) for part in seen)
-    if fractional and len({part.tobytes() for part in seen}) > MOST_NEW * len(seen):
+    if fractional and len({part.tobytes() for part in seen}) > MAX_NEW * len(seen):
         raise Unsupported(
             f"{name} observes continuous numbers, {shown(space)}, so its states cannot be listed; "
             "give key=, a function of the environment that puts them into bins, as "
