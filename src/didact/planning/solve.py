@@ -41,6 +41,7 @@ from didact.planning.kernels import (
     new_sweep_plan,
     reward_table,
     rounding_of_backup,
+    single_successors,
 )
 from didact.planning.linear import discounted_sums
 
@@ -407,11 +408,19 @@ def _with_bound(
     mdp: MDP, rewards: Floats, allowed: NDArray[np.uint8], values: Floats, scale: float
 ) -> tuple[Floats, float, float]:
     """The action values of V, its residual, and how far both can be from the true ones."""
-    action_values = np.empty(rewards.size)
-    residual = back_up_values.run(
-        mdp.transitions.n_entries + rewards.size,
-        *(model_of(mdp, allowed), rewards, values, action_values),
-    )
+    if mdp.is_deterministic():
+        following = values[single_successors(mdp)]
+        following.reshape(mdp.n_states, -1)[mdp.terminal] = 0.0
+        action_values = rewards + mdp.discount * following
+        among = np.where(allowed != 0, action_values, -np.inf).reshape(mdp.n_states, -1)
+        residual = float(np.abs(among.max(axis=1) - values).max())
+    else:
+        action_values = np.empty(rewards.size)
+        found = back_up_values.run(
+            mdp.transitions.n_entries + rewards.size,
+            *(model_of(mdp, allowed), rewards, values, action_values),
+        )
+        residual = float(found)
     reach = max(float(values.max()), -float(values.min()))
     rounding = rounding_of_backup(mdp, scale, reach, longest_row(mdp))
     error_bound = (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding
