@@ -23,7 +23,7 @@ from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, find_facets
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows, as_row
 from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
-from didact.bec.nnls import nearest_in_cone
+from didact.bec.nnls import max_margin_point
 from didact.bec.pruning import Progress
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
@@ -130,7 +130,13 @@ class Cone:
         Facet normals are taken in the subspace of the equalities. Refuses when there is no point
         strictly inside all facets.
         """
-        return max_margin_point(self)
+        normals = _quotient_normals(self)
+        if not len(normals):
+            return _any_point(self)
+        point = max_margin_point(normals)
+        if not (normals @ point).min() > TOLERANCE:
+            raise _no_margin()
+        return point
 
     def exact_center(self) -> tuple[Fraction, ...]:
         """Weights next to the center that are inside exactly; the largest is 1 or -1.
@@ -282,24 +288,6 @@ def _matrix(rows: Sequence[Row], k: int) -> NDArray[Any]:
 
 def _units(k: int) -> list[Row]:
     return [tuple(int(i == j) for j in range(k)) for i in range(k)]
-
-
-def max_margin_point(cone: Cone) -> Floats:
-    """The least vector with n.w >= 1 for every facet's unit normal, scaled to length one.
-
-    Lawson and Hanson's least distance programming: the residual of one NNLS.
-    """
-    normals = _quotient_normals(cone)
-    if not len(normals):
-        return _any_point(cone)
-    generators = np.column_stack([normals, np.ones(len(normals))]) / np.sqrt(2.0)
-    target = np.zeros(generators.shape[1])
-    target[-1] = 1.0
-    point = -nearest_in_cone(generators, target).residual[:-1]
-    unit = np.asarray(point / (float(np.linalg.norm(point)) or 1.0))
-    if not (normals @ unit).min() > TOLERANCE:
-        raise _no_margin()
-    return unit
 
 
 def exact_point_near(cone: Cone, point: Floats) -> tuple[Fraction, ...]:

@@ -110,6 +110,21 @@ def nearest_in_cone(generators: Floats, target: Floats) -> NearestPoint:
     )
 
 
+def max_margin_point(normals: Floats) -> Floats:
+    """The unit w with the largest smallest n.w over normals n, (m, k): the maximum-margin point.
+
+    Lawson and Hanson's least distance programming: the least w with n.w >= 1 for all n is the
+    residual of one NNLS. Where no w makes all n.w positive the residual is 0 up to rounding, so
+    callers compare the margin of the answer with their tolerance.
+    """
+    generators = np.column_stack([normals, np.ones(len(normals))])
+    generators /= np.linalg.norm(generators, axis=1, keepdims=True)
+    target = np.zeros(generators.shape[1])
+    target[-1] = 1.0
+    point = -nearest_in_cone(generators, target).residual[:-1]
+    return np.asarray(point / (float(np.linalg.norm(point)) or 1.0))
+
+
 def residuals_from_cone(generators: Floats, targets: Floats) -> Floats:
     """Of each target, (m, k), its difference from the nearest point of the cone of generators."""
     return _residuals(generators, targets, leave_own_out=False)

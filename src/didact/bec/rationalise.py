@@ -32,11 +32,13 @@ from didact.bec.classes import EXACT_ENTRIES
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows, Scope, rows_from_counts, scope_states
 from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
+from didact.bec.nnls import max_margin_point
 from didact.bec.words import describe_half_space
 from didact.errors import Unsupported
 from didact.inputs import choice
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
+from didact.numerics.geometry import null_space
 from didact.numerics.texts import number_text, short_repr
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -49,6 +51,8 @@ from didact.planning.solve import Arithmetic, is_exact_affordable
 
 FLOAT_MARGIN = 1e-9
 """In floats a margin below this is none."""
+SPANNED = 1e-9
+"""Singular values of unit rows below this are rounding."""
 SHORT_DECIMALS = (1, 2, 3, 6, 12)
 """Weights are given with as few decimals as keep half of the margin."""
 RATIONALISATION_FORMAT = "didact.rationalisation/1"
@@ -266,7 +270,7 @@ def _explained(
     """The answer with weights of few decimals and a large margin, checked row by row."""
     strict = sorted(set(range(len(exact))) - set(zero))
     normals = answer.rows.normals[strict]
-    point = widest_point(normals, answer.rows.normals[list(zero)])
+    point = inner_point(normals, answer.rows.normals[list(zero)])
     best = tuple(Fraction(w, max(map(abs, weights))) for w in weights)
     for decimals in SHORT_DECIMALS if point is not None else ():
         assert point is not None
@@ -401,22 +405,16 @@ def _kept(mdp: MDP, policy: Floats, inside: NDArray[np.bool_], weights: list[flo
 # Weights inside half-spaces, as floats propose them
 
 
-def widest_point(strict: Floats, zero: Floats) -> Floats | None:
-    """Unit-box weights with the largest smallest n.w; None where that is not positive."""
-    from scipy.optimize import linprog
+def inner_point(strict: Floats, zero: Floats) -> Floats | None:
+    """The maximum-margin weights of strict rows among those where the other rows are zero.
 
-    m, k = strict.shape
-    found = linprog(
-        np.append(np.zeros(k), -1.0),
-        A_ub=np.column_stack([-strict, np.ones(m)]),
-        b_ub=np.zeros(m),
-        A_eq=np.column_stack([zero, np.zeros(len(zero))]) if len(zero) else None,
-        b_eq=np.zeros(len(zero)) if len(zero) else None,
-        bounds=[(-1.0, 1.0)] * k + [(None, 1.0)],
-    )
-    if found.status != 0 or found.x[-1] <= FLOAT_MARGIN:
+    None where their margin is not positive.
+    """
+    basis = null_space(zero, SPANNED)
+    if not len(basis):
         return None
-    return np.asarray(found.x[:-1])
+    point = np.asarray(max_margin_point(strict @ basis.T) @ basis)
+    return point if (strict @ point).min(initial=1.0) > FLOAT_MARGIN else None
 
 
 def zero_rows(normals: Floats) -> list[int]:
@@ -459,17 +457,17 @@ def margin_of(normals: Floats, weights: Any) -> float:
 
 
 def point_inside(normals: Floats) -> tuple[Floats | None, list[int]]:
-    """The widest point among the rows that can be positive, and the rows that cannot be.
+    """The maximum-margin point of the rows that can be positive, and the rows that cannot be.
 
     No point where none can, or where floats find none.
     """
-    point = widest_point(normals, normals[:0])
+    point = inner_point(normals, normals[:0])
     if point is not None:
         return point, []
     zero = zero_rows(normals)
     if len(zero) == len(normals):
         return None, zero
-    return widest_point(np.delete(normals, zero, axis=0), normals[zero]), zero
+    return inner_point(np.delete(normals, zero, axis=0), normals[zero]), zero
 
 
 def proposed_weights(exact: tuple[Row, ...], normals: Floats) -> Row:

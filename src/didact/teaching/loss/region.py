@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from didact.bec.facets import find_facets
+from didact.bec.nnls import max_margin_point
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import null_space
 from didact.random import stream
@@ -193,20 +194,6 @@ def worst_cell(
         if progress is not None:
             progress(n_cells, n_open)
         min((w for w in walks if w.open), key=lambda w: w.open[0][0]).expand()
-
-
-def max_margin_point(facets: Floats) -> Floats:
-    """The point of a box that is farthest inside all facets, of length one; 0 where none is."""
-    from scipy.optimize import linprog
-
-    n, m = facets.shape
-    found = linprog(
-        [*np.zeros(m), -1.0],
-        A_ub=np.column_stack([-facets, np.ones(n)]),
-        b_ub=np.zeros(n),
-        bounds=[(-1.0, 1.0)] * m + [(None, 1.0)],
-    )
-    return np.asarray(found.x[:m] / (float(np.linalg.norm(found.x[:m])) or 1.0))
 
 
 def region_that_fits(fan: Fan, strict: Floats, ties: Floats) -> Region | None:
