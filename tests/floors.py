@@ -42,7 +42,7 @@ FLOORS = {
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}),
     "teaching": ({REST}, {"covers"}, {"clips", "settings", "uvm"}, {"teachers", "witness"},
                  {"evidence", "trim"}, {"feedback"}, {"loss"}, {"picked"},
-                 {"check", "lesson_files", "teach"}, {"way_out"},
+                 {"check", "lesson_files", "teach"}, {"suggested_starts"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
     "studies": ({REST}, {"extensions", "paper", "people"}, {"registry"}),

@@ -19,7 +19,7 @@ from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
 from didact.teaching.lesson import LESSON_FORMAT
 from didact.teaching.loss.remaining import Worst, remaining_loss
-from didact.teaching.way_out import WayOut, further_starts
+from didact.teaching.suggested_starts import SuggestedStarts, further_starts
 from didact.worlds.opening import open_task_or_family
 
 
@@ -27,7 +27,7 @@ from didact.worlds.opening import open_task_or_family
 class Checked:
     """A task or family, a verdict on demonstrations, and what the checker said of a proof.
 
-    way_out: where demonstrations would have to begin that complete the right steps; None where
+    suggested_starts: where demonstrations that complete the right steps would begin; None where
     they teach, where no starts do it, and for families. costs: what the right steps may still cost
     each kind of learner, where that was asked for.
     """
@@ -36,7 +36,7 @@ class Checked:
     verdict: Verdict
     n_demonstrations: int
     verified: str | None
-    way_out: WayOut | None = None
+    suggested_starts: SuggestedStarts | None = None
     costs: tuple[Worst, ...] = ()
 
     def document(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Checked:
             "loss": verdict.loss,
             "missing": None if verdict.missing is None else list(verdict.missing),
             "missing_words": verdict.missing_words,
-            "way_out": None if self.way_out is None else self.way_out.to_dict(),
+            "way_out": None if self.suggested_starts is None else self.suggested_starts.to_dict(),
             "closed": verdict.closed,
             "n_open": verdict.n_open,
             "n_close_calls": verdict.n_close_calls,
@@ -110,7 +110,7 @@ def check_source(
         verified = verify(task, verdict.proof)
     known = settings.get("known")
     costs = remaining_loss(known, [s.shown for s in verdict.segments]) if loss and known else ()
-    return Checked(task, verdict, len(shown), verified, _way_out(verdict, known), costs)
+    return Checked(task, verdict, len(shown), verified, _suggested_starts(verdict, known), costs)
 
 
 def _checked_items(
@@ -131,7 +131,7 @@ def _checked_items(
     return Checked(task, verdict, len(items), verified)
 
 
-def _way_out(verdict: Verdict, known: Known | None) -> WayOut | None:
+def _suggested_starts(verdict: Verdict, known: Known | None) -> SuggestedStarts | None:
     if known is None or known.is_family or verdict.missing is None:
         return None
     return further_starts(known, [segment.shown for segment in verdict.segments])

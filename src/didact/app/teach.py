@@ -14,7 +14,7 @@ from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task, as_family, as_task
 from didact.teaching import Frontier, Lesson, frontier, teach, teach_mixed, teach_within
 from didact.teaching.lesson import LESSON_FORMAT
-from didact.teaching.way_out import WayOut, way_out
+from didact.teaching.suggested_starts import SuggestedStarts, suggested_starts
 from didact.worlds.opening import open_task_or_family
 
 
@@ -26,19 +26,19 @@ class Taught:
     lesson: Lesson
     verified: str | None
 
-    def way_out(self) -> WayOut | None:
+    def suggested_starts(self) -> SuggestedStarts | None:
         """Starts from which the lesson is complete; None where it is, or where none do it."""
         if self.lesson.status != "partial" or isinstance(self.task, Family):
             return None
-        return way_out(self.task, self.lesson)
+        return suggested_starts(self.task, self.lesson)
 
     def document(self) -> dict[str, Any]:
-        """The lesson for machines; with `way_out` where it leaves something open."""
+        """The lesson for machines; with `suggested_starts` where it leaves something open."""
         lesson = self.lesson.document()
         asked_for_all = self.lesson.status == "partial" and self.lesson.within is None
         if not asked_for_all or isinstance(self.task, Family):
             return lesson
-        found = self.way_out()
+        found = self.suggested_starts()
         return {**lesson, "way_out": None if found is None else found.to_dict()}
 
 

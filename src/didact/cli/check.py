@@ -70,8 +70,8 @@ def command(
         printing.print_line(line)
     if checked.verified:  # it says what was proved, and what of the file was not checked
         printing.print_line(f"checker: {checked.verified}")
-    if checked.way_out is not None and isinstance(checked.task, Task):
-        printing.print_line(further_line(checked.task, checked.way_out))
+    if checked.suggested_starts is not None and isinstance(checked.task, Task):
+        printing.print_line(further_line(checked.task, checked.suggested_starts))
     names = checked.task.names if isinstance(checked.task, Family) else None
     for line in cost_lines(checked.costs, names):
         printing.print_line(line)

@@ -212,9 +212,9 @@ def _draw(task: Task, taught: Taught) -> None:
         lambda width: draw_lesson(task, taught.lesson, taught.verified, width=width)
     )
     if taught.lesson.status == "partial" and taught.lesson.within is None:
-        from didact.report.verdicts import way_out_lines
+        from didact.report.verdicts import suggested_starts_lines
 
         with waiting("looking for a way out"):
-            found = taught.way_out()
-        for line in way_out_lines(task, taught.lesson, found):
+            found = taught.suggested_starts()
+        for line in suggested_starts_lines(task, taught.lesson, found):
             printing.print_line(f"  {line}")

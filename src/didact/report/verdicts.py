@@ -14,7 +14,7 @@ from didact.teaching import Frontier, Lesson, Verdict
 from didact.teaching.lesson import FEWEST
 from didact.teaching.loss.remaining import Worst
 from didact.teaching.segments import WrongPair
-from didact.teaching.way_out import AIMING, WayOut
+from didact.teaching.suggested_starts import AIMING, SuggestedStarts
 from didact.teaching.within import Within
 
 _LEARNERS = {"half-spaces": "learners of half-spaces", "planner": "learners that plan"}
@@ -154,7 +154,9 @@ def frontier_lines(task: Task | Family, found: Frontier) -> Iterator[str]:
     yield "  mean: over rewards drawn evenly among the directions that fit, an estimate"
 
 
-def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[str]:
+def suggested_starts_lines(
+    task: Task, lesson: Lesson, found: SuggestedStarts | None
+) -> Iterator[str]:
     """How a lesson that is not complete becomes so: where else to begin, as checked."""
     if found is None:
         yield "way out: none; no further starts complete it"
@@ -173,7 +175,7 @@ def way_out_lines(task: Task, lesson: Lesson, found: WayOut | None) -> Iterator[
     yield f"  --starts {'all' if every else ','.join(map(str, found.starts))}: {size}"
 
 
-def further_line(task: Task, found: WayOut) -> str:
+def further_line(task: Task, found: SuggestedStarts) -> str:
     """Which further demonstrations complete what was shown, as checked."""
     n = len(found.lesson.demonstrations)
     where = _listed(task, found.starts)

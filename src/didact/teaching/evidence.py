@@ -23,12 +23,13 @@ from didact.bec.classes import Known, Part, exact_gap
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
-from didact.teaching.covers.candidates import Offer
+from didact.teaching.covers.candidates import Starts
 from didact.teaching.covers.elements import Coverage, Elements
-from didact.teaching.covers.fewest import Allowed, Certificate, cheapest_lesson, probability_in
+from didact.teaching.covers.fewest import Certificate, cheapest_lesson
 from didact.teaching.covers.greedy import harmonic
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.reductions import lp_bound
+from didact.teaching.covers.walks import Allowed, probability_in
 from didact.teaching.lesson import Missing
 
 MAX_STATES = 20_000
@@ -161,7 +162,7 @@ def missing_elements(
     return tuple(found)
 
 
-def gaps_of_lesson(problem: Problem, covered: int, offers: Sequence[Offer]) -> tuple[Missing, ...]:
+def gaps_of_lesson(problem: Problem, covered: int, offers: Sequence[Starts]) -> tuple[Missing, ...]:
     """What stays open, and why: left out, not sampled, or not reachable."""
     elements, width = problem.elements, problem.candidates.n_actions
     offered = problem.covered_by(problem.masks)

@@ -15,10 +15,10 @@ from didact.inputs import is_whole
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.random import as_generator
-from didact.teaching.covers.candidates import Offer, as_candidates, lines_of
+from didact.teaching.covers.candidates import Starts, as_candidates, lines_of
 from didact.teaching.covers.elements import Coverage, cover_elements
-from didact.teaching.covers.fewest import Allowed, probability_in
 from didact.teaching.covers.problem import Picks, Problem, candidate_costs
+from didact.teaching.covers.walks import Allowed, probability_in
 from didact.teaching.evidence import LessonEvidence, gaps_of_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.remaining import order_by_loss
@@ -34,7 +34,7 @@ def lesson_of_picks(
     settings: TeachSettings,
     problem: Problem,
     picks: Picks,
-    offers: Sequence[Offer],
+    offers: Sequence[Starts],
     document: Mapping[str, Any],
     *,
     keeps: Keeps | None = None,
@@ -101,7 +101,7 @@ def _proof_with_bound(proof: Proof, evidence: LessonEvidence) -> dict[str, Any]:
     return {**proof.document, **part}
 
 
-def _closing(problem: Problem, picks: Picks, offers: Sequence[Offer]) -> list[Demonstration]:
+def _closing(problem: Problem, picks: Picks, offers: Sequence[Starts]) -> list[Demonstration]:
     """Demonstrations that extend the picks to closure, within the budget."""
     picked = [problem.candidates[number] for number in picks.numbers]
     added = [
@@ -148,7 +148,7 @@ def _shown(
     problem: Problem,
     picks: Picks,
     extra: Sequence[Demonstration],
-    offers: Sequence[Offer],
+    offers: Sequence[Starts],
     keeps: Keeps | None,
 ) -> tuple[Demonstration, ...]:
     """The picked candidates, and what closure added to them: trimmed, or as they are."""

@@ -44,7 +44,7 @@ from didact.worlds.gym.minigrid import is_minigrid
 from didact.worlds.opening import environment_task, meaning_of, newest_version, open_task
 
 MAX_ENTRIES = 20_000_000
-"""Starts times states; above it only the trivial bound is given: the matrix would not fit."""
+"""GivenStarts times states; above it only the trivial bound is given: the matrix would not fit."""
 
 TIME_LIMIT = 20.0
 """Seconds for one search of a smallest lesson; after it, bounds are reported."""

@@ -17,9 +17,9 @@ from didact.inputs import choice, flag, is_whole, plain, whole_number
 from didact.mdp.files import write_number
 from didact.planning.solve import Arithmetic
 from didact.random import Seed
-from didact.teaching.covers.candidates import Offer, Starts
-from didact.teaching.covers.fewest import as_probability
+from didact.teaching.covers.candidates import GivenStarts, Starts
 from didact.teaching.covers.problem import Cost, Problem
+from didact.teaching.covers.walks import as_probability
 
 LIKELY = Fraction(1, 1000)
 """Walks that a teacher who repeats a start sees within about 1,000 attempts."""
@@ -37,7 +37,7 @@ class TeachSettings:
 
     teacher: str = "scot"
     horizon: int | None = None
-    starts: Starts = None
+    starts: GivenStarts = None
     cost: Cost = "demonstrations"
     member_cost: Any = None
     scope: Scope = "reachable"
@@ -105,7 +105,7 @@ class TeachSettings:
     def document(
         self,
         problem: Problem,
-        starts: Sequence[Offer],
+        starts: Sequence[Starts],
         fixed_costs: Mapping[int, Fraction],
     ) -> dict[str, Any]:
         """The settings as a lesson's file names them."""

@@ -27,7 +27,7 @@ from didact.random import Seed, as_generator
 from didact.stages import stage
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.teaching.covers.candidates import (
-    Offer,
+    GivenStarts,
     Starts,
     all_starts,
     offered_candidates,
@@ -36,7 +36,7 @@ from didact.teaching.covers.candidates import (
     starts_of,
 )
 from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.fewest import Allowed, cheapest_lesson, probability_in
+from didact.teaching.covers.fewest import cheapest_lesson
 from didact.teaching.covers.greedy import FixedCosts
 from didact.teaching.covers.problem import (
     Cost,
@@ -46,6 +46,7 @@ from didact.teaching.covers.problem import (
     member_costs,
     members_of,
 )
+from didact.teaching.covers.walks import Allowed, probability_in
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.good_enough import (
@@ -74,7 +75,7 @@ def teach(
     *,
     teacher: str = "scot",
     horizon: int | None = None,
-    starts: Starts = None,
+    starts: GivenStarts = None,
     cost: Cost = "demonstrations",
     member_cost: Any = None,
     scope: Scope = "reachable",
@@ -175,7 +176,7 @@ def teach_within(
     teacher: str = "scot",
     time_limit: float | None = None,
     horizon: int | None = None,
-    starts: Starts = None,
+    starts: GivenStarts = None,
     cost: Cost = "demonstrations",
     budget: int | None = None,
     seed: Seed = 0,
@@ -227,7 +228,7 @@ def teach_mixed(
     over_teach: bool = False,
     margin: Any = None,
     horizon: int | None = None,
-    starts: Starts = None,
+    starts: GivenStarts = None,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     budget: int | None = None,
@@ -291,7 +292,7 @@ class _Prepared(NamedTuple):
     showing anything of a member costs, once. problem: the cover problem over the candidates.
     """
 
-    starts: Sequence[Offer]
+    starts: Sequence[Starts]
     fixed_costs: Mapping[int, Fraction]
     problem: Problem
 
@@ -326,7 +327,7 @@ def _fixed_costs(task: Task | Family, given: Any) -> dict[int, Fraction]:
 def _problem(
     settings: TeachSettings,
     known: Known,
-    starts: Sequence[Offer],
+    starts: Sequence[Starts],
     fixed_costs: Mapping[int, Fraction],
 ) -> Problem:
     """The cover problem of a class: candidates, what they cover and what they cost."""

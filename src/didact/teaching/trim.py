@@ -37,7 +37,7 @@ from didact.planning.paths import all_ranges
 from didact.teaching.covers.candidates import (
     Candidates,
     Indices,
-    Offer,
+    Starts,
     aimed_demonstrations,
     as_candidates,
 )
@@ -218,7 +218,7 @@ def trimmed(
     problem: Problem,
     numbers: Sequence[int],
     extra: Sequence[Demonstration],
-    offers: Sequence[Offer],
+    offers: Sequence[Starts],
     *,
     cuts_beginnings: bool,
     planners_lose: bool,

@@ -320,11 +320,11 @@ def _path_to(before: Mapping[int, int], target: int, n_actions: int) -> list[int
     return None
 
 
-Starts = Iterable[int] | Mapping[Any, Iterable[int]] | str | None
+GivenStarts = Iterable[int] | Mapping[Any, Iterable[int]] | str | None
 
 
 @dataclass(frozen=True, eq=False)
-class Offer:
+class Starts:
     """A part, the states where its demonstrations may begin, and their most steps."""
 
     part: Part
@@ -349,7 +349,7 @@ class Offer:
         )
 
 
-def starts_of(what: Task | Family, starts: Starts) -> dict[int, Indices] | None:
+def starts_of(what: Task | Family, starts: GivenStarts) -> dict[int, Indices] | None:
     """The start states of each part that may show something, by its number; None for 'all'."""
     if isinstance(starts, str) and starts == "all":
         return None
@@ -380,13 +380,13 @@ def all_starts(known: Known) -> dict[int, Indices]:
     }
 
 
-def offers_of(known: Known, begin: Mapping[int, Indices], horizon: int | None) -> list[Offer]:
+def offers_of(known: Known, begin: Mapping[int, Indices], horizon: int | None) -> list[Starts]:
     """What the parts that have starts offer."""
     parts = [(known.parts[number], starts) for number, starts in begin.items()]
-    return [Offer(part, starts, as_horizon(part.task.mdp, horizon)) for part, starts in parts]
+    return [Starts(part, starts, as_horizon(part.task.mdp, horizon)) for part, starts in parts]
 
 
-def require_in_scope(known: Known, offers: Sequence[Offer]) -> Sequence[Offer]:
+def require_in_scope(known: Known, offers: Sequence[Starts]) -> Sequence[Starts]:
     """The offers, whose starts were given and must be states whose rows count."""
     for offer in offers:
         outside = offer.starts[~scope_states(offer.part.task.mdp, known.scope)[offer.starts]]
@@ -409,7 +409,7 @@ class Covering(NamedTuple):
 
 
 def offered_candidates(
-    elements: Elements, offers: Sequence[Offer], *, rollouts: int | None, seed: Seed
+    elements: Elements, offers: Sequence[Starts], *, rollouts: int | None, seed: Seed
 ) -> Covering:
     """All candidates of all offers, and those aimed at what could be shown and no sample shows."""
     found = [
@@ -430,7 +430,7 @@ def offered_candidates(
     return _with_aimed(elements, candidates, sampled)
 
 
-def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer]) -> Covering:
+def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Starts]) -> Covering:
     """The candidates and trajectories aimed at what could be shown and no sample shows."""
     masks = elements.masks_of(candidates.pairs)
     missing = elements.everything & ~reduce(or_, set(masks.values()), 0)
@@ -445,7 +445,7 @@ def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Offer])
     return Covering(candidates.joined(gathered(elements.known, more)), None)
 
 
-def gathered(known: Known, found: Sequence[tuple[Offer, Candidates]]) -> Candidates:
+def gathered(known: Known, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:
     """Candidates of several parts as one list, pairs in the common numbering."""
     width = most_actions(known.parts)
     longest = max((own.pairs.shape[1] for _, own in found), default=1)

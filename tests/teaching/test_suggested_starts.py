@@ -7,7 +7,7 @@ import pytest
 
 import didact
 from didact.errors import InvalidInput
-from didact.teaching.way_out import MAX_STARTS, further_starts, way_out
+from didact.teaching.suggested_starts import MAX_STARTS, further_starts, suggested_starts
 from tests.effort import chunks
 
 
@@ -24,9 +24,9 @@ def test_the_starts_complete_it_and_each_is_needed(seed):
     task = small(seed)
     lesson = didact.teach(task, horizon=2)
     if lesson.is_complete:
-        assert way_out(task, lesson).added == ()
+        assert suggested_starts(task, lesson).added == ()
         return
-    found = way_out(task, lesson)
+    found = suggested_starts(task, lesson)
     own = np.flatnonzero(task.mdp.start.floats).tolist()
 
     def completes(added):
@@ -46,7 +46,7 @@ def test_the_starts_complete_it_and_each_is_needed(seed):
 
 def test_the_slippery_lake_needs_one_more_start():
     lake = didact.make("FrozenLake-v1")
-    found = way_out(lake, didact.teach(lake))
+    found = suggested_starts(lake, didact.teach(lake))
     assert (found.starts, found.added) == ((0, 3), (3,))
     assert didact.teach(lake, starts=found.starts).is_complete
 
@@ -56,7 +56,7 @@ def test_what_a_budget_or_chance_left_out_needs_no_further_start():
     for limited in ({"budget": 1}, {"teacher": "random", "n": 1}):
         lesson = didact.teach(task, **limited)
         assert lesson.status == "partial"
-        assert way_out(task, lesson).added == ()
+        assert suggested_starts(task, lesson).added == ()
 
 
 def test_many_starts_become_all():
@@ -68,7 +68,7 @@ def test_many_starts_become_all():
         task.true_weights,
     )
     lesson = didact.teach(narrow, horizon=1)
-    found = way_out(narrow, lesson)
+    found = suggested_starts(narrow, lesson)
     assert not lesson.is_complete
     assert len(found.starts) == 81 > MAX_STARTS
     assert didact.check(narrow, found.lesson).teaches

@@ -1,15 +1,17 @@
-"""A way out of a lesson that leaves something open: where else demonstrations would have to begin.
+"""Suggested starts: where else demonstrations would have to begin to complete a lesson.
 
 What stays open is stated by some pair of a state and an action, so a demonstration that begins in
-that state shows it. A start is worth all that demonstrations from it can show. Starts are taken
-greedily, those that turn out to be needless are dropped again, and the lesson from them is made and
-checked before it is promised.
+that state shows it. A start is worth all that demonstrations from it can show. Starts are taken by
+the greedy cover, those that turn out to be needless are dropped again, and the lesson from them is
+made and checked before it is promised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -22,11 +24,12 @@ from didact.planning import reachable_pairs
 from didact.teaching.check import check
 from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.covers.elements import Elements, cover_elements
+from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
 
 MAX_TRIED = 400
-"""Starts that are weighed, those first that state the most."""
+"""GivenStarts that are weighed, those first that state the most."""
 
 MAX_STARTS = 20
 """Nobody lists more; all states are advised instead."""
@@ -36,8 +39,8 @@ AIMING = ("scot", "scot-redundant", "exact")
 
 
 @dataclass(frozen=True, eq=False)
-class WayOut:
-    """Starts from which a lesson is complete, and that lesson, which `check` has confirmed.
+class SuggestedStarts:
+    """GivenStarts from which a lesson is complete, and that lesson, which `check` has confirmed.
 
     starts: all of them; every state that counts where a list would be long.
     added: those that the task or the caller did not have; none where the starts were enough, and
@@ -54,7 +57,9 @@ class WayOut:
         return {"starts": list(self.starts), "added": list(self.added), "n_demonstrations": n}
 
 
-def way_out(task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None) -> WayOut | None:
+def suggested_starts(
+    task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None
+) -> SuggestedStarts | None:
     """How a lesson that leaves something open becomes complete; None where no starts do it.
 
     task: what the lesson is for.
@@ -75,10 +80,12 @@ def way_out(task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None
     again = teach(task, known=known, **_settings(settings, starts))
     if not (again.is_complete and check(task, again.demonstrations, known=known).teaches):
         return None
-    return WayOut(tuple(starts), tuple(added), again)
+    return SuggestedStarts(tuple(starts), tuple(added), again)
 
 
-def further_starts(known: EquivalenceClass, shown: Sequence[Demonstration]) -> WayOut | None:
+def further_starts(
+    known: EquivalenceClass, shown: Sequence[Demonstration]
+) -> SuggestedStarts | None:
     """Where demonstrations would have to begin that complete what was shown; None where none do.
 
     known: the class of the task. shown: optimal actions only. The starts and the lesson are those
@@ -93,7 +100,7 @@ def further_starts(known: EquivalenceClass, shown: Sequence[Demonstration]) -> W
     both = (*shown, *more.demonstrations)
     if not check(task, both, known=known).teaches:
         return None
-    return WayOut(tuple(added), tuple(added), more)
+    return SuggestedStarts(tuple(added), tuple(added), more)
 
 
 def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
@@ -128,8 +135,14 @@ def _completing(elements: Elements, offered: int, steps: int) -> list[int] | Non
     states = [pair // n_actions for pair in elements.pairs_for(missing)]
     ranked = sorted(set(states), key=lambda s: (-states.count(s), s))[:MAX_TRIED]
     worth = {state: _shown_from(elements, [state], steps) for state in ranked}
-    added = _greedy(elements, offered, worth)
-    return None if added is None else _needed(elements, offered, worth, added)
+    covered, ones = elements.closure(offered), dict.fromkeys(worth, 1)
+    added = greedy_cover(
+        worth, ones, elements.n_elements, closure=elements.closure, covered=covered
+    ).picks
+    shown = reduce(or_, (worth[state] for state in added), offered)
+    if elements.closure(shown) != elements.everything:
+        return None
+    return _needed(elements, offered, worth, added)
 
 
 def _shown_from(elements: Elements, starts: Iterable[int], horizon: int) -> int:
@@ -149,18 +162,6 @@ def _stated_by(elements: Elements, visited: NDArray[np.bool_]) -> int:
     for bit in set(bits[visited[pairs]].tolist()):
         stated |= 1 << bit
     return stated
-
-
-def _greedy(elements: Elements, offered: int, worth: dict[int, int]) -> list[int] | None:
-    """States until everything is covered, each the one that covers most of what is left."""
-    added: list[int] = []
-    while elements.closure(offered) != elements.everything:
-        best = max(worth, key=lambda s: ((offered | worth[s]).bit_count(), -s), default=None)
-        if best is None or not worth[best] & ~offered:
-            return None
-        added.append(best)
-        offered |= worth[best]
-    return added
 
 
 def _needed(
