@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from didact.app.verify import NEEDS_EXACT, verify
-from didact.bec.classes import Known, equivalence_class
+from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.halfspaces import Scope
 from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.files.json import read_json
@@ -131,7 +131,7 @@ def _checked_items(
     return Checked(task, verdict, len(items), verified)
 
 
-def _suggested_starts(verdict: Verdict, known: Known | None) -> SuggestedStarts | None:
+def _suggested_starts(verdict: Verdict, known: EquivalenceClass | None) -> SuggestedStarts | None:
     if known is None or known.is_family or verdict.missing is None:
         return None
     return further_starts(known, [segment.shown for segment in verdict.segments])

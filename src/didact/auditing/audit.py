@@ -42,7 +42,7 @@ from didact.auditing.loss import (
     loss_bound,
 )
 from didact.auditing.questions import Ask, cost_of, place_words
-from didact.bec.classes import EquivalenceClass, Known, Mask, Part, equivalence_class, require_class
+from didact.bec.classes import EquivalenceClass, Mask, Part, equivalence_class, require_class
 from didact.bec.halfspaces import Scope, scope_states
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import plain_numbers, read_json
@@ -83,7 +83,7 @@ def audit(
     ask: Ask = "comparisons",
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: Known | None = None,
+    known: EquivalenceClass | None = None,
 ) -> Audit:
     """Whether an agent is aligned with the task: 'pass', 'fail' with a costly situation, or open.
 
@@ -159,7 +159,9 @@ def _judged(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
     return found if bound is None else judged_by_loss(found, policy, bound)
 
 
-def _known(task: Any, scope: Scope, arithmetic: Arithmetic, known: Known | None) -> Known:
+def _known(
+    task: Any, scope: Scope, arithmetic: Arithmetic, known: EquivalenceClass | None
+) -> EquivalenceClass:
     if known is None:
         what = task if isinstance(task, Family) else as_task(task)
         return equivalence_class(what, scope=scope, arithmetic=arithmetic)
@@ -227,7 +229,7 @@ class WrongAction(NamedTuple):
     cost: Fraction | float
 
 
-def audit_weights(known: Known, weights: Any) -> Audit:
+def audit_weights(known: EquivalenceClass, weights: Any) -> Audit:
     """Whether an agent with these weights ever acts wrongly, and what it loses."""
     plans = [_planned(part, weights) for part in known.parts]
     taken = [
@@ -264,7 +266,7 @@ def _planned(part: Part, weights: Any) -> Plan:
     return solve(part.task.mdp, weights, arithmetic="exact") if exact else plan
 
 
-def costliest(known: Known, taken: list[Mask]) -> WrongAction | None:
+def costliest(known: EquivalenceClass, taken: list[Mask]) -> WrongAction | None:
     """The taken pair that is not best and costs most, the first of them; None where all are."""
     found: WrongAction | None = None
     for part, mask in zip(known.parts, taken, strict=True):
@@ -276,7 +278,7 @@ def costliest(known: Known, taken: list[Mask]) -> WrongAction | None:
     return found
 
 
-def situation_of_pair(known: Known, wrong: WrongAction) -> CostlyState:
+def situation_of_pair(known: EquivalenceClass, wrong: WrongAction) -> CostlyState:
     """A wrong action with what it costs, in words."""
     part, state, action, cost = wrong
     better = part.plan.optimal_actions(state)[0]

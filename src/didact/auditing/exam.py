@@ -25,7 +25,7 @@ from typing import Any, get_args
 from didact.auditing.grading import Audit, answers_of_weights, graded
 from didact.auditing.loss import graded_by_loss
 from didact.auditing.questions import Ask, ExamQuestion, deciding_questions
-from didact.bec.classes import Known, equivalence_class, part_with, require_class
+from didact.bec.classes import EquivalenceClass, equivalence_class, part_with, require_class
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Scope
 from didact.bec.linear import Multipliers, Row, dot, negated, null_basis, primitive, row_reduced
@@ -94,7 +94,7 @@ class Exam:
     arithmetic: str
     n_close_calls: int
     settings: Mapping[str, Any]
-    _known: Known | None = field(default=None, repr=False)
+    _known: EquivalenceClass | None = field(default=None, repr=False)
     _proof: Mapping[str, Any] | None = field(default=None, repr=False)
     _certificate: Mapping[str, Any] | None = field(default=None, repr=False)
 
@@ -134,7 +134,7 @@ class Exam:
         return self.closed and not self.open and not self.n_close_calls
 
     @property
-    def known(self) -> Known | None:
+    def known(self) -> EquivalenceClass | None:
         """The class that it was made from; None for an exam from a file."""
         return self._known
 
@@ -235,7 +235,7 @@ def exam(
     closed: bool = True,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: Known | None = None,
+    known: EquivalenceClass | None = None,
 ) -> Exam:
     """The shortest exam that decides whether an agent holds the same actions best as the task.
 
@@ -274,7 +274,7 @@ def exam(
     )
 
 
-def _settings(known: Known, ask: str, closed: bool) -> dict[str, Any]:
+def _settings(known: EquivalenceClass, ask: str, closed: bool) -> dict[str, Any]:
     given = {"ask": ask, "closed": closed, "scope": known.scope, "arithmetic": known.arithmetic}
     members = {"members": list(known.family.names)} if known.is_family else {}
     return given | members
@@ -283,7 +283,7 @@ def _settings(known: Known, ask: str, closed: bool) -> dict[str, Any]:
 # The proof of an exam
 
 
-def exam_proof(known: Known, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
+def exam_proof(known: EquivalenceClass, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
     """Multipliers of every distinct row over the questions, and an agent against each question."""
     assert known.rows.exact is not None
     rows = [right_row(question) for question in questions]
@@ -301,7 +301,7 @@ def exam_proof(known: Known, questions: Sequence[ExamQuestion]) -> dict[str, Any
     }
 
 
-def action_proof(known: Known, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
+def action_proof(known: EquivalenceClass, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
     """Multipliers of every distinct row over rows of the states that are asked about."""
     assert known.rows.exact is not None
     stated: dict[Row, tuple[list[int], bool]] = {}
@@ -337,7 +337,7 @@ def right_row(question: ExamQuestion) -> Row:
 
 
 def _combination(
-    known: Known, row: Row, rows: Sequence[Row], strict: Sequence[bool]
+    known: EquivalenceClass, row: Row, rows: Sequence[Row], strict: Sequence[bool]
 ) -> list[tuple[int, Fraction]]:
     """The row as a sum of multiples of the questions' rows."""
     ready = _ready(known, row, rows)
@@ -352,7 +352,9 @@ def _combination(
     return [(both[j][0], both[j][1] * share) for j, share in found]
 
 
-def _ready(known: Known, row: Row, rows: Sequence[Row]) -> list[tuple[int, Fraction]] | None:
+def _ready(
+    known: EquivalenceClass, row: Row, rows: Sequence[Row]
+) -> list[tuple[int, Fraction]] | None:
     """What the class knows of the row already, where all that it names are questions."""
     exact, place = known.rows.exact or (), {r: i for i, r in enumerate(rows)}
     if row in place:
@@ -364,7 +366,9 @@ def _ready(known: Known, row: Row, rows: Sequence[Row]) -> list[tuple[int, Fract
     return [(place[exact[i]], share) for i, share in pairs]
 
 
-def _misled(known: Known, rows: Sequence[Row], strict: Sequence[bool], left_out: int) -> Row:
+def _misled(
+    known: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int
+) -> Row:
     """Weights that answer every question but one rightly, and that one wrongly."""
     inside = primitive(list(known.cone.true_weights.fractions()))
     away = _away(known, rows, strict, left_out)
@@ -377,7 +381,9 @@ def _misled(known: Known, rows: Sequence[Row], strict: Sequence[bool], left_out:
     return primitive([max(scale, 1) * x + y for x, y in zip(inside, away, strict=True)])
 
 
-def _away(known: Known, rows: Sequence[Row], strict: Sequence[bool], left_out: int) -> Row:
+def _away(
+    known: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int
+) -> Row:
     """For a facet a direction that only it excludes; for a tie one that only it forbids."""
     if strict[left_out]:
         generators = [r for i, r in enumerate(rows) if i != left_out]

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from didact.auditing.grading import Audit, as_answers, graded, is_right
 from didact.auditing.questions import ExamQuestion
-from didact.bec.classes import EquivalenceClass, Known, Mask, shown_pairs
+from didact.bec.classes import EquivalenceClass, Mask, shown_pairs
 from didact.errors import Unsupported
 from didact.inputs import counted, seconds
 from didact.mdp import Demonstration
@@ -101,7 +101,7 @@ class LossBound(NamedTuple):
         return f"{loss:.4g} ({100 * loss / self.fan.spread:.3g}%)"
 
 
-def loss_bound(known: Known, loss: Any) -> LossBound:
+def loss_bound(known: EquivalenceClass, loss: Any) -> LossBound:
     """The bound that was asked for, checked."""
     amount, is_share = read_loss(loss)
     if known.is_family:
@@ -163,7 +163,7 @@ class HeldBest(NamedTuple):
 
 
 def graded_by_loss(
-    exam: Exam, given: Any, known: Known, loss: Any, loss_time: float | None = None
+    exam: Exam, given: Any, known: EquivalenceClass, loss: Any, loss_time: float | None = None
 ) -> Audit:
     """Whether every agent that answers so loses at most the bound, or none does."""
     bound = loss_bound(known, loss)

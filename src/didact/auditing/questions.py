@@ -40,7 +40,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from didact.auditing.closed_cover import closed_bound, smallest_closed_cover
-from didact.bec.classes import Known, Part, exact_gap, part_with
+from didact.bec.classes import EquivalenceClass, Part, exact_gap, part_with
 from didact.bec.directions import TOLERANCE
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row, dot, null_basis, primitive, row_reduced, unit_floats
@@ -142,7 +142,7 @@ class Deciding(NamedTuple):
     certificate: dict[str, Any] | None = None
 
 
-def deciding_questions(known: Known, ask: Ask, *, closed: bool) -> Deciding:
+def deciding_questions(known: EquivalenceClass, ask: Ask, *, closed: bool) -> Deciding:
     """The fewest questions of a kind that decide whether an agent is aligned.
 
     closed: of actions, ask about all states that best actions lead to as well.
@@ -168,7 +168,7 @@ def cost_of(part: Part, state: int, action: int, better: int) -> Cost:
     return float(values[better] - values[action]) if exact is None else exact
 
 
-def place_words(known: Known, part: Part, state: int) -> str:
+def place_words(known: EquivalenceClass, part: Part, state: int) -> str:
     """Where a state is; in a family with its member."""
     where = state_words(part.task, state)
     if not known.is_family:
@@ -179,7 +179,7 @@ def place_words(known: Known, part: Part, state: int) -> str:
 # Comparisons and preferences: questions with two sides
 
 
-def _comparisons(known: Known) -> tuple[ExamQuestion, ...]:
+def _comparisons(known: EquivalenceClass) -> tuple[ExamQuestion, ...]:
     """A question for each facet and each independent equality.
 
     Of the rows of a facet the one with the fewest features is asked, and of those who state a row
@@ -191,7 +191,7 @@ def _comparisons(known: Known) -> tuple[ExamQuestion, ...]:
     )
 
 
-def _comparison(known: Known, row: int) -> ExamQuestion:
+def _comparison(known: EquivalenceClass, row: int) -> ExamQuestion:
     state, action, other = _costliest_statement(known, row)
     part = part_with(known.parts, state)
     exact = known.rows.exact
@@ -201,7 +201,7 @@ def _comparison(known: Known, row: int) -> ExamQuestion:
     return _two_sided("comparison", known, row, part, state - part.first, sides, normal, unit)
 
 
-def _costliest_statement(known: Known, row: int) -> tuple[int, int, int]:
+def _costliest_statement(known: EquivalenceClass, row: int) -> tuple[int, int, int]:
     """Of those who state a row, the one whose other action costs most; the first of them."""
     rows = known.rows
     places = np.flatnonzero(rows.number == row)
@@ -215,7 +215,7 @@ def _costliest_statement(known: Known, row: int) -> tuple[int, int, int]:
     return state, action, other
 
 
-def _preferences(known: Known) -> tuple[tuple[ExamQuestion, ...], tuple[int, ...]]:
+def _preferences(known: EquivalenceClass) -> tuple[tuple[ExamQuestion, ...], tuple[int, ...]]:
     """A preference for each facet and each independent equality, and the rows that none can ask."""
     if known.rows.exact is None:
         raise Unsupported(
@@ -230,13 +230,13 @@ def _preferences(known: Known) -> tuple[tuple[ExamQuestion, ...], tuple[int, ...
     return questions, (*open_rows, *untold)
 
 
-def _preference(known: Known, row: int, pair: Ways) -> ExamQuestion:
+def _preference(known: EquivalenceClass, row: int, pair: Ways) -> ExamQuestion:
     normal = primitive(list(pair.difference))
     unit, sides, state = unit_floats([normal])[0], (pair.better, pair.other), pair.better[0][0]
     return _two_sided("preference", known, row, pair.part, state, sides, normal, unit)
 
 
-def _tied_preferences(known: Known) -> tuple[list[tuple[int, Ways]], list[int]]:
+def _tied_preferences(known: EquivalenceClass) -> tuple[list[tuple[int, Ways]], list[int]]:
     """Independent ties that trajectories show, and an equality that does not follow from them."""
     chosen: list[tuple[int, Ways]] = []
     spanned: list[Row] = []
@@ -270,7 +270,7 @@ def _in_order(questions: Iterable[ExamQuestion]) -> tuple[ExamQuestion, ...]:
 
 def _two_sided(
     kind: Literal["comparison", "preference"],
-    known: Known,
+    known: EquivalenceClass,
     row: int,
     part: Part,
     state: int,
@@ -326,7 +326,7 @@ def _two_sided(
 # Actions: the fewest states whose best actions decide
 
 
-def _deciding_states(known: Known, *, closed: bool) -> Deciding:
+def _deciding_states(known: EquivalenceClass, *, closed: bool) -> Deciding:
     """The fewest states that cover the class, with all that follows them where closed is asked."""
     follows = _following(known, closed=closed)
     stating = _stating(known)
@@ -343,7 +343,7 @@ def _deciding_states(known: Known, *, closed: bool) -> Deciding:
 
 
 def _certificate(
-    known: Known,
+    known: EquivalenceClass,
     follows: dict[int, list[int]],
     stating: dict[int, set[int]],
     directions: list[Row],
@@ -387,7 +387,7 @@ def _tells(row: Row, true: Row, agent: Row) -> bool:
     return dot(row, agent) <= 0 if dot(row, true) else dot(row, agent) != 0
 
 
-def _following(known: Known, *, closed: bool) -> dict[int, list[int]]:
+def _following(known: EquivalenceClass, *, closed: bool) -> dict[int, list[int]]:
     """For each state in scope those that best actions may lead to and that do not end.
 
     States are numbered as those of all members together. Not closed, nothing need follow.
@@ -407,7 +407,7 @@ def _following(known: Known, *, closed: bool) -> dict[int, list[int]]:
     return follows
 
 
-def _stating(known: Known) -> dict[int, set[int]]:
+def _stating(known: EquivalenceClass) -> dict[int, set[int]]:
     """For each row the states that state it."""
     stating: dict[int, set[int]] = defaultdict(set)
     rows = known.rows
@@ -422,7 +422,7 @@ def _who_states(stating: dict[int, set[int]], rows: Collection[int]) -> set[int]
 
 
 def _gap(
-    known: Known,
+    known: EquivalenceClass,
     stating: dict[int, set[int]],
     directions: list[Row],
     chosen: frozenset[int],
@@ -437,7 +437,7 @@ def _gap(
     return _who_states(stating, open_rows) if open_rows else None
 
 
-def _not_spanned(known: Known, shown: list[int], directions: list[Row]) -> list[int]:
+def _not_spanned(known: EquivalenceClass, shown: list[int], directions: list[Row]) -> list[int]:
     """Equality rows that some direction tells from nothing which none of the shown rows does."""
     equalities, exact = known.cone.equalities, known.rows.exact
     if exact is not None:
@@ -458,7 +458,7 @@ def _not_spanned(known: Known, shown: list[int], directions: list[Row]) -> list[
     return [row for row, x in zip(equalities, across, strict=True) if abs(x) > TOLERANCE]
 
 
-def _action_question(known: Known, state: int) -> ExamQuestion:
+def _action_question(known: EquivalenceClass, state: int) -> ExamQuestion:
     """Which actions are best in a state?"""
     part = part_with(known.parts, state)
     at_home = state - part.first

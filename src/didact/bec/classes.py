@@ -263,9 +263,6 @@ class EquivalenceClass:
         return show("plot of a class", self, ax, **style)
 
 
-Known = EquivalenceClass
-
-
 def require_class(task: Task | Family, known: Any) -> None:
     """A task or a family, and a class of its kind where one is given."""
     is_family = isinstance(task, Family)
@@ -432,7 +429,7 @@ def _are_affordable(tasks: Sequence[Task], plans: Sequence[Plan]) -> bool:
     return n_entries <= FAMILY_EXACT_ENTRIES and each
 
 
-def demonstration_class(known: Known, demonstrations: Iterable[Any]) -> Cone:
+def demonstration_class(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Cone:
     """BEC(D | pi*): the cone of what optimal demonstrations show (Corollary 1).
 
     Demonstrations must show optimal actions of states in scope.
@@ -441,13 +438,13 @@ def demonstration_class(known: Known, demonstrations: Iterable[Any]) -> Cone:
     return cone_of(demonstration_rows(known, shown), known.cone.true_weights)
 
 
-def demonstration_rows(known: Known, shown: tuple[Demonstration, ...]) -> Rows:
+def demonstration_rows(known: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Rows:
     """The part of the catalogue that demonstrations state, with its own row numbers."""
     require_shown_in_scope(known, shown)
     return known.rows.shown_part(shown_pairs(known.parts, shown, optimal=True))
 
 
-def require_shown_in_scope(known: Known, shown: Sequence[Demonstration]) -> None:
+def require_shown_in_scope(known: EquivalenceClass, shown: Sequence[Demonstration]) -> None:
     """Refuse demonstrations of states that the class says nothing about."""
     for part in known.parts:
         mdp = part.task.mdp

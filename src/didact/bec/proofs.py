@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass, Known, Part, demonstration_rows, part_with
+from didact.bec.classes import EquivalenceClass, Part, demonstration_rows, part_with
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
 from didact.bec.linear import Multipliers, Row, dot, primitive
@@ -51,7 +51,7 @@ class Proof:
         return self.write()
 
 
-def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
+def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
     """Decide exactly whether demonstrations pin the class down, with the proof of either answer.
 
     known: the class, of a task or of a family, in exact arithmetic.
@@ -77,7 +77,7 @@ def prove(known: Known, demonstrations: Iterable[Any]) -> Proof:
 
 
 def _written(
-    known: Known,
+    known: EquivalenceClass,
     shown: tuple[Demonstration, ...],
     part: Rows,
     certificates: Sequence[Multipliers],
@@ -154,7 +154,7 @@ def implied(
 
 
 def _open(
-    known: Known,
+    known: EquivalenceClass,
     shown: tuple[Demonstration, ...],
     generators: tuple[Row, ...],
     row: Row,
@@ -168,7 +168,10 @@ def _open(
 
 
 def _written_open(
-    known: Known, shown: tuple[Demonstration, ...], missing: tuple[int, ...], witness: Row
+    known: EquivalenceClass,
+    shown: tuple[Demonstration, ...],
+    missing: tuple[int, ...],
+    witness: Row,
 ) -> dict[str, Any]:
     """The proof that demonstrations leave something open: weights that fit them and break a row."""
     document = _common(known, shown, "open")
@@ -177,7 +180,7 @@ def _written_open(
     return document
 
 
-def policy_documents(known: Known) -> dict[str, Any]:
+def policy_documents(known: EquivalenceClass) -> dict[str, Any]:
     """What every proof about a class begins with: its format, its scope, the policy and counts."""
     policies = [_policy(part) for part in known.parts]
     is_family = known.is_family
@@ -188,7 +191,9 @@ def policy_documents(known: Known) -> dict[str, Any]:
     }
 
 
-def _common(known: Known, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:
+def _common(
+    known: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str
+) -> dict[str, Any]:
     """What every proof carries: the policy, its counts, and what was shown."""
     told = policy_documents(known)
     return {

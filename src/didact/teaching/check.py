@@ -16,7 +16,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from didact.bec.classes import Known, equivalence_class, require_class, require_shown_in_scope
+from didact.bec.classes import (
+    EquivalenceClass,
+    equivalence_class,
+    require_class,
+    require_shown_in_scope,
+)
 from didact.bec.halfspaces import Scope
 from didact.inputs import counted
 from didact.mdp import (
@@ -123,7 +128,7 @@ def check(
     *,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: Known | None = None,
+    known: EquivalenceClass | None = None,
 ) -> Verdict:
     """Decide whether demonstrations teach the task, with a proof or a witness.
 
@@ -167,7 +172,7 @@ def check(
 
 
 def _check_items(
-    task: Task | Family, items: Sequence[Item], scope: Scope, known: Known | None
+    task: Task | Family, items: Sequence[Item], scope: Scope, known: EquivalenceClass | None
 ) -> Verdict:
     """The verdict on a mix of demonstrations and other feedback; its proof is of the right ones."""
     if known is None:
@@ -198,7 +203,7 @@ def _check_items(
     )
 
 
-def _told_of(known: Known, missing: int | None) -> dict[str, Any]:
+def _told_of(known: EquivalenceClass, missing: int | None) -> dict[str, Any]:
     """What a verdict says of the class, and of a row of it that is missing."""
     return {
         "missing": None if missing is None else known.statement_of(missing),

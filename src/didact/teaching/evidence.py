@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import Known, Part, exact_gap
+from didact.bec.classes import EquivalenceClass, Part, exact_gap
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
@@ -66,7 +66,7 @@ class LessonEvidence:
         return None if found is None else found.certificate
 
     @property
-    def known(self) -> Known:
+    def known(self) -> EquivalenceClass:
         """The class of the task or family."""
         return self.problem.known
 

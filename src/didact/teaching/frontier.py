@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import Known, equivalence_class, require_class, shown_pairs
+from didact.bec.classes import EquivalenceClass, equivalence_class, require_class, shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Family, Task
@@ -141,7 +141,7 @@ def frontier(
     learner: str = "both",
     teacher: str = "exact",
     time_limit: float = 20.0,
-    known: Known | None = None,
+    known: EquivalenceClass | None = None,
     progress: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> Frontier:
@@ -182,7 +182,7 @@ class _Lessons:
     """Lessons of several bounds, which share what they meet."""
 
     task: Task | Family
-    known: Known
+    known: EquivalenceClass
     settings: TeachSettings
     learner: str
     deadline: float
@@ -260,7 +260,7 @@ def _sureness(lesson: Lesson) -> int:
     return FROM_BAD_TO_GOOD.index(lesson.loss_status or EXCEEDED)
 
 
-def _point(loss: Any, lesson: Lesson, known: Known) -> Point:
+def _point(loss: Any, lesson: Lesson, known: EquivalenceClass) -> Point:
     """A lesson with what it leaves to lose on average."""
     fan = fan_of(known)
     shown = shown_pairs(known.parts, lesson.demonstrations)

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from didact.bec.classes import Known
+from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
@@ -363,7 +363,7 @@ def check_document(whole: Task | Family, document: Mapping[str, Any]) -> str:
     return check_proof(as_read(task), as_read(document))
 
 
-def checked_line(known: Known, document: Mapping[str, Any]) -> str:
+def checked_line(known: EquivalenceClass, document: Mapping[str, Any]) -> str:
     """What the independent checker says of a lesson or an exam; empty where it refuses it."""
     try:
         return check_document(known.source, document)
@@ -371,7 +371,7 @@ def checked_line(known: Known, document: Mapping[str, Any]) -> str:
         return ""
 
 
-def checked_as_fewest(known: Known, document: Mapping[str, Any]) -> bool:
+def checked_as_fewest(known: EquivalenceClass, document: Mapping[str, Any]) -> bool:
     """Whether the independent checker calls a lesson or an exam the fewest."""
     return FEWEST in checked_line(known, document)
 

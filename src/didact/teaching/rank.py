@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import Known, Part, equivalence_class, most_actions
+from didact.bec.classes import EquivalenceClass, Part, equivalence_class, most_actions
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Family, Task
@@ -271,7 +271,7 @@ class _RankSearch:
             row = Difficulty(name, error=reason)
         return replace(row, seconds=time.perf_counter() - began)
 
-    def _row(self, name: str, known: Known) -> Difficulty:
+    def _row(self, name: str, known: EquivalenceClass) -> Difficulty:
         whole, single = self.lesson(known), self.lesson(known, horizon=1, starts="all")
         row = _row(name, known, whole, single)
         if not whole.is_complete:
@@ -281,7 +281,7 @@ class _RankSearch:
             bound = _fewest_demonstrations(known, self.time_limit)
         return replace(row, fewest_demonstrations=math.ceil(bound))
 
-    def lesson(self, known: Known, **where: Any) -> Lesson:
+    def lesson(self, known: EquivalenceClass, **where: Any) -> Lesson:
         """The smallest lesson found, or SCOT's."""
         options: dict[str, Any] = {"time_limit": self.time_limit} if self.exact else {}
         teacher = "exact" if self.exact else "scot"
@@ -292,7 +292,7 @@ class _RankSearch:
 
 def _row(
     name: str,
-    known: Known,
+    known: EquivalenceClass,
     whole: Lesson,
     single: Lesson,
 ) -> Difficulty:
@@ -317,7 +317,7 @@ def _row(
     )
 
 
-def _fewest_demonstrations(known: Known, time_limit: float) -> int:
+def _fewest_demonstrations(known: EquivalenceClass, time_limit: float) -> int:
     mdps = [part.task.mdp for part in known.parts]
     begins = [Begins(as_starts(mdp, None), as_horizon(mdp, None)) for mdp in mdps]
     return fewest_demonstrations(known, begins, time_limit=time_limit)
@@ -338,7 +338,9 @@ class Begins(NamedTuple):
     horizon: int
 
 
-def fewest_demonstrations(known: Known, begins: Sequence[Begins], *, time_limit: float) -> int:
+def fewest_demonstrations(
+    known: EquivalenceClass, begins: Sequence[Begins], *, time_limit: float
+) -> int:
     """No complete lesson from these starts has fewer demonstrations of at most so many steps.
 
     begins: for each part of the class. 0 when nothing needs to be shown; at least 1 otherwise.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import Known, Part, exact_gap, home_statement, shown_pairs
+from didact.bec.classes import EquivalenceClass, Part, exact_gap, home_statement, shown_pairs
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
 from didact.bec.linear import primitive
@@ -74,7 +74,7 @@ class WrongPair:
 
 
 def right_segments(
-    known: Known, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
+    known: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
 ) -> tuple[Segment, ...]:
     """The segments of right steps, in the order shown; a demonstration without wrong ones is one.
 
@@ -93,7 +93,7 @@ def right_segments(
 
 
 def wrong_steps(
-    known: Known, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
+    known: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
 ) -> tuple[WrongPair, ...]:
     """Every shown step that is not optimal, in the order shown.
 
@@ -112,7 +112,7 @@ def wrong_steps(
 class _Judge:
     """What is to be said of a wrong pair, once for all steps that show it."""
 
-    def __init__(self, known: Known, shown: Sequence[Demonstration]):
+    def __init__(self, known: EquivalenceClass, shown: Sequence[Demonstration]):
         self.known, self.shown = known, shown
         self.told: dict[tuple[int, int, int], tuple[Any, ...]] = {}
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, overload
 
-from didact.bec.classes import Known, equivalence_class, require_class
+from didact.bec.classes import EquivalenceClass, equivalence_class, require_class
 from didact.bec.halfspaces import Scope
 from didact.bec.observed.result import Observed
 from didact.errors import InvalidParameter
@@ -83,7 +83,7 @@ def teach(
     budget: int | None = None,
     closed: bool = False,
     seed: Seed = 0,
-    known: Known | None = None,
+    known: EquivalenceClass | None = None,
     **options: Any,
 ) -> Lesson | ClipLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
@@ -180,7 +180,7 @@ def teach_within(
     cost: Cost = "demonstrations",
     budget: int | None = None,
     seed: Seed = 0,
-    known: Known | None = None,
+    known: EquivalenceClass | None = None,
     **options: Any,
 ) -> Lesson:
     """A lesson that is good enough: the cheapest after which no learner loses more than a bound.
@@ -232,7 +232,7 @@ def teach_mixed(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     budget: int | None = None,
-    known: Known | None = None,
+    known: EquivalenceClass | None = None,
     **options: Any,
 ) -> Lesson:
     """The cheapest mix of demonstrations and other feedback that teaches the task, proved.
@@ -302,7 +302,9 @@ class _Prepared(NamedTuple):
         return Allowed(self.problem.known, self.starts, settings.cost, least, self.fixed_costs)
 
 
-def _prepared(task: Task | Family, settings: TeachSettings, known: Known | None) -> _Prepared:
+def _prepared(
+    task: Task | Family, settings: TeachSettings, known: EquivalenceClass | None
+) -> _Prepared:
     """The class of the task, where demonstrations may begin, and the cover problem over them."""
     require_class(task, known)
     begin, fixed_costs = starts_of(task, settings.starts), _fixed_costs(task, settings.member_cost)
@@ -326,7 +328,7 @@ def _fixed_costs(task: Task | Family, given: Any) -> dict[int, Fraction]:
 
 def _problem(
     settings: TeachSettings,
-    known: Known,
+    known: EquivalenceClass,
     starts: Sequence[Starts],
     fixed_costs: Mapping[int, Fraction],
 ) -> Problem:
@@ -343,7 +345,7 @@ def _problem(
     return Problem(elements, candidates, costs, settings.budget, settings.options, by_member, masks)
 
 
-def _searches_all(settings: TeachSettings, known: Known) -> bool:
+def _searches_all(settings: TeachSettings, known: EquivalenceClass) -> bool:
     """Whether all allowed walks are searched: that needs exact rows and a cost by rule."""
     is_exact = settings.teacher == "exact" and known.rows.exact is not None
     return is_exact and not callable(settings.cost)
@@ -389,7 +391,7 @@ def lesson_within(
     task: Task | Family,
     goal: Goal,
     settings: TeachSettings,
-    known: Known | None,
+    known: EquivalenceClass | None,
     time_limit: float | None,
 ) -> Lesson:
     """The cheapest lesson that keeps to a bound on the loss, with what it promises.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, Known, demonstration_rows, equivalence_class
+from didact.bec.classes import EquivalenceClass, demonstration_rows, equivalence_class
 from didact.bec.halfspaces import Rows, Scope, as_row
 from didact.bec.linear import unit_floats
 from didact.errors import InvalidParameter, Unsupported
@@ -209,9 +209,9 @@ def _as_family(unseen: Any) -> Family:
     return Family([as_task(task, f"unseen[{i}]") for i, task in enumerate(tasks)])
 
 
-def _class_of(lesson: Lesson, of: Any, arithmetic: Arithmetic) -> Known | None:
+def _class_of(lesson: Lesson, of: Any, arithmetic: Arithmetic) -> EquivalenceClass | None:
     """The class that the lesson teaches, where it is at hand."""
-    known: Known | None = lesson.known
+    known: EquivalenceClass | None = lesson.known
     if of is None:
         return known
     if not isinstance(of, Family):
@@ -228,7 +228,7 @@ def _scope_of(lesson: Lesson) -> Scope:
     return "all" if lesson.settings.get("scope") == "all" else "reachable"
 
 
-def _shown_rows(lesson: Lesson, known: Known | None, family: Family) -> Rows:
+def _shown_rows(lesson: Lesson, known: EquivalenceClass | None, family: Family) -> Rows:
     """The rows that the lesson states; of a complete lesson from a file, those that say as much."""
     if known is not None:
         rows = demonstration_rows(known, known.as_demonstrations(lesson.demonstrations))
@@ -292,7 +292,7 @@ def curve_sizes(n: int) -> list[int]:
 
 
 def _curve(
-    known: Known, classes: Sequence[EquivalenceClass], exact: bool, drawn: bool
+    known: EquivalenceClass, classes: Sequence[EquivalenceClass], exact: bool, drawn: bool
 ) -> Iterator[CurvePoint]:
     """What the classes of the first members determine.
 
@@ -318,7 +318,7 @@ def _witness(known: EquivalenceClass, stated: Halfspaces) -> Weights | None:
     return next((witness for witness in found if witness is not None), None)
 
 
-def _rows_of_first(known: Known, n_members: int) -> Rows:
+def _rows_of_first(known: EquivalenceClass, n_members: int) -> Rows:
     """The catalogue of the first members alone."""
     if n_members == len(known.parts):
         return known.rows

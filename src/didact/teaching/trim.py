@@ -27,7 +27,7 @@ from itertools import chain
 
 import numpy as np
 
-from didact.bec.classes import Known, Part, part_with
+from didact.bec.classes import EquivalenceClass, Part, part_with
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
@@ -77,7 +77,7 @@ def needs_of_pairs(lines: Sequence[Sequence[int]]) -> Needs:
     return Needs({pair: 1 << bit for bit, pair in enumerate(pairs)}, lambda said: said)
 
 
-def needs_of_cone(known: Known, lines: Sequence[Sequence[int]]) -> Needs:
+def needs_of_cone(known: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Needs:
     """That the half-spaces of the demonstrations stay: their facets, and every equality."""
     rows = known.rows
     every = cover_elements(known, redundant=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import Known, shown_pairs
+from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.farkas import Inside, decide
@@ -88,12 +88,12 @@ def _witness_of(
     return _in_decimals(away) if away.any() else None
 
 
-def worst_loss(known: Known, witness: Sequence[Fraction]) -> float:
+def worst_loss(known: EquivalenceClass, witness: Sequence[Fraction]) -> float:
     """What a learner that takes these weights may lose: in a family where it loses most."""
     return _loss_with_error(known, witness)[0]
 
 
-def _loss_with_error(known: Known, witness: Sequence[Fraction]) -> tuple[float, float]:
+def _loss_with_error(known: EquivalenceClass, witness: Sequence[Fraction]) -> tuple[float, float]:
     """The same, and how far it can be from the true one."""
     found = [
         evaluate(part.task, witness_plan(part.task.mdp, witness), plan=part.plan)

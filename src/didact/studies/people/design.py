@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import Known, equivalence_class
+from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter, Unsupported
 from didact.inputs import (
     as_text,
@@ -74,26 +74,26 @@ def shown_to(condition: str, subject: Task | Family, seed: int) -> Shown:
     return CONDITIONS[condition](subject, known, seed)
 
 
-def _exact(subject: Task | Family, known: Known, seed: int) -> Shown:
+def _exact(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
     return teach(subject, teacher="exact", known=known).demonstrations
 
 
-def _scot(subject: Task | Family, known: Known, seed: int) -> Shown:
+def _scot(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
     return teach(subject, teacher="scot", known=known).demonstrations
 
 
-def _by_loss(subject: Task | Family, known: Known, seed: int) -> Shown:
+def _by_loss(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
     return teach(subject, teacher="exact", known=known, order="loss", seed=seed).demonstrations
 
 
-def _random(subject: Task | Family, known: Known, seed: int) -> Shown:
+def _random(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
     rng = stream(seed, "random walks")
     places = going_places(subject)
     starts = [places[int(rng.integers(len(places)))] for _ in _exact(subject, known, seed)]
     return _walks(subject, known, starts, seed)
 
 
-def _highlights(subject: Task | Family, known: Known, seed: int) -> Shown:
+def _highlights(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
     """From the states with the largest gaps, none that an earlier walk has shown."""
     gaps = [_gaps(task) for task in members_of(subject)]
     walks: list[Demonstration] = []
@@ -114,7 +114,9 @@ def _gaps(task: Task) -> Floats:
     return np.where(counts, values.max(axis=1) - values.min(axis=1), -np.inf)
 
 
-def _walks(subject: Task | Family, known: Known, starts: Sequence[Place], seed: int) -> Shown:
+def _walks(
+    subject: Task | Family, known: EquivalenceClass, starts: Sequence[Place], seed: int
+) -> Shown:
     lengths = map(len, _exact(subject, known, seed))
     pairs = zip(starts, lengths, strict=True)
     return tuple(_walk(subject, start, length, seed) for start, length in pairs)
@@ -129,11 +131,11 @@ def _walk(subject: Task | Family, start: Place, length: int, seed: int) -> Demon
     return Demonstration(walk, member if isinstance(subject, Family) else None)
 
 
-def _nothing(subject: Task | Family, known: Known, seed: int) -> Shown:
+def _nothing(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
     return ()
 
 
-CONDITIONS: dict[str, Callable[[Task | Family, Known, int], Shown]] = {
+CONDITIONS: dict[str, Callable[[Task | Family, EquivalenceClass, int], Shown]] = {
     "exact": _exact,
     "scot": _scot,
     "loss": _by_loss,

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import Known, Part, most_actions
+from didact.bec.classes import EquivalenceClass, Part, most_actions
 from didact.bec.halfspaces import scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import entries, shown, whole_number
@@ -372,7 +372,7 @@ def starts_of(what: Task | Family, starts: GivenStarts) -> dict[int, Indices] | 
     return dict(sorted(begin.items()))
 
 
-def all_starts(known: Known) -> dict[int, Indices]:
+def all_starts(known: EquivalenceClass) -> dict[int, Indices]:
     """Every state whose rows count, by part."""
     return {
         number: np.flatnonzero(scope_states(part.task.mdp, known.scope))
@@ -380,13 +380,15 @@ def all_starts(known: Known) -> dict[int, Indices]:
     }
 
 
-def offers_of(known: Known, begin: Mapping[int, Indices], horizon: int | None) -> list[Starts]:
+def offers_of(
+    known: EquivalenceClass, begin: Mapping[int, Indices], horizon: int | None
+) -> list[Starts]:
     """What the parts that have starts offer."""
     parts = [(known.parts[number], starts) for number, starts in begin.items()]
     return [Starts(part, starts, as_horizon(part.task.mdp, horizon)) for part, starts in parts]
 
 
-def require_in_scope(known: Known, offers: Sequence[Starts]) -> Sequence[Starts]:
+def require_in_scope(known: EquivalenceClass, offers: Sequence[Starts]) -> Sequence[Starts]:
     """The offers, whose starts were given and must be states whose rows count."""
     for offer in offers:
         outside = offer.starts[~scope_states(offer.part.task.mdp, known.scope)[offer.starts]]
@@ -445,7 +447,7 @@ def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Starts]
     return Covering(candidates.joined(gathered(elements.known, more)), None)
 
 
-def gathered(known: Known, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:
+def gathered(known: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:
     """Candidates of several parts as one list, pairs in the common numbering."""
     width = most_actions(known.parts)
     longest = max((own.pairs.shape[1] for _, own in found), default=1)
@@ -465,14 +467,14 @@ def _one_after_the_other(pairs: list[Indices]) -> Indices:
     return np.concatenate(pairs) if pairs else np.zeros((0, 1), dtype=np.int64)
 
 
-def as_candidates(known: Known, demonstrations: Sequence[Demonstration]) -> Candidates:
+def as_candidates(known: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> Candidates:
     """Demonstrations as candidates, one line each."""
     lines = lines_of(known, demonstrations)
     longest = max(map(len, lines), default=1)
     return Candidates.of(lines, most_actions(known.parts), longest, _firsts(known))
 
 
-def lines_of(known: Known, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
+def lines_of(known: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
     """The pairs of each demonstration in the common numbering."""
     width = most_actions(known.parts)
     return [
@@ -487,6 +489,6 @@ def _renumbered(own: Candidates, part: Part, width: int) -> Indices:
     return np.where(own.pairs < 0, -1, (part.first + states) * width + actions)
 
 
-def _firsts(known: Known) -> tuple[int, ...] | None:
+def _firsts(known: EquivalenceClass) -> tuple[int, ...] | None:
     is_family = known.is_family
     return tuple(part.first for part in known.parts) if is_family else None

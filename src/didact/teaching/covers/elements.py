@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass, Known, most_actions, shown_pairs
+from didact.bec.classes import EquivalenceClass, most_actions, shown_pairs
 from didact.bec.directions import TOLERANCE
 from didact.bec.farkas import Inside, decide
 from didact.bec.nnls import nearest_in_cone
@@ -36,7 +36,7 @@ class Elements:
     element_of_row: (m,) the element that a row covers, -1 for none.
     """
 
-    known: Known
+    known: EquivalenceClass
     element_of_row: Indices
     n_elements: int
 
@@ -143,7 +143,7 @@ class Elements:
         return bool(nearest.converged and nearest.distance <= TOLERANCE)
 
 
-def cover_elements(known: Known, *, redundant: bool = False) -> Elements:
+def cover_elements(known: EquivalenceClass, *, redundant: bool = False) -> Elements:
     """The elements of a class: facets first, then equalities.
 
     redundant: every distinct row is an element, as without redundancy removal.

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import Known, most_actions
+from didact.bec.classes import EquivalenceClass, most_actions
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Row, dot, primitive
 from didact.mdp.files import write_number
@@ -88,7 +88,7 @@ class Witnesses:
     witness lies inside them where that can be.
     """
 
-    def __init__(self, known: Known, others: Iterable[Row] = ()):
+    def __init__(self, known: EquivalenceClass, others: Iterable[Row] = ()):
         assert known.rows.exact is not None
         self.known, self._rows = known, known.rows.exact
         self._true = primitive(known.cone.true_weights.fractions())

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import Known
+from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter
 from didact.inputs import own_code, shown
 from didact.mdp import Demonstration, Family
@@ -84,7 +84,7 @@ class Problem:
         return own if self.fixed_costs is None else own + self.fixed_costs.of(numbers)
 
     @property
-    def known(self) -> Known:
+    def known(self) -> EquivalenceClass:
         """The class to teach."""
         return self.elements.known
 

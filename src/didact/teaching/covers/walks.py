@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from didact.bec.classes import Known, most_actions
+from didact.bec.classes import EquivalenceClass, most_actions
 from didact.bec.linear import Row
 from didact.errors import InvalidParameter
 from didact.inputs import shown
@@ -52,7 +52,7 @@ class Allowed:
     offered: of a mix, the items that are neither demonstrations nor comparisons.
     """
 
-    known: Known
+    known: EquivalenceClass
     offers: Sequence[Starts]
     cost: Cost
     min_probability: Fraction
@@ -113,7 +113,7 @@ def as_probability(given: Any) -> Fraction | None:
     return exact
 
 
-def probability_in(known: Known, demonstration: Demonstration) -> Fraction:
+def probability_in(known: EquivalenceClass, demonstration: Demonstration) -> Fraction:
     """The probability of a demonstration's moves in its member, given its start and actions."""
     return walk_probability(known.parts[demonstration.member or 0].task.mdp, demonstration)
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import Known, Part, part_with
+from didact.bec.classes import EquivalenceClass, Part, part_with
 from didact.bec.linear import Row
 from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking
 from didact.mdp.items import Item
@@ -50,7 +50,7 @@ class Offered(NamedTuple):
 
 
 def offered_items(
-    known: Known,
+    known: EquivalenceClass,
     problem: Problem,
     kinds: Sequence[str],
     costs: Mapping[str, int | Fraction],
@@ -80,7 +80,7 @@ def offered_items(
 
 
 def _comparisons(
-    known: Known, elements: Elements, *, by_member: bool
+    known: EquivalenceClass, elements: Elements, *, by_member: bool
 ) -> Iterator[tuple[Comparison, int]]:
     """For each element the comparison in which it matters most: all of them cover the same.
 
@@ -100,7 +100,9 @@ def _comparisons(
         yield from ((item, 1 << element) for _, item in most.values())
 
 
-def _two_ways(known: Known, ties: Ties, *, by_member: bool) -> Iterator[tuple[Ways, int]]:
+def _two_ways(
+    known: EquivalenceClass, ties: Ties, *, by_member: bool
+) -> Iterator[tuple[Ways, int]]:
     """For each facet the shortest two trajectories; for ties those that state an equality row."""
     groups = [part.member for part in known.parts] if by_member else [None]
     for facet, members in enumerate(known.cone.facets):
@@ -120,7 +122,7 @@ def _two_ways(known: Known, ties: Ties, *, by_member: bool) -> Iterator[tuple[Wa
             yield pair, mask
 
 
-def _ties_first(known: Known, ties: Ties) -> Iterator[tuple[Ways, int]]:
+def _ties_first(known: EquivalenceClass, ties: Ties) -> Iterator[tuple[Ways, int]]:
     """Best actions that tie, in their order and the other way round, before a worse one or none."""
     for facet, members in enumerate(known.cone.facets):
         stated = {(state, other): None for _, state, _, other in statements_of(known, members)}
@@ -134,7 +136,7 @@ def _ties_first(known: Known, ties: Ties) -> Iterator[tuple[Ways, int]]:
                 yield ways, mask
 
 
-def _ranked(known: Known, state: int, last: list[int]) -> Iterator[Ways]:
+def _ranked(known: EquivalenceClass, state: int, last: list[int]) -> Iterator[Ways]:
     """Trajectories of all best actions of a state, where there are several, and of the last."""
     part = part_with(known.parts, state)
     best = np.flatnonzero(part.plan.optimal[state - part.first]).tolist()
@@ -145,7 +147,7 @@ def _ranked(known: Known, state: int, last: list[int]) -> Iterator[Ways]:
                 yield ways
 
 
-def _bits_of_ties(known: Known, elements: Elements) -> Ties:
+def _bits_of_ties(known: EquivalenceClass, elements: Elements) -> Ties:
     """The bit of each equality row's element."""
     rows = known.rows.exact or ()
     return {rows[row]: 1 << int(elements.element_of_row[row]) for row in known.cone.equalities}
@@ -180,7 +182,7 @@ class Ways(NamedTuple):
         return self.differences[0]
 
 
-def statements_of(known: Known, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
+def statements_of(known: EquivalenceClass, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """(row, state, action, other) of all who state one of the rows."""
     wanted = np.zeros(known.rows.n_rows + 1, dtype=np.bool_)
     wanted[list(rows)] = True
@@ -188,7 +190,9 @@ def statements_of(known: Known, rows: Sequence[int]) -> list[tuple[int, int, int
     return [(int(known.rows.number[i]), *known.rows.statements[i].tolist()) for i in hit.tolist()]
 
 
-def shortest_pair(known: Known, rows: Sequence[int], member: int | None = None) -> Ways | None:
+def shortest_pair(
+    known: EquivalenceClass, rows: Sequence[int], member: int | None = None
+) -> Ways | None:
     """The shortest two trajectories that state one of the rows, of a member where one is named."""
     stated = [statement for _, *statement in statements_of(known, rows)]
     if member is not None:
@@ -199,7 +203,7 @@ def shortest_pair(known: Known, rows: Sequence[int], member: int | None = None) 
     return None if shortest is None else _counted(shortest)
 
 
-def ways_that_meet(known: Known, state: int, actions: Sequence[int]) -> Ways | None:
+def ways_that_meet(known: EquivalenceClass, state: int, actions: Sequence[int]) -> Ways | None:
     """A trajectory for each action of a state; None where chance decides or they never meet."""
     walks = _walked(known, state, actions)
     return None if walks is None else _counted(walks)
@@ -212,7 +216,7 @@ class _Walks(NamedTuple):
     ways: tuple[list[tuple[int, int]], ...]
 
 
-def _walked(known: Known, state: int, actions: Sequence[int]) -> _Walks | None:
+def _walked(known: EquivalenceClass, state: int, actions: Sequence[int]) -> _Walks | None:
     """Walks that soonest meet or have all ended; None where chance decides or they never do.
 
     Where best actions tie, any of them may go on: which one is numbered first decides nothing.

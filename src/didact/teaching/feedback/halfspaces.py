@@ -27,7 +27,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from didact.bec.classes import Known, shown_pairs
+from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.bec.linear import Multipliers, Row, primitive
 from didact.bec.proofs import implied, policy_documents
 from didact.errors import Unsupported
@@ -47,7 +47,7 @@ Difference = list[Any]
 """A row (k,) of rationals as it is, not scaled."""
 
 
-def item_differences(known: Known, item: Feedback) -> list[Difference]:
+def item_differences(known: EquivalenceClass, item: Feedback) -> list[Difference]:
     """What the better side counts more than the other, once for each comparison in an item."""
     part = known.parts[item.member or 0]
     if part.counts is None:
@@ -87,7 +87,7 @@ def _added(
     return [t + weight * x if x else t for t, x in zip(total, paid, strict=True)]
 
 
-def margin(known: Known, difference: Difference) -> Fraction:
+def margin(known: EquivalenceClass, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
     from didact.planning.exact import as_rationals, dot
 
@@ -148,7 +148,7 @@ class ItemJudgement(NamedTuple):
 
 
 def judge_items(
-    known: Known, items: Sequence[Item], right: Sequence[Demonstration]
+    known: EquivalenceClass, items: Sequence[Item], right: Sequence[Demonstration]
 ) -> ItemJudgement:
     """What items say together; right: the right steps of the demonstrations among them."""
     rows, wrong, margins = true_halfspaces(known, items)
@@ -172,7 +172,7 @@ def judge_items(
 
 
 def true_halfspaces(
-    known: Known, items: Sequence[Item]
+    known: EquivalenceClass, items: Sequence[Item]
 ) -> tuple[list[Row], tuple[WrongItem, ...], list[Fraction]]:
     """Normals that true feedback states, what is not true, and the margins of what is.
 
@@ -197,7 +197,7 @@ def true_halfspaces(
 
 
 def mixed_proof(
-    known: Known, items: Sequence[Item], witness: Sequence[Fraction] | None
+    known: EquivalenceClass, items: Sequence[Item], witness: Sequence[Fraction] | None
 ) -> dict[str, Any]:
     """The proof that items teach a class; with weights that fit them, that they leave it open."""
     assert known.rows.exact is not None
@@ -221,7 +221,7 @@ def mixed_proof(
     }
 
 
-def _followed(known: Known, items: Sequence[Item]) -> dict[str, Any]:
+def _followed(known: EquivalenceClass, items: Sequence[Item]) -> dict[str, Any]:
     """Every row of the class as a sum of nonnegative multiples of rows that items state."""
     exact = known.rows.exact or ()
     places: dict[Row, tuple[int, int, Fraction]] = {}
@@ -252,7 +252,7 @@ def _multipliers(found: Multipliers | Row) -> Multipliers:
     return found
 
 
-def _all_rows(known: Known, item: Item) -> list[Difference]:
+def _all_rows(known: EquivalenceClass, item: Item) -> list[Difference]:
     """The rows of an item in the order that the checker numbers them, not scaled."""
     if not isinstance(item, Demonstration):
         return item_differences(known, item)

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from didact.bec.classes import Known
+from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, entries, flag, shown, shown_name
 from didact.mdp import Comparison, Demonstration, Family, Preference, Task
@@ -176,7 +176,7 @@ def _certificate(
 
 
 def _proof_with_bound(
-    known: Known, items: Sequence[Item], certificate: Certificate
+    known: EquivalenceClass, items: Sequence[Item], certificate: Certificate
 ) -> dict[str, Any]:
     return {**mixed_proof(known, items, None), "fewest": certificate.document()}
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import Known, Part, part_with
+from didact.bec.classes import EquivalenceClass, Part, part_with
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row
 from didact.mdp import MDP, Demonstration, Preference
@@ -72,13 +72,13 @@ class Pairs(NamedTuple):
     other: NDArray[np.int64]
 
 
-def fewest_halfspaces(known: Known) -> int:
+def fewest_halfspaces(known: EquivalenceClass) -> int:
     """No fewer half-spaces that hold at the true weights imply the class."""
     return known.cone.rank + (1 if known.cone.equalities else 0)
 
 
 def near_ties(
-    known: Known, least: Fraction, rng: np.random.Generator
+    known: EquivalenceClass, least: Fraction, rng: np.random.Generator
 ) -> tuple[Preference, ...] | None:
     """Preferences with margins of at least `least` that imply the class; None where none are found.
 
@@ -102,7 +102,7 @@ def near_ties(
     return None
 
 
-def _starts(known: Known, rng: np.random.Generator) -> list[tuple[Part, int]]:
+def _starts(known: EquivalenceClass, rng: np.random.Generator) -> list[tuple[Part, int]]:
     """Where trajectories may begin, by the common numbering; of a large family some by chance."""
     found = [
         (part, part.first + state)
@@ -115,7 +115,7 @@ def _starts(known: Known, rng: np.random.Generator) -> list[tuple[Part, int]]:
     return [found[i] for i in sorted(rng.choice(len(found), MAX_STARTS, replace=False).tolist())]
 
 
-def _ties(known: Known) -> tuple[Preference, ...] | None:
+def _ties(known: EquivalenceClass) -> tuple[Preference, ...] | None:
     """Preferences that state every tie; None where one cannot be shown by trajectories."""
     found: dict[Row, Preference] = {}
     told: set[int] = set()
@@ -128,7 +128,7 @@ def _ties(known: Known) -> tuple[Preference, ...] | None:
     return tuple(found.values()) if told == {*known.cone.equalities} else None
 
 
-def _space(known: Known) -> tuple[Floats, Floats]:
+def _space(known: EquivalenceClass) -> tuple[Floats, Floats]:
     """Orthonormal bases of what rows span less the ties (d, k), and of that across w (d - 1, d)."""
     normals = known.rows.normals
     ties = normals[list(known.cone.equalities)]
@@ -199,7 +199,7 @@ def _steps(mdp: MDP, state: int) -> list[_Step]:
     return found
 
 
-def _pairs(known: Known, ways: dict[int, list[_Way]], least: float) -> Pairs:
+def _pairs(known: EquivalenceClass, ways: dict[int, list[_Way]], least: float) -> Pairs:
     """Neighbours in the order of worth, of each start those that end and those that do not."""
     w = known.parts[0].task.weights
     found: list[tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], int]] = []
@@ -280,14 +280,16 @@ def _implies(rows: Floats, wanted: Floats) -> bool:
         return False
 
 
-def _preference(known: Known, pairs: Pairs, ways: dict[int, list[_Way]], number: int) -> Preference:
+def _preference(
+    known: EquivalenceClass, pairs: Pairs, ways: dict[int, list[_Way]], number: int
+) -> Preference:
     start = int(pairs.starts[number])
     better, other = (ways[start][int(side[number])] for side in (pairs.better, pairs.other))
     member = part_with(known.parts, start).member
     return Preference(Demonstration(better.pairs), Demonstration(other.pairs), member=member)
 
 
-def _holds(known: Known, items: Sequence[Preference], least: Fraction) -> bool:
+def _holds(known: EquivalenceClass, items: Sequence[Preference], least: Fraction) -> bool:
     """Whether items are true, their strict margins large enough, and all rows follow; exactly."""
     for item in items:
         worth = margin(known, item_differences(known, item)[0])

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from didact.bec.classes import Known, shown_pairs
+from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.bec.linear import Row
 from didact.mdp import Demonstration
 from didact.mdp.items import Item
@@ -224,7 +224,7 @@ def _worth(row: Row, weights: Sequence[Fraction]) -> Fraction:
     return sum((x * w for x, w in zip(row, weights, strict=True)), Fraction(0))
 
 
-def _rows_of(known: Known, item: Item) -> list[Row]:
+def _rows_of(known: EquivalenceClass, item: Item) -> list[Row]:
     """The normals that an item rightly states; none where it is not true."""
     exact = known.rows.exact
     assert exact is not None

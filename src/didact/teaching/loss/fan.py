@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass, Known, Part, most_actions, stacked
+from didact.bec.classes import EquivalenceClass, Part, most_actions, stacked
 from didact.bec.halfspaces import Scope, scope_states
 from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
@@ -68,7 +68,7 @@ class Fan:
     close calls that finding the basis took. members: of a family, their fans.
     """
 
-    known: Known
+    known: EquivalenceClass
     part: Part | None
     losses: Losses | FamilyLosses
     states: Mask
@@ -155,7 +155,7 @@ class Fan:
         return np.asarray(rows), np.asarray(sizes)
 
 
-def fan_of(known: Known, *, shares: bool = True) -> Fan:
+def fan_of(known: EquivalenceClass, *, shares: bool = True) -> Fan:
     """The fan of a class of a task, where losses are amounts, or of a family.
 
     shares: whether losses in a family are shares of the members' own spreads, else amounts.
@@ -174,7 +174,7 @@ def doubtful(lengths: Floats, sizes: Floats, longest: float) -> int:
     return int(np.count_nonzero((lengths > least) & (lengths <= SHOWS * longest)))
 
 
-def _of_part(known: Known, part: Part, scope: Scope, *, shares: bool) -> Fan:
+def _of_part(known: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -> Fan:
     states = scope_states(part.task.mdp, scope)
     part, n_close = _as_reached(part, scope)
     task, plan = part.task, part.plan

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import Known, shown_pairs
+from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import choice, shown
 from didact.mdp import Demonstration
@@ -383,7 +383,7 @@ def _within_budget(
 
 
 def planners_keep_to(
-    within: Within, goal: Goal, known: Known, demonstrations: Sequence[Demonstration]
+    within: Within, goal: Goal, known: EquivalenceClass, demonstrations: Sequence[Demonstration]
 ) -> bool:
     """Whether no learner that plans and fits the demonstrations loses more.
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import Known, shown_pairs
+from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
 from didact.random import stream
@@ -60,7 +60,7 @@ class Worst(NamedTuple):
 
 
 def remaining_loss(
-    known: Known,
+    known: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     *,
     fan: Fan | None = None,
@@ -145,7 +145,7 @@ class _Pool:
 
 
 def order_by_loss(
-    known: Known, demonstrations: Sequence[Demonstration], rng: np.random.Generator
+    known: EquivalenceClass, demonstrations: Sequence[Demonstration], rng: np.random.Generator
 ) -> tuple[int, ...]:
     """The numbers of the demonstrations in an order whose prefixes lose little."""
     fan = fan_of(known)
