@@ -42,15 +42,6 @@ class Taught:
         return {**lesson, "way_out": None if found is None else found.to_dict()}
 
 
-@dataclass(frozen=True, eq=False)
-class Mixed:
-    """A task or a family, the cheapest mix of feedback for it, and what the checker said of it."""
-
-    task: Task | Family
-    lesson: Lesson
-    verified: str
-
-
 def mix_source(
     source: str,
     parameters: Mapping[str, Any] | None = None,
@@ -58,7 +49,7 @@ def mix_source(
     feedback: tuple[str, ...],
     out: str | None = None,
     **settings: Any,
-) -> Mixed:
+) -> Taught:
     """The cheapest mix of these kinds for what `source` names; out: save it there.
 
     settings: all options of the command; those that only demonstrations have are refused.
@@ -76,7 +67,7 @@ def mix_source(
     verified = verify(task, lesson.document())
     if out is not None:
         lesson.save(out)
-    return Mixed(task, lesson, verified)
+    return Taught(task, lesson, verified)
 
 
 def frontier_source(
