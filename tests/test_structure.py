@@ -32,8 +32,6 @@ SHARED_IN_CORE: set[str] = {
     "Cone",
     "Estimate",
     "Fit",
-    "Followed",
-    "Found",
     "HalfSpaces",
     "Lost",
     "Moves",

@@ -14,7 +14,7 @@ from didact.mdp import MDP
 from didact.numerics import texts
 from didact.planning import exact, exact_successor_features
 from didact.planning.exact import (
-    Followed,
+    PolicyGraph,
     digits_with,
     exact_model,
     expected_digits,
@@ -162,7 +162,7 @@ def sure_model(seed):
 def test_successor_features_of_uniform_policies_satisfy_their_equation(seed):
     mdp, policy = sure_model(seed)
     model = exact_model(mdp)
-    found = exact_successor_features(mdp, None, Followed.of(model, policy)).states
+    found = exact_successor_features(mdp, None, PolicyGraph.of(model, policy)).states
     mu = [[Fraction(int(x.p), int(x.q)) for x in row] for row in found]
     phi, k = mdp.features.fractions(), mdp.n_features
     after = mdp.transitions.successors.reshape(mdp.n_states, mdp.n_actions)

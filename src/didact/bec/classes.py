@@ -403,10 +403,10 @@ def proved_plan(task: Task, arithmetic: Arithmetic) -> Plan:
 
 def exact_counts(task: Task, plan: Plan, arithmetic: Arithmetic) -> ExactSuccessorFeatures:
     """Exact successor features that a proof can hold; refused before the work where it is seen."""
-    from didact.planning.exact import Followed, exact_model
+    from didact.planning.exact import PolicyGraph, exact_model
 
     more = multiplier_digits(task.mdp)
-    followed = Followed.of(exact_model(task.mdp), actions_by_state(plan.optimal))
+    followed = PolicyGraph.of(exact_model(task.mdp), actions_by_state(plan.optimal))
     if arithmetic == "exact":
         require_writable(followed_digits(followed) + more)
     counts = exact_successor_features(task.mdp, plan, followed)

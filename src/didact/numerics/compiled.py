@@ -2,8 +2,8 @@
 
 Nothing here is compiled or imported before a kernel runs. To import Numba takes longer than a small
 model takes in plain Python, so `Kernel.run` calls the plain function while all work so far is
-small; both ways do the same operations in the same order. A kernel keeps to flat arrays, allocates
-nothing, raises nothing, and divides by nothing that can be 0.
+small; both ways do the same operations in the same order. A kernel keeps to arrays of numbers,
+allocates nothing, raises nothing, and divides by nothing that can be 0.
 
 Arrays that belong together come as a NamedTuple, which may hold others. A kernel says by its
 annotations which ones it reads: they are part of its fingerprint.
@@ -45,7 +45,7 @@ _one_at_a_time = threading.RLock()
 
 
 class Kernel:
-    """A function of flat arrays, numbers and tuples of them; `run` and `compiled` compile it."""
+    """A function of arrays, numbers and tuples of them; `run` and `compiled` compile it."""
 
     def __init__(self, plain: FunctionType, *, inline: bool = False):
         self.plain = plain

@@ -265,7 +265,7 @@ class Level(NamedTuple):
     plan: Any
 
 
-class Found(NamedTuple):
+class LossArrays(NamedTuple):
     """Of each reward: its policy and values of the true gaps (S,), optimal rows, close calls."""
 
     ties: Any
@@ -343,7 +343,7 @@ class Losses:
         found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)), allowed.ravel())
         return max(0.0, float(self.start @ found.values)) / self.unit
 
-    def _lose_directly(self, weights: Floats, i: int, found: Found) -> None:
+    def _lose_directly(self, weights: Floats, i: int, found: LossArrays) -> None:
         """The same as `lose_each` of one reward whose inexact evaluations went in circles.
 
         Its plan then is solved by elimination; the equations are those of the kernel.
@@ -382,7 +382,7 @@ class Losses:
         reach = value_reach(mdp, weights)
         rewards = rewards_of(mdp, weights)
         columns = rewards.shape[1] // mdp.n_states
-        found = Found(
+        found = LossArrays(
             TIE * reach,
             CLEAR * reach,
             np.zeros(n * mdp.n_states),
@@ -392,7 +392,7 @@ class Losses:
         )
         nothing, done = np.zeros(0), 0
         while done < n:
-            left = Found(*(part[done * (len(part) // n) :] for part in found))
+            left = LossArrays(*(part[done * (len(part) // n) :] for part in found))
             rest = (rewards[done:].ravel(), self.slack * UNIT * reach[done:], self.table, nothing)
             stopped = self.kernel.run(
                 self.work * (n - done),
@@ -484,7 +484,7 @@ def lose_each(
     most: int,
     plan: GraphPlan | SweepPlan,
     levels: tuple[Level, Level],
-    found: Found,
+    found: LossArrays,
 ) -> int:
     """The loss and policy of each reward; -1, or the number of one that did not settle."""
     truth, probe = levels

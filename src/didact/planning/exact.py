@@ -73,7 +73,7 @@ class ExactModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class PolicyGraph:
     """A policy in a model, uniform over the actions that it lists for each state.
 
     rows: discounted successor rows. components: strongly connected ones of their graph from some
@@ -87,7 +87,7 @@ class Followed:
     @classmethod
     def of(
         cls, model: ExactModel, policy: Sequence[Sequence[int]], roots: Iterable[int] | None = None
-    ) -> Followed:
+    ) -> PolicyGraph:
         """What a policy does, from the roots on; from everywhere by default."""
         rows = policy_rows(model, policy)
         found = components(rows, range(model.n_states) if roots is None else roots)
@@ -165,11 +165,11 @@ def evaluate_exactly(
     policy[s] lists actions taken with equal probability. `payments` maps row s*A + a to its
     columns; terminal states pay those of row s*A once.
     """
-    return evaluate_followed(model, Followed.of(model, policy, roots), payments)
+    return evaluate_followed(model, PolicyGraph.of(model, policy, roots), payments)
 
 
 def evaluate_followed(
-    model: ExactModel, followed: Followed, payments: Sequence[list[Any]]
+    model: ExactModel, followed: PolicyGraph, payments: Sequence[list[Any]]
 ) -> list[list[Any] | None]:
     """`evaluate_exactly` of a policy whose components are known."""
     solved: list[list[Any] | None] = [None] * model.n_states
@@ -240,7 +240,7 @@ def components(rows: Sequence[Row], roots: Iterable[int]) -> Iterable[list[int]]
 
 def solve_component(
     model: ExactModel,
-    taken: Followed,
+    taken: PolicyGraph,
     payments: Sequence[list[Any]],
     component: list[int],
     solved: Solved,
@@ -324,10 +324,10 @@ def _solve_dense(
 
 def expected_digits(mdp: MDP, plan: Plan) -> int:
     """About how many digits a proof about the policy needs, by its largest dense component."""
-    return followed_digits(Followed.of(exact_model(mdp), actions_by_state(plan.optimal)))
+    return followed_digits(PolicyGraph.of(exact_model(mdp), actions_by_state(plan.optimal)))
 
 
-def followed_digits(policy: Followed) -> int:
+def followed_digits(policy: PolicyGraph) -> int:
     """`expected_digits` of a policy in the exact model."""
     followed, longest = policy.rows, 0
     for component in policy.components:

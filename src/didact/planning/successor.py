@@ -33,7 +33,7 @@ from didact.planning.policies import as_policy
 from didact.planning.solve import Plan
 
 if TYPE_CHECKING:
-    from didact.planning.exact import ExactModel, Followed
+    from didact.planning.exact import ExactModel, PolicyGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,17 +174,17 @@ def _bounds(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: F
 
 
 def exact_successor_features(
-    mdp: MDP, policy: Any, followed: Followed | None = None
+    mdp: MDP, policy: Any, followed: PolicyGraph | None = None
 ) -> ExactSuccessorFeatures:
     """Rational successor features of the policy that is uniform over the chosen actions.
 
     followed: what the policy does in the exact model, where that is at hand.
     """
-    from didact.planning.exact import Followed, evaluate_followed, exact_model
+    from didact.planning.exact import PolicyGraph, evaluate_followed, exact_model
 
     model = exact_model(mdp)
     if followed is None:
-        followed = Followed.of(model, _uniform_choices(mdp, policy))
+        followed = PolicyGraph.of(model, _uniform_choices(mdp, policy))
     payments = [model.features[row] for row in model.feature_rows()]
     return ExactSuccessorFeatures(_as_array(evaluate_followed(model, followed, payments)), model)
 
