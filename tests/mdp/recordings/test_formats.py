@@ -57,8 +57,8 @@ def test_a_lesson_of_other_states_says_what_happened_and_what_to_do(tmp_path):
     assert lesson.proof is not None
     lesson.save(tmp_path / "lesson.json")
     told = (
-        "lesson for a task of 3 states, and this one has 6: its states were numbered otherwise "
-        "when it was made. Make it again with `didact teach`"
+        "lesson for a task of 3 states, and this one has 6; give the task that it was made for, or "
+        "make a lesson for this one with `didact teach`"
     )
     loaded = didact.load_lesson(tmp_path / "lesson.json")
     for given in (tmp_path / "lesson.json", loaded):

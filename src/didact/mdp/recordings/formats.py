@@ -220,10 +220,9 @@ def given_episodes(given: Any, where: MDP | Task) -> tuple[tuple[Demonstration, 
 
 
 def require_same_states(lesson: Any, where: MDP | Task) -> None:
-    """Refuse a lesson of a task that had other states: its proof says how many there were.
+    """Refuse a lesson of a task with another number of states, which its proof tells.
 
-    lesson: fields by name, or None. Tasks of environments once numbered their states anew, without
-    those that cannot be reached; their lessons mean other states now.
+    lesson: fields by name, or None. Its state numbers would mean other states here.
     """
     proof = lesson.get("proof") if isinstance(lesson, Mapping) else None
     optimal = proof.get("optimal") if isinstance(proof, Mapping) else None
@@ -233,9 +232,8 @@ def require_same_states(lesson: Any, where: MDP | Task) -> None:
         return
     n = as_mdp(where).n_states
     raise InvalidModel(
-        f"it is a lesson for a task of {counted(len(optimal), 'state')}, and this one has {n}: its "
-        "states were numbered otherwise when it was made. Make it again with `didact teach`, or "
-        "give the task's file of that time"
+        f"it is a lesson for a task of {counted(len(optimal), 'state')}, and this one has {n}; "
+        "give the task that it was made for, or make a lesson for this one with `didact teach`"
     )
 
 
