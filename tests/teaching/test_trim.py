@@ -281,7 +281,7 @@ def test_the_earliest_candidate_is_that_of_brute_force():
         offers = offers_of(known, starts_of(task, None), None)
         candidates, _ = offered_candidates(elements, offers, rollouts=None, seed=0)
         problem = Problem(elements, candidates, [1] * len(candidates))
-        says = needs_of(elements).says
+        says = needs_of(elements).coverage
         before, taken = 0, set()
         for number in list(problem.masks)[:40]:
             wanted = problem.masks[number] & ~before

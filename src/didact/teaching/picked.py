@@ -172,4 +172,4 @@ def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Cove
     """What demonstrations cover one after the other."""
     needs = needs_of(problem.elements)
     lines = lines_of(problem.known, demonstrations)
-    return Coverage.of(problem.elements, [needs.said_by(line) for line in lines])
+    return Coverage.of(problem.elements, [needs.coverage_of(line) for line in lines])

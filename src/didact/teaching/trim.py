@@ -46,29 +46,29 @@ from didact.teaching.covers.problem import Problem
 
 Line = list[int]
 """A demonstration as pairs s*A + a of the common numbering."""
-Says = Mapping[int, int]
+PairCoverage = Mapping[int, int]
 """For each pair that states anything, what it states: the bits of an integer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """What a lesson is needed for: who says what, and what follows from what is said."""
+    """What a lesson is needed for: what each pair states, and what follows from it."""
 
-    says: Says
+    coverage: PairCoverage
     closure: Callable[[int], int]
 
-    def said_by(self, line: Sequence[int]) -> int:
-        """All that a demonstration says."""
-        said, says = 0, self.says
+    def coverage_of(self, line: Sequence[int]) -> int:
+        """All elements that a demonstration states, as the bits of an integer."""
+        said, coverage = 0, self.coverage
         for pair in line:
-            if pair in says:
-                said |= says[pair]
+            if pair in coverage:
+                said |= coverage[pair]
         return said
 
 
 def needs_of(elements: Elements) -> Needs:
     """That elements are covered."""
-    return Needs(elements.says, elements.closure)
+    return Needs(elements.coverage_of_pair, elements.closure)
 
 
 def needs_of_pairs(lines: Sequence[Sequence[int]]) -> Needs:
@@ -109,14 +109,16 @@ class Places:
         return self._line[place] // self._width in self._states
 
 
-def window(line: Sequence[int], says: Says, wanted: int, begins: Container[int]) -> slice:
-    """The shortest part of a line that says what is wanted; the first of them.
+def window(
+    line: Sequence[int], coverage: PairCoverage, wanted: int, begins: Container[int]
+) -> slice:
+    """The shortest part of a line that states what is wanted; the first of them.
 
     It begins where the line does, or at one of the places `begins`.
     """
-    if not wanted & ~says.get(line[0], 0):
+    if not wanted & ~coverage.get(line[0], 0):
         return slice(0, 1)
-    said_at = [(at, says[pair]) for at, pair in enumerate(line) if pair in says]
+    said_at = [(at, coverage[pair]) for at, pair in enumerate(line) if pair in coverage]
     useful = [(at, said & wanted) for at, said in said_at if said & wanted]
     best = slice(0, len(line))
     for i, (at, _) in enumerate(useful):
@@ -141,7 +143,7 @@ class Trimmer:
 
     needs: what they are needed for. starts: the states, in the common numbering, where they may
     begin; none where cutting the beginning would change a cost. swaps: whether another candidate
-    of the same cost that says the same sooner may stand in, which needs the problem's elements.
+    of the same cost that states the same earlier may stand in, which needs the problem's elements.
     """
 
     problem: Problem
@@ -158,10 +160,10 @@ class Trimmer:
         masks, taken, before = self.problem.masks, set(numbers), 0
         for place, line in enumerate(whole):
             number = numbers[place] if self.swaps and place < len(numbers) else None
-            said = self.needs.said_by(line) if number is None else masks.get(number, 0)
+            said = self.needs.coverage_of(line) if number is None else masks.get(number, 0)
             wanted = said & ~before
             if number is not None and wanted:
-                other = earliest_candidate(self.problem, self.needs.says, number, before, taken)
+                other = earliest_candidate(self.problem, self.needs.coverage, number, before, taken)
                 taken.add(other)
                 line = line if other == number else _lines(self.problem.candidates, [other])[0]
             lines.append(self._cut(line, wanted))
@@ -169,15 +171,15 @@ class Trimmer:
         return lines
 
     def _cut(self, line: Line, wanted: int) -> Line:
-        """What is needed of a line; a line that says nothing new stays whole."""
+        """What is needed of a line; a line that states nothing new stays whole."""
         if not wanted:
             return line
         width = self.problem.candidates.n_actions
-        return line[window(line, self.needs.says, wanted, Places(line, width, self.starts))]
+        return line[window(line, self.needs.coverage, wanted, Places(line, width, self.starts))]
 
 
 def earliest_candidate(
-    problem: Problem, says: Says, number: int, before: int, taken: Container[int]
+    problem: Problem, coverage: PairCoverage, number: int, before: int, taken: Container[int]
 ) -> int:
     """The candidate that covers the same beyond `before` as candidate `number`, after fewest steps.
 
@@ -187,7 +189,7 @@ def earliest_candidate(
     masks, costs = problem.masks, problem.costs
     groups = None if problem.fixed_costs is None else problem.fixed_costs.group_of
     wanted = masks[number] & ~before
-    least, best = _steps_until(problem.candidates.pairs[number].tolist(), says, wanted), number
+    least, best = _steps_until(problem.candidates.pairs[number].tolist(), coverage, wanted), number
     for other, mask in masks.items():
         if least == 1:
             break
@@ -198,17 +200,17 @@ def earliest_candidate(
             and (groups is None or groups[other] == groups[number])
         ):
             line = problem.candidates.pairs[other, : least - 1].tolist()
-            steps = _steps_until(line, says, wanted)
+            steps = _steps_until(line, coverage, wanted)
             # Candidates come in the order of their numbers, so the first of equals stays.
             least, best = (steps, other) if steps < least else (least, best)
     return best
 
 
-def _steps_until(line: Sequence[int], says: Says, wanted: int) -> int:
+def _steps_until(line: Sequence[int], coverage: PairCoverage, wanted: int) -> int:
     """After how many steps a line states all that is wanted; one more than it has if never."""
     for step, pair in enumerate(line):
-        if pair in says:
-            wanted &= ~says[pair]
+        if pair in coverage:
+            wanted &= ~coverage[pair]
             if not wanted:
                 return step + 1
     return len(line) + 1
@@ -288,15 +290,15 @@ def _followed(problem: Problem, kept: Sequence[Demonstration]) -> set[int]:
 
 
 def with_beginnings(elements: Elements, candidates: Candidates, *, all_pairs: bool) -> Candidates:
-    """The candidates, each also cut after every step that says something new.
+    """The candidates, each also cut after every step that states something new.
 
     all_pairs: whether every pair is something new, else what states an element.
     """
-    says: Says = {} if all_pairs else needs_of(elements).says
+    coverage: PairCoverage = {} if all_pairs else needs_of(elements).coverage
     lines: dict[tuple[int, ...], None] = {}
     for row in candidates.pairs:
         line = row[row >= 0].tolist()
-        own = needs_of_pairs([line]).says if all_pairs else says
+        own = needs_of_pairs([line]).coverage if all_pairs else coverage
         said, ends = 0, []
         for at, pair in enumerate(line):
             if own.get(pair, 0) & ~said:

@@ -62,7 +62,7 @@ class Elements:
         return states * most_actions(self.known.parts) + actions, element[hit]
 
     @cached_property
-    def says(self) -> Mapping[int, int]:
+    def coverage_of_pair(self) -> Mapping[int, int]:
         """For each pair s*A + a that states any element, which: the bits of an integer."""
         said: dict[int, int] = {}
         for pair, bit in zip(*(part.tolist() for part in self.stating_pairs), strict=True):
@@ -76,7 +76,7 @@ class Elements:
         """
         parts = self.known.parts
         n_states = parts[-1].first + parts[-1].task.mdp.n_states
-        return stated_by_lines(pairs, self.says, n_states * most_actions(parts))
+        return stated_by_lines(pairs, self.coverage_of_pair, n_states * most_actions(parts))
 
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
@@ -158,17 +158,21 @@ def cover_elements(known: EquivalenceClass, *, redundant: bool = False) -> Eleme
     return Elements(known, element, cone.n_facets + len(cone.equalities))
 
 
-def stated_by_lines(pairs: Indices, says: Mapping[int, int], n_pairs: int) -> dict[int, int]:
+def stated_by_lines(pairs: Indices, coverage: Mapping[int, int], n_pairs: int) -> dict[int, int]:
     """What each line states, by its number: 64 elements at a time, one word for each pair."""
-    if not (says and pairs.size):
+    if not (coverage and pairs.size):
         return {}
-    stating = np.fromiter(says, np.int64, len(says))
+    stating = np.fromiter(coverage, np.int64, len(coverage))
     masks: dict[int, int] = {}
-    n_elements = max(says.values()).bit_length()
+    n_elements = max(coverage.values()).bit_length()
     for first in range(0, n_elements, 64):
         words = np.zeros(n_pairs + 1, dtype=np.uint64)  # the last is of -1, where nothing is shown
-        own = says.values() if n_elements <= 64 else (s >> first & _WORD for s in says.values())
-        words[stating] = np.fromiter(own, np.uint64, len(says))
+        own = (
+            coverage.values()
+            if n_elements <= 64
+            else (s >> first & _WORD for s in coverage.values())
+        )
+        words[stating] = np.fromiter(own, np.uint64, len(coverage))
         shown = np.bitwise_or.reduce(words[pairs.T])
         numbers = shown.nonzero()[0]
         stated = zip(numbers.tolist(), shown[numbers].tolist(), strict=True)
