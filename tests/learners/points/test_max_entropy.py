@@ -360,7 +360,7 @@ def two_doors():
     return mdp, [[(0, 0), (1, 0)]] * 5 + [[(0, 1)]]
 
 
-@pytest.mark.parametrize("most_norm", [4.07, 4.1, 4.4767, 5.0, 8.0, 16.0])
+@pytest.mark.parametrize("most_norm", [4.07, 4.1, 4.4767, 5.0, 8.0, 16.0, 100.0])
 def test_a_step_that_overshoots_the_summit_and_the_ball_is_shortened(most_norm):
     """The summit has the norm 4.0698; a climb that ended on the border called it the best."""
     evidence = as_evidence(*two_doors())
@@ -444,3 +444,25 @@ def test_no_random_dual_is_higher_elsewhere_in_its_ball():
             assert belief.settings["at_local_optimum"], seed
             n_inside, n_border = n_inside + (share > 1), n_border + (share < 1)
     assert min(n_inside, n_border) > 100
+
+
+def test_a_saddle_above_the_start_does_not_pass_for_the_maximum():
+    """Two ways to go on are equally good, so from w = 0 the gradient keeps both weights equal.
+
+    One of them alone is better: the ascent from w = 0 ends at a saddle, where the gradient is zero.
+    """
+    moves = np.zeros((5, 2, 5))
+    moves[0, 0, 1] = moves[0, 1, 4] = moves[1, 0, 2] = moves[1, 1, 3] = 1.0
+    features = [[0, 0], [0, 0], [1, 0], [0, 1], [0, 0]]
+    mdp = MDP(moves, features, 0.9, start=0, terminal=[2, 3, 4])
+    evidence = as_evidence(mdp, [[(0, 0)]] * 20)
+    dual = Dual(evidence, 0.1)
+    assert not dual.is_concave
+    saddle = highest_in_ball(dual, np.zeros(2), 100.0, np.random.default_rng(0)).ascent
+    belief = max_entropy(evidence, np.random.default_rng(0), penalty=0.1)
+    sides = np.linspace(-8.0, 8.0, 81)
+    highest = max(dual(np.array([x, y]))[0] for x in sides for y in sides)
+    assert saddle.point[0] == pytest.approx(saddle.point[1])
+    assert saddle.value < highest - 0.1
+    assert belief.map_log_posterior >= highest
+    assert belief.settings["convergence"].startswith("a local maximum")

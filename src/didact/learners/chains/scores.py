@@ -121,7 +121,7 @@ class Tour(NamedTuple):
     path: Any
 
 
-class Workspace(NamedTuple):
+class ScoreWorkspace(NamedTuple):
     """The rewards of the last weights, and the policy that is optimal for them, with its values.
 
     paid: rewards of states, or of rows (by_action). On graphs, payments: of the rows taken; values:
@@ -145,7 +145,7 @@ class ScoreInputs(NamedTuple):
     """What a score is computed from: a model, the workspace of one chain, and the evidence."""
 
     model: ScoreModel
-    work: Workspace
+    work: ScoreWorkspace
     shown: ShownCounts
 
 
@@ -292,7 +292,7 @@ def follow_better(model: ScoreModel, values: Any, tolerance: float, following: A
 
 
 @inlined
-def choose_better(model: ScoreModel, work: Workspace, tolerance: float) -> int:
+def choose_better(model: ScoreModel, work: ScoreWorkspace, tolerance: float) -> int:
     """Features of pairs: let every state take its best row; how many were switched."""
     n_actions, discount = model.model.n_actions, model.model.discount
     successor = model.successor
@@ -316,7 +316,7 @@ def choose_better(model: ScoreModel, work: Workspace, tolerance: float) -> int:
 
 
 @kernel
-def plan_on_graph(model: ScoreModel, work: Workspace) -> None:
+def plan_on_graph(model: ScoreModel, work: ScoreWorkspace) -> None:
     """Optimal values of the rewards in `work`, by policy iteration from the policy left there."""
     rewards, payments, values = work.paid, work.payments, work.values
     chosen, tour = work.chosen, work.tour
@@ -340,7 +340,9 @@ def plan_on_graph(model: ScoreModel, work: Workspace) -> None:
 
 
 @kernel
-def score_on_graph(model: ScoreModel, work: Workspace, shown: ShownCounts, weights: Any) -> float:
+def score_on_graph(
+    model: ScoreModel, work: ScoreWorkspace, shown: ShownCounts, weights: Any
+) -> float:
     """log P(D | w) on a deterministic model."""
     n_actions, discount, successor = model.model.n_actions, model.model.discount, model.successor
     values, states, shown_values = work.values, shown.states, shown.values
@@ -358,7 +360,7 @@ def score_on_graph(model: ScoreModel, work: Workspace, shown: ShownCounts, weigh
 
 
 @kernel
-def pay_rows(model: ScoreModel, work: Workspace, weights: Any) -> None:
+def pay_rows(model: ScoreModel, work: ScoreWorkspace, weights: Any) -> None:
     """The rewards of all rows under the weights."""
     rewards, paid = work.rewards, work.paid
     weigh_features(model.columns, weights, paid)
@@ -369,7 +371,7 @@ def pay_rows(model: ScoreModel, work: Workspace, weights: Any) -> None:
 
 
 @kernel
-def plan_by_sweeps(model: ScoreModel, work: Workspace, enough: float) -> None:
+def plan_by_sweeps(model: ScoreModel, work: ScoreWorkspace, enough: float) -> None:
     """Values that a sweep changes by at most `enough`, from the values left in `work`."""
     tolerance = 2.0 * UNIT * largest_of(work.plan.values)
     if sweep_until(model.model, work.rewards, tolerance, enough, MAX_ROUNDS, work.plan) < 0:
@@ -378,7 +380,7 @@ def plan_by_sweeps(model: ScoreModel, work: Workspace, enough: float) -> None:
 
 @kernel
 def likelihood_of_values(
-    model: ScoreModel, work: Workspace, shown: ShownCounts, weights: Any
+    model: ScoreModel, work: ScoreWorkspace, shown: ShownCounts, weights: Any
 ) -> float:
     """log P(D | w) with the values in `work`."""
     moves, n_actions, discount = model.model.moves, model.model.n_actions, model.model.discount
@@ -394,7 +396,9 @@ def likelihood_of_values(
 
 
 @kernel
-def score_by_sweeps(model: ScoreModel, work: Workspace, shown: ShownCounts, weights: Any) -> float:
+def score_by_sweeps(
+    model: ScoreModel, work: ScoreWorkspace, shown: ShownCounts, weights: Any
+) -> float:
     """log P(D | w) with the exact optimal values of w, unless it is surely lower than needed."""
     pay_rows(model, work, weights)
     pairs = 0.0
@@ -418,7 +422,7 @@ def score_by_sweeps(model: ScoreModel, work: Workspace, shown: ShownCounts, weig
 
 
 @kernel
-def score(model: ScoreModel, work: Workspace, shown: ShownCounts, weights: Any) -> float:
+def score(model: ScoreModel, work: ScoreWorkspace, shown: ShownCounts, weights: Any) -> float:
     """log P(D | w) with the exact optimal values of w, unless it is surely lower than needed."""
     found: float = 0.0
     if model.is_deterministic != 0:
@@ -458,7 +462,7 @@ class Scorer:
         self.model = ScoreModel(*parts)
         self.is_costly = not is_deterministic
 
-    def workspace(self) -> Workspace:
+    def workspace(self) -> ScoreWorkspace:
         """A fresh one, for one chain."""
         mdp, model = self.mdp, self.model
         n = mdp.n_states if model.is_deterministic else 0
@@ -469,7 +473,7 @@ class Scorer:
         if n:
             arrange.run(2 * n, tour)
         failures, rough = np.zeros((2, 1), dtype=np.int64)
-        return Workspace(
+        return ScoreWorkspace(
             np.zeros(model.columns.size // mdp.n_features),
             np.zeros(0 if n else mdp.n_states * mdp.n_actions),
             np.zeros(n),
@@ -481,14 +485,14 @@ class Scorer:
             rough,
         )
 
-    def values(self, work: Workspace) -> Floats:
+    def values(self, work: ScoreWorkspace) -> Floats:
         """V* (S,) of the weights that were scored last."""
         found = (
             work.values[: self.mdp.n_states] if self.model.is_deterministic else work.plan.values
         )
         return np.asarray(found)
 
-    def row_rewards(self, work: Workspace) -> Floats:
+    def row_rewards(self, work: ScoreWorkspace) -> Floats:
         """The rewards (S*A,) of the weights that were scored last."""
         paid: Floats = work.paid
         return paid if self.model.by_action else np.repeat(paid, self.mdp.n_actions)

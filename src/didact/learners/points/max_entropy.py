@@ -26,8 +26,8 @@ along the border is zero and the gradient outwards is not negative; for a concav
 makes it the highest point (Karush, Kuhn and Tucker). Where the gradient points inwards the ascent
 had overshot: it goes on inside, by steps that are shortened until they stay there, and so on until
 one of the two ends is reached. A concave F has one maximum, and one start is enough; otherwise the
-search starts from 0 and from spread directions of two lengths, and better maxima elsewhere are not
-ruled out.
+search starts from 0, from spread directions, and from the weights that explain the demonstrations
+by the widest margin; better maxima elsewhere are not ruled out.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from didact.inputs import finite_number
 from didact.learners.ascent import NO_SLOPE, Ascent, Function, Sphere, ascend
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence
+from didact.learners.points.margin import margin_weights
 from didact.learners.points.search import AS_HIGH, spread_directions
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
@@ -55,9 +56,9 @@ MAX_TURNS = 10
 """How often an ascent may go from the border inside and back."""
 BORDER = 1e-9
 """Share of the radius that is left to a point on the border."""
-LENGTHS, MAX_DIRECTIONS = (1.0, 10.0), 8
-"""Where F is not concave, starts have these lengths, as far as they are allowed, in at most so many
-directions: its maxima differ in length as well."""
+LENGTHS, MAX_DIRECTIONS = (1.0, math.inf), 8
+"""Where F is not concave, starts have these lengths, but at most half of the largest allowed, in at
+most so many directions: its maxima differ in length as well."""
 
 
 class SoftPlan:
@@ -268,17 +269,21 @@ def max_entropy(
 def _highest(dual: Dual, evidence: Evidence, most_norm: float, rng: np.random.Generator) -> Highest:
     """The highest maximum found: from w = 0, and where F is not concave from spread weights too."""
     n_features = evidence.mdp.n_features
-    starts = [np.zeros(n_features)]
-    if not dual.is_concave and not evidence.is_empty:
-        n = min(2 * n_features, MAX_DIRECTIONS)
-        for direction in spread_directions(rng, n, n_features):
-            starts += [min(length, 0.5 * most_norm) * direction for length in LENGTHS]
-    found = [highest_in_ball(dual, start, most_norm, rng) for start in starts]
-    # Of equally high ones the first: from w = 0 the weights are no longer than they need to be.
-    first, best = found[0], max(found, key=lambda each: each.ascent.value)
-    least = best.ascent.value - AS_HIGH * (1.0 + abs(best.ascent.value))
-    is_as_good = first.ascent.value >= least and first.ascent.is_maximum >= best.ascent.is_maximum
-    return first if is_as_good else best
+    best = highest_in_ball(dual, np.zeros(n_features), most_norm, rng)
+    if dual.is_concave or evidence.is_empty:
+        return best
+    directions = list(spread_directions(rng, min(2 * n_features, MAX_DIRECTIONS), n_features))
+    if evidence.n_pairs:
+        widest = margin_weights(evidence, rng.standard_normal(n_features))
+        directions += [] if widest is None else [widest]
+    for direction in directions:
+        for length in LENGTHS:
+            start = min(length, 0.5 * most_norm) * direction
+            found = highest_in_ball(dual, start, most_norm, rng)
+            # Of equally high ones the first stays: from w = 0 it is no longer than it need be.
+            if found.ascent.value > best.ascent.value + AS_HIGH * (1.0 + abs(best.ascent.value)):
+                best = found
+    return best
 
 
 def _in_words(found: Highest, is_concave: bool, most_norm: float) -> str:
