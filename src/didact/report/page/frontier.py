@@ -32,7 +32,7 @@ MOST_MISTAKES = 12
 
 
 @dataclass(frozen=True)
-class Shown:
+class FrontierCard:
     """A lesson of the frontier: words, and paths on the world where it can be drawn.
 
     right, wrong: the teacher's and the worst learner's actions where they differ.
@@ -82,7 +82,7 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
     )
 
 
-def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> Shown:
+def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> FrontierCard:
     """A lesson in words, and what of it is drawn."""
     lesson, mdp = point.lesson, known.task.mdp
     astray = _astray(point, known)
@@ -91,7 +91,7 @@ def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> Shown:
     worst = "nothing can be lost" if not astray else f"{100 * point.worst / spread:.3g}%"
     least = lesson.lower_bound
     bound = "" if least is None else f"; at least {float(least):.3g}"
-    return Shown(
+    return FrontierCard(
         label="exact" if point.loss is None else f"within {point.loss}",
         size=counted(len(lesson.demonstrations), "demonstration")
         + f", {counted(lesson.n_pairs, 'step')}{bound}",
@@ -111,7 +111,7 @@ def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> Shown:
     )
 
 
-def _framed(number: int, point: Shown, box: Box) -> Shown:
+def _framed(number: int, point: FrontierCard, box: Box) -> FrontierCard:
     """The same with a picture of these cells."""
     told = "Heavy arrows: what is shown. Dashed: the worst learner's mistakes. Thin: what is best."
     title, widest = f"{point.label}: {point.size}", box[3] * WIDEST_CELL
