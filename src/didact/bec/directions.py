@@ -27,7 +27,10 @@ NEGLIGIBLE = 1e-12
 """Length of a zero row as a share of the longest row: below it a difference is rounding."""
 
 _SHARE_OF_SEED = 1.0 / 64.0
+"""Rows within this share of the tolerance of a seed join it without further comparisons."""
+
 _SAFE_TO_SQUARE = 1e100
+"""Entries between its inverse and it can be squared and summed without overflow or underflow."""
 
 
 def unit_rows(rows: ArrayLike, zero_below: float | None = None) -> tuple[Floats, Indices]:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 Proposer = Callable[[Floats, Floats], Floats]
 """Unit generators (n, k), unit target (k,) -> nonnegative coefficients (n,) of the best fit."""
 _ROUNDING = 2.0**40
+"""Entries of proposed directions are rounded to multiples of its inverse: short integers keep exact
+products cheap, and a direction that rounding spoils is repaired or pivoted away."""
 
 
 @dataclass(frozen=True)

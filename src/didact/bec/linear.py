@@ -27,6 +27,8 @@ Numbers = Sequence[Any]
 """A row of Python's integers or of FLINT's, which it takes more quickly."""
 Floats = NDArray[np.float64]
 _PRIME = 2**61 - 1
+"""Rank modulo a large prime is a lower bound of the rank and costs no growth of numbers; only a
+shortfall asks for exact elimination."""
 _SOLVED_ALONE = 8
 """A basis of at least this many members for each target is solved, not eliminated."""
 _INVERTED = 2

@@ -22,7 +22,10 @@ Floats = NDArray[np.float64]
 Matching = Literal["optimal", "greedy"]
 
 _BLOCK_NUMBERS = 2**21
+"""Differences of normals held at a time, 16 MiB; the angles do not depend on it."""
+
 _EXACT_AS_FLOAT = 2.0**53
+"""Integers from here on may round when they become floats."""
 
 
 def exact_entry(value: Any, place: str) -> Fraction:

@@ -37,8 +37,12 @@ LARGEST_RATIO = 1000
 """Amounts are scaled to make the smallest 1, or the largest 1 when they lie further apart."""
 
 MOST_TERMS = 5
+"""Features that a side of a sentence names; the others are counted."""
+
 SIGNIFICANT_DIGITS = 3
+
 DIGITS_OF_ONE = 12
+"""Digits to which an amount must be 1 to be said as "one": a word claims more than a number."""
 
 _UNITS = {"state": "step on", "action": "use of", "feature": "unit of"}
 _UNITS_PLURAL = {"state": "steps on", "action": "uses of", "feature": "units of"}
