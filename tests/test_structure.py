@@ -21,61 +21,20 @@ CORE = {"numerics", "planning", "bec", "teaching", "learners", "active", "auditi
 MAX_PUBLIC, MAX_INTERNAL, MAX_POSITIONAL = 12, 8, 2
 MAX_COMPLEXITY = 15
 
-SHARED_IN_CORE: set[str] = {
-    "Batch",
-    "Belief",
-    "Bound",
-    "Cell",
-    "Certificate",
-    "Chart",
-    "Comparison",
-    "Cone",
-    "Estimate",
-    "Fit",
-    "HalfSpaces",
-    "Lost",
-    "Moves",
-    "Outcome",
-    "Paths",
-    "Point",
-    "Points",
-    "Problem",
-    "Room",
-    "Rows",
-    "Sampling",
-    "Shown",
-    "Slice",
-    "Step",
-    "Verdict",
-    "Walk",
-    "Workers",
-    "_Answer",
-    "_Judge",
-    "_Search",
-}
-"""Class names of the core that another module has too."""
-
-SHARED_ELSEWHERE: set[str] = {"Asked", "Grid", "Said", "ObservedDemonstration", "World"}
-"""Class names that two modules outside the core have."""
-
 OWN_OPTIONS: set[str] = set()
 """Learners and teachers, whose options are parameters of their own."""
 
-WIDE: set[str] = {"cheapest_cover", "good_enough", "minimise_volume", "point_belief", "teach"}
+WIDE: set[str] = {"point_belief"}
 """Functions of the core that take more than eight parameters."""
 
-WIDE_PUBLIC: set[str] = {"register_study", "teach"}
+WIDE_PUBLIC: set[str] = {"register_study"}
 """Public functions that take more than twelve parameters, or more than two by position."""
 
 COMPLEX: set[str] = {
-    "_require_arrays",
-    "_require_header",
     "_search",
-    "good_enough",
+    "equivalence_class",
     "lesson_of_picks",
     "solve_policy",
-    "switch_row",
-    "teach",
 }
 """Functions of the core with a cyclomatic complexity above 15."""
 
@@ -177,22 +136,8 @@ def public_objects() -> list:
     return [thing for thing in found if inspect.isfunction(thing) or inspect.isclass(thing)]
 
 
-def test_no_class_name_of_the_core_stands_in_two_modules():
-    found = {
-        name: places
-        for name, places in shared_names().items()
-        if {place.split(".")[1] for place in places} & CORE
-    }
-    assert {name: found[name] for name in found if name not in SHARED_IN_CORE} == {}
-
-
-def test_no_class_name_elsewhere_stands_in_two_modules():
-    found = {
-        name: places
-        for name, places in shared_names().items()
-        if not {place.split(".")[1] for place in places} & CORE
-    }
-    assert {name: found[name] for name in found if name not in SHARED_ELSEWHERE} == {}
+def test_no_class_name_stands_in_two_modules():
+    assert shared_names() == {}
 
 
 def test_functions_of_the_core_take_few_parameters():

@@ -23,11 +23,12 @@ pytestmark = [
 ]
 
 CELLS = (
-    "import didact\nfrom didact.widgets import Cone, LessonPlayer, World\nworld = World()\nworld",
+    "import didact\nfrom didact.widgets import ConeView, LessonPlayer, World\n"
+    "world = World()\nworld",
     "task = world.task\nprint('painted', world.painting['rows'][0], task.mdp.n_states)",
     "six = didact.make('six-cell')\nLessonPlayer(six, didact.teach(six))",
     "grid = didact.make('random-grid', size=4, n_features=3, seed=3)\n"
-    "cone = Cone(grid, didact.teach(grid, teacher='exact'))\ncone",
+    "cone = ConeView(grid, didact.teach(grid, teacher='exact'))\ncone",
     "print('slider at', cone.n)",
     "world.painting = {**world.painting, 'rows': ['b' * 9, *world.painting['rows'][1:]]}",
 )

@@ -9,7 +9,7 @@ from tests.browser import CHROMIUM
 
 pytest.importorskip("anywidget", reason="the widgets are an extra")
 
-from didact.widgets import Cone, LessonPlayer, World
+from didact.widgets import ConeView, LessonPlayer, World
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
@@ -89,7 +89,7 @@ def test_a_lesson_plays(shown):
 
 def test_a_cone_follows_its_slider(shown):
     task = make("random-grid", size=4, n_features=3, seed=3)
-    page = shown(Cone(task, teach(task, teacher="exact")), ("n", "most", "wish", "told"))
+    page = shown(ConeView(task, teach(task, teacher="exact")), ("n", "most", "wish", "told"))
     assert page.locator(".weight-bars li").count() == 3
     assert "directions fit" in page.locator("canvas").get_attribute("aria-label")
     page.locator("input[type=range]").focus()

@@ -24,7 +24,7 @@ from didact.report.studies.reports import (
 )
 from didact.studies.people.design import design_study
 from didact.studies.people.results import COLUMNS, codebook, report, table
-from didact.studies.summary import Cell, Column, Table, estimate
+from didact.studies.summary import Column, Table, TableCell, estimate
 
 TYPED = [
     "=1+1",
@@ -54,7 +54,7 @@ def answers_of(text):
 
 def report_of(text):
     """A report whose tables, rows and runs have this text for a name."""
-    cells = (Cell(text, text, estimate([-1.0, 2.0])), Cell(f"{text} ", text, text))
+    cells = (TableCell(text, text, estimate([-1.0, 2.0])), TableCell(f"{text} ", text, text))
     made = Table(text, text, (Column(text),), cells)
     run = SimpleNamespace(wall=1.0, trials=1, workers=1, place=text, began=text)
     return SimpleNamespace(
@@ -132,4 +132,4 @@ def test_tables_are_written_here_alone():
         for path in package.rglob("*.py")
         if re.search(r"csv\.(writer|DictWriter)|to_csv", path.read_text(encoding="utf-8"))
     }
-    assert writers == {"files/tables.py", "mdp/recordings/csv.py"}
+    assert writers == {"files/tables.py", "mdp/recordings/text.py"}

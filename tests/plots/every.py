@@ -4,7 +4,7 @@ import functools
 
 from didact import make
 from didact.plots.studies import pictures
-from didact.studies.summary import Bars, Figure, Lines, Plane, Series, World
+from didact.studies.summary import Bars, Figure, Lines, Plane, Series, WorldPanel
 
 LINES = Lines(
     "losses", "queries", "loss",
@@ -19,7 +19,7 @@ BARS = Bars(
     (Series("ours", (0, 1), (3, 9), (2, 8), (4, 10)), Series("the paper", (1,), (7,))),
 )  # fmt: skip
 PLANE = Plane("class", "w0", "w1", ((2.539, -1, "a"), (-1, 0, "b")), ((-1, -10, "true"),))
-WORLD = World(
+WORLD = WorldPanel(
     "<world> & co", make("six-cell"), ((1, 2), (2, 1)), ((5, 2),), ((4, "wrong"),)
 )  # fmt: skip
 EVERY = Figure("every", "All <kinds> & one", (LINES, LOG, BARS, PLANE, WORLD))

@@ -5,14 +5,14 @@ import pytest
 pytest.importorskip("anywidget", reason="the widgets are an extra")
 
 from didact import check, make, teach
-from didact.widgets import Cone
+from didact.widgets import ConeView
 
 TASK = make("random-grid", size=4, n_features=3, seed=3)
 
 
 def test_it_tells_what_the_first_demonstrations_leave_open():
     lesson = teach(TASK, teacher="exact")
-    cone = Cone(TASK, lesson)
+    cone = ConeView(TASK, lesson)
     assert (cone.n, cone.told["teaches"]) == (len(lesson.demonstrations), True)
     for n in range(len(lesson.demonstrations)):
         cone.n = n

@@ -38,7 +38,7 @@ DIRECTIONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AskedTask:
     """A task and a run of questions about it."""
 
     task: Task
@@ -52,7 +52,7 @@ def ask_task(
     out: str | None = None,
     settings: AskSettings | None = None,
     **options: Any,
-) -> Asked:
+) -> AskedTask:
     """Ask about a task; first: a file of demonstrations to begin with; out: where the run goes."""
     shown = () if first is None else given_items(first, task)
     if out is not None:
@@ -60,7 +60,7 @@ def ask_task(
     run = ask(task, demonstrations=shown, settings=settings, **options)
     if out is not None:
         run.save(out)
-    return Asked(task, run)
+    return AskedTask(task, run)
 
 
 # A person's answers
@@ -238,7 +238,7 @@ def ask_person(
     begin: Callable[[int], None] | None = None,
     settings: AskSettings | None = None,
     **options: Any,
-) -> Asked:
+) -> AskedTask:
     """Ask a person, and keep every answer in `out` as it comes; the run replaces them at the end.
 
     An existing file is only continued (first is the same file), never overwritten; begin is called
@@ -273,4 +273,4 @@ def ask_person(
             break
         recorder.take_back()
     run.save(out)
-    return Asked(task, run)
+    return AskedTask(task, run)

@@ -13,7 +13,7 @@ from didact.worlds.opening import open_task
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownWorld:
     """A task and its plan."""
 
     task: Task
@@ -40,7 +40,7 @@ class Shown:
 
 def show(
     source: str, parameters: Mapping[str, Any] | None = None, *, arithmetic: Arithmetic = "auto"
-) -> Shown:
+) -> ShownWorld:
     """Solve the task that `source` names."""
     task = open_task(source, parameters)
-    return Shown(task, solve(task.mdp, task.true_weights, arithmetic=arithmetic))
+    return ShownWorld(task, solve(task.mdp, task.true_weights, arithmetic=arithmetic))

@@ -293,14 +293,14 @@ def situation_of_pair(known: EquivalenceClass, wrong: WrongAction) -> CostlyStat
 # Agents that are followed
 
 
-class Followed(NamedTuple):
+class FollowedAgent(NamedTuple):
     """Where an agent comes to, (S,), and what it does there, (S, A); elsewhere what is best."""
 
     visited: Mask
     policy: Floats
 
 
-def follow(known: EquivalenceClass, row_of: Callable[[int], Floats]) -> Followed:
+def follow(known: EquivalenceClass, row_of: Callable[[int], Floats]) -> FollowedAgent:
     """Ask for the probabilities (A,) in the start states and wherever they lead."""
     mdp, moves = known.task.mdp, known.task.mdp.transitions
     skipped = mdp.terminal | idle_states(mdp)
@@ -317,7 +317,7 @@ def follow(known: EquivalenceClass, row_of: Callable[[int], Floats]) -> Followed
                 if not visited[target] and not skipped[target]:
                     visited[target] = True
                     ahead.append(target)
-    return Followed(visited, policy)
+    return FollowedAgent(visited, policy)
 
 
 def answering(known: EquivalenceClass, agent: Any) -> Callable[[int], Floats]:
@@ -332,7 +332,7 @@ def answering(known: EquivalenceClass, agent: Any) -> Callable[[int], Floats]:
 
 
 def audit_followed(
-    known: EquivalenceClass, followed: Followed, within: Fraction, agent: str
+    known: EquivalenceClass, followed: FollowedAgent, within: Fraction, agent: str
 ) -> Audit:
     """Whether no action that the agent takes on its own way costs more than allowed."""
     mdp, plan = known.task.mdp, known.plan

@@ -12,7 +12,7 @@ from didact.plots.curves import draw_line, finish, whole_decades
 from didact.plots.drawing import SOFT, colour, legend_below
 from didact.plots.files import PRINT, picture_bytes, print_style
 from didact.plots.worlds import world
-from didact.studies.summary import Bars, Figure, Lines, Panel, Plane, World
+from didact.studies.summary import Bars, Figure, Lines, Panel, Plane, WorldPanel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ def _draw_plane(panel: Plane, ax: Axes) -> None:
     ax.set_ylabel(panel.y_title)
 
 
-def _draw_world(panel: World, ax: Axes, seen: set[int]) -> None:
+def _draw_world(panel: WorldPanel, ax: Axes, seen: set[int]) -> None:
     world(
         panel.task,
         ax,

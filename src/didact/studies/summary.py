@@ -129,7 +129,7 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class World:
+class WorldPanel:
     """A grid world: thin arrows for a policy, heavy ones for what is shown, short texts on states.
 
     policy, shown: (state, action) pairs. marks: (state, text).
@@ -142,7 +142,7 @@ class World:
     marks: tuple[tuple[int, str], ...] = ()
 
 
-Panel = Lines | Bars | Plane | World
+Panel = Lines | Bars | Plane | WorldPanel
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A place in a table: our estimate or a text, and what the paper prints there."""
 
     row: str
@@ -220,14 +220,14 @@ class Table:
     title: str
     rows_are: str
     columns: tuple[Column, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
 
     @property
     def rows(self) -> list[str]:
         """The names of the rows, in the order they first stand in."""
         return list(dict.fromkeys(cell.row for cell in self.cells))
 
-    def cell(self, row: str, column: str) -> Cell | None:
+    def cell(self, row: str, column: str) -> TableCell | None:
         """The cell at a place, if there is one."""
         places = (c for c in self.cells if c.row == row and c.column == column)
         return next(places, None)
@@ -293,7 +293,9 @@ def means_of(settings: Any, records: Sequence[Record]) -> Summary:
                 "Means over trials",
                 "row",
                 tuple(Column(name, decimals=3) for name in columns),
-                tuple(Cell(row, column, estimate(cells[row, column])) for row, column in ordered),
+                tuple(
+                    TableCell(row, column, estimate(cells[row, column])) for row, column in ordered
+                ),
             ),
         )
     )

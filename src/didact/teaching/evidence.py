@@ -25,7 +25,7 @@ from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.teaching.covers.candidates import Starts
 from didact.teaching.covers.elements import Coverage, Elements
-from didact.teaching.covers.fewest import Certificate, cheapest_lesson
+from didact.teaching.covers.fewest import CoverCertificate, cheapest_lesson
 from didact.teaching.covers.greedy import harmonic
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.reductions import lp_bound
@@ -51,10 +51,10 @@ class LessonEvidence:
     teachers_bound: int | Fraction | None
     is_greedy: bool
     allowed: Allowed | None = None
-    found: Certificate | None = None
+    found: CoverCertificate | None = None
 
     @cached_property
-    def certificate(self) -> Certificate | None:
+    def certificate(self) -> CoverCertificate | None:
         """Wrong rewards with weights that bound the cost of every lesson; None where none is."""
         if self.found is not None or self.allowed is None or not self.coverage.is_complete:
             return self.found

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from didact.files.extras import require_package
 
 if TYPE_CHECKING:
-    from didact.widgets.cone import Cone as Cone
+    from didact.widgets.cone import ConeView as ConeView
     from didact.widgets.player import LessonPlayer as LessonPlayer
     from didact.widgets.world import World as World
 
-__all__ = ["Cone", "LessonPlayer", "World"]
+__all__ = ["ConeView", "LessonPlayer", "World"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,4 +24,6 @@ def __getattr__(name: str) -> Any:
     require_package("anywidget", "notebook", "widgets in notebooks")
     from didact.widgets import cone, player, world
 
-    return {"Cone": cone.Cone, "LessonPlayer": player.LessonPlayer, "World": world.World}[name]
+    return {"ConeView": cone.ConeView, "LessonPlayer": player.LessonPlayer, "World": world.World}[
+        name
+    ]

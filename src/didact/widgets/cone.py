@@ -13,7 +13,7 @@ from didact.teaching import Lesson
 from didact.widgets.modules import widget_module, widget_style
 
 
-class Cone(anywidget.AnyWidget):
+class ConeView(anywidget.AnyWidget):
     """Rewards that fit the first n demonstrations of a lesson.
 
     n: how many are shown; the slider changes it, and setting it moves the slider. told: what is

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from didact.report.page.facts import Point
+from didact.report.page.facts import LessonPoint
 from didact.report.page.svg import Picture, amount, number
 
 WIDTH, HEIGHT = 360.0, 200.0
@@ -34,7 +34,7 @@ class Chart:
     ticks: tuple[tuple[float, int], ...]
 
 
-def coverage_charts(curve: Sequence[Point], total: int) -> tuple[Chart, Chart]:
+def coverage_charts(curve: Sequence[LessonPoint], total: int) -> tuple[Chart, Chart]:
     """Two small charts over one axis: how many of the constraints, and what can still be lost."""
     told = "; ".join(
         f"after {point.n}: {point.covered} of {total} covered, loss {amount(point.loss)}"

@@ -23,7 +23,7 @@ MOST_QUESTIONS = 200
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question on the sheet.
 
     drawings: a picture of each side, or of the place; none where there is nothing to draw.
@@ -71,11 +71,11 @@ def _side(question: ExamQuestion, option: int | Demonstration) -> Demonstration:
     return Demonstration([(question.state, option)])
 
 
-def _asked(number: int, question: ExamQuestion, grounds: Grounds, key: bool) -> Asked:
+def _asked(number: int, question: ExamQuestion, grounds: Grounds, key: bool) -> AskedQuestion:
     member = question.member
     sides = _moments(grounds.home(member), question, grounds.scene(member))
     drawn = [grounds.drawing(member, each, 10 * number + i) for i, each in enumerate(sides)]
-    return Asked(
+    return AskedQuestion(
         number=number,
         words=question.words,
         labels=question.labels,

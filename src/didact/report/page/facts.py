@@ -52,7 +52,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class BeliefFacts:
     """A wrong reward that fits what was shown: weights, worst loss, wrong choices (S, A)."""
 
     weights: tuple[Fraction, ...]
@@ -66,7 +66,7 @@ class Belief:
 
 
 @dataclass(frozen=True)
-class Point:
+class LessonPoint:
     """After n demonstrations: constraints covered, and the largest loss found among what fits."""
 
     n: int
@@ -82,9 +82,9 @@ class Facts:
     lesson: Lesson
     known: EquivalenceClass
     said: tuple[Said, ...]
-    ruled_out: tuple[Belief | None, ...]
-    witness: Belief | None
-    curve: tuple[Point, ...]
+    ruled_out: tuple[BeliefFacts | None, ...]
+    witness: BeliefFacts | None
+    curve: tuple[LessonPoint, ...]
 
     @property
     def n_situations(self) -> int:
@@ -158,10 +158,10 @@ def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> t
 
 def _ruled_out(
     elements: Elements, shown: Sequence[Any], covered: Sequence[int]
-) -> tuple[Belief | None, ...]:
+) -> tuple[BeliefFacts | None, ...]:
     """For each demonstration a reward that fits those before it and breaks what it shows."""
     known, left = elements.class_of_task, MOST_TRIED
-    beliefs: list[Belief | None] = []
+    beliefs: list[BeliefFacts | None] = []
     for number in range(len(shown)):
         fresh = covered[number + 1] & ~covered[number]
         first = list(elements.within(fresh))[: min(TRIED, left)]
@@ -193,12 +193,12 @@ def _against(
     return tuple(Fraction(repr(float(x))) for x in away / np.abs(away).max())
 
 
-def _belief(known: EquivalenceClass, weights: Sequence[Fraction]) -> Belief:
+def _belief(known: EquivalenceClass, weights: Sequence[Fraction]) -> BeliefFacts:
     task = known.task
     exact = known.rows.exact is not None
     plan = witness_plan(task.mdp, weights, "auto" if exact else "float")
     wrong = plan.optimal & ~known.plan.optimal & scope_states(task.mdp, known.scope)[:, None]
-    return Belief(tuple(weights), _worst_loss(known, plan), wrong)
+    return BeliefFacts(tuple(weights), _worst_loss(known, plan), wrong)
 
 
 def _worst_loss(known: EquivalenceClass, plan: Plan) -> float:
@@ -218,11 +218,11 @@ def _worst_loss(known: EquivalenceClass, plan: Plan) -> float:
 def _curve(
     known: EquivalenceClass,
     covered: Sequence[int],
-    ruled_out: Sequence[Belief | None],
-    witness: Belief | None,
+    ruled_out: Sequence[BeliefFacts | None],
+    witness: BeliefFacts | None,
     *,
     complete: bool,
-) -> tuple[Point, ...]:
+) -> tuple[LessonPoint, ...]:
     losses = [0.0] * len(covered)
     losses[-1] = 0.0 if complete or witness is None else witness.loss
     for number in range(len(covered) - 2, -1, -1):
@@ -231,4 +231,4 @@ def _curve(
     if covered[0] != covered[-1] or not complete:
         opposite = [-w for w in known.task.true_weights.fractions()]
         losses[0] = max(losses[0], _belief(known, opposite).loss)
-    return tuple(Point(n, bits.bit_count(), losses[n]) for n, bits in enumerate(covered))
+    return tuple(LessonPoint(n, bits.bit_count(), losses[n]) for n, bits in enumerate(covered))

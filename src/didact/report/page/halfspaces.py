@@ -18,7 +18,7 @@ from didact.report.page.directions import Span, stretch_of, stretched, wedge
 from didact.report.page.scene import Place
 from didact.report.page.slices import (
     Corner,
-    Slice,
+    RewardSlice,
     defining_rows,
     likely_pairs,
     normal_of,
@@ -99,7 +99,7 @@ def half_spaces_drawn(
     return render("rewards.html.jinja", shown=shown, is_plane=isinstance(shown, PlanePicture))
 
 
-def _slice_picture(known: EquivalenceClass, cut: Slice) -> SlicePicture:
+def _slice_picture(known: EquivalenceClass, cut: RewardSlice) -> SlicePicture:
     scale = RADIUS / float(cut.reach)
 
     def at(corner: Corner) -> Place:

@@ -188,7 +188,7 @@ def _world(facts: Facts, scene: Scene, *, is_solved: bool) -> Any:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictWords:
     """The verdict in a line, what supports it, and the numbers below it: value and name."""
 
     words: str
@@ -200,11 +200,11 @@ class Verdict:
     hardest: str
 
 
-def _verdict(facts: Facts, verified: str | None) -> Verdict:
+def _verdict(facts: Facts, verified: str | None) -> VerdictWords:
     lesson = facts.lesson
     proof, sentence = proof_words(facts, verified)
     loss = 0.0 if lesson.is_complete else facts.curve[-1].loss
-    return Verdict(
+    return VerdictWords(
         words=verdict_words(facts),
         proof=proof,
         proof_sentence=sentence,

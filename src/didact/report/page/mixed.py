@@ -19,7 +19,7 @@ MOST_ITEMS = 200
 
 
 @dataclass(frozen=True)
-class Said:
+class SaidItem:
     """An item on the page: its words, why it is there, and a picture of each side with a name.
 
     world: the name of the ground of its pictures.
@@ -36,7 +36,7 @@ def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
     """The page of a lesson of several kinds; in a family each item in its own world."""
     items, grounds = lesson.items[:MOST_ITEMS], Grounds(task)
     said = [
-        Said(i + 1, lesson.words[i], lesson.why(i), _drawings(grounds, item, i + 1), world)
+        SaidItem(i + 1, lesson.words[i], lesson.why(i), _drawings(grounds, item, i + 1), world)
         for i, item in enumerate(items)
         for world in (grounds.name(item.member),)
     ]

@@ -29,7 +29,7 @@ Cut = tuple[Fraction, Fraction, Fraction]
 
 
 @dataclass(frozen=True)
-class Slice:
+class RewardSlice:
     """Two features, the half-width shown around the centre, and the region after each lesson part.
 
     regions[n]: the polygon that fits the first n demonstrations; the last one is the class itself
@@ -68,7 +68,7 @@ def slice_of(
     known: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     pair: tuple[int, int],
-) -> Slice:
+) -> RewardSlice:
     """The regions of a pair of features after each demonstration."""
     k = known.task.mdp.n_features
     if len(set(pair)) != 2 or not all(0 <= i < k for i in pair):
@@ -88,7 +88,7 @@ def slice_of(
         corners = _cut_by(_cuts(known, sorted(fresh), pair, reach), corners, reach)
         regions.append(tuple(corners))
     goal = tuple(_cut_by(goal_cuts, square(reach), reach))
-    return Slice(pair, (weights[pair[0]], weights[pair[1]]), reach, tuple(regions), goal)
+    return RewardSlice(pair, (weights[pair[0]], weights[pair[1]]), reach, tuple(regions), goal)
 
 
 def shown_numbers(n: int) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
 from didact.mdp.naming import action_words
-from didact.report.page.facts import Belief, Facts
+from didact.report.page.facts import BeliefFacts, Facts
 from didact.report.page.scene import Scene, state_in_words
 from didact.report.page.svg import amount
 from didact.report.verdicts import cost_words, n_starts, probability_words
@@ -185,20 +185,20 @@ def example_words(facts: Facts, number: int, scene: Scene | None) -> tuple[str, 
     return weights_words(mdp, belief.weights), f"{loss_words(belief)}{does}{place}"
 
 
-def loss_words(belief: Belief) -> str:
+def loss_words(belief: BeliefFacts) -> str:
     """What believing a wrong reward may cost."""
     if belief.loss <= 0:
         return "Believing it costs nothing from these starts, but the behaviour differs elsewhere."
     return f"Believing it may cost {amount(belief.loss)}."
 
 
-def _choice(task: Task, belief: Belief, state: int) -> str:
+def _choice(task: Task, belief: BeliefFacts, state: int) -> str:
     wrong = [a for a in range(task.mdp.n_actions) if belief.wrong[state, a]]
     return "choose " + " or ".join(action_words(task, a) for a in wrong[:3])
 
 
 def differences(
-    facts: Facts, belief: Belief, scene: Scene | None, most: int
+    facts: Facts, belief: BeliefFacts, scene: Scene | None, most: int
 ) -> Iterator[tuple[str, str, str]]:
     """State, what the teacher does, what the believer would do; at most so many rows."""
     task, mdp, plan = facts.task, facts.task.mdp, facts.known.plan

@@ -19,7 +19,7 @@ from didact.report.page.scene import WIDEST_CELL, Box, Scene, view_of
 from didact.report.page.svg import Picture
 
 if TYPE_CHECKING:
-    from didact.report.page.facts import Belief, Facts
+    from didact.report.page.facts import BeliefFacts, Facts
 
 WHOLE, MOST_CELLS = 30, 30
 MOST_FEATURES = 40
@@ -84,12 +84,12 @@ def world_picture(task: Task, plan: Plan | None, scene: Scene, box: Box) -> Worl
     )
 
 
-def astray_box(belief: Belief, scene: Scene) -> Box:
+def astray_box(belief: BeliefFacts, scene: Scene) -> Box:
     """The cells of the picture of a wrong reward: where it would choose wrongly."""
     return scene.box_around(belief.astray[:200], whole=12, most=24)
 
 
-def astray_picture(facts: Facts, belief: Belief, scene: Scene) -> Astray:
+def astray_picture(facts: Facts, belief: BeliefFacts, scene: Scene) -> Astray:
     """Where a wrong reward would go astray: its choices dashed, the teacher's plain."""
     box = astray_box(belief, scene)
     inside = [state for state in belief.astray if _within(scene.cell(state), box)]

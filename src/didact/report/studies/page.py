@@ -15,11 +15,11 @@ from didact.report.studies.reports import (
     times_table,
 )
 from didact.studies.study import origins, told
-from didact.studies.summary import Cell, Column, Table
+from didact.studies.summary import Column, Table, TableCell
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableGrid:
     """A table as the page shows it: heads, and rows of a name and cells, ours and the paper's."""
 
     title: str
@@ -50,9 +50,9 @@ def index_page(
     )
 
 
-def _grid(table: Table) -> Grid:
+def _grid(table: Table) -> TableGrid:
     columns = table.columns
-    return Grid(
+    return TableGrid(
         title=table.title,
         heads=(table.rows_are, *(column.name for column in columns)),
         rows=tuple(
@@ -62,7 +62,7 @@ def _grid(table: Table) -> Grid:
     )
 
 
-def _parts(cell: Cell | None, column: Column) -> tuple[str, str]:
+def _parts(cell: TableCell | None, column: Column) -> tuple[str, str]:
     """Our number, and the paper's with the verdict where it has one."""
     ours, _, paper = cell_text(cell, column).partition(" (paper ")
     return ours, paper.removesuffix(")")

@@ -19,7 +19,16 @@ from didact.studies.paper.published import SECONDS, printed
 from didact.studies.registry import BUILT_IN
 from didact.studies.store import RunInfo
 from didact.studies.study import Record, Study, departures, origins, told
-from didact.studies.summary import Cell, Column, Estimate, Figure, Finding, Summary, Table, estimate
+from didact.studies.summary import (
+    Column,
+    Estimate,
+    Figure,
+    Finding,
+    Summary,
+    Table,
+    TableCell,
+    estimate,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +80,7 @@ class StudyReport:
         return sum(run.busy for run in self.runs) / offered if offered else None
 
 
-def cell_text(cell: Cell | None, column: Column) -> str:
+def cell_text(cell: TableCell | None, column: Column) -> str:
     """'14.65 ± 1.02 (paper 17.160: below)'; '20 of 20' for counts."""
     if cell is None:
         return ""
@@ -203,7 +212,7 @@ def times_table(report: StudyReport) -> Table:
     cells = []
     for name in sorted(report.seconds, key=_natural_order(report)):
         paper = printed(report.study.name, name, SECONDS)
-        cells.append(Cell(name, SECONDS, estimate(report.seconds[name]), paper))
+        cells.append(TableCell(name, SECONDS, estimate(report.seconds[name]), paper))
     return Table("Seconds", "what", (Column(SECONDS, decimals=3),), tuple(cells))
 
 

@@ -27,7 +27,6 @@ from didact.planning.loss import action_gaps
 from didact.random import stream
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
-    Cell,
     Claim,
     Column,
     Estimate,
@@ -37,6 +36,7 @@ from didact.studies.summary import (
     Series,
     Summary,
     Table,
+    TableCell,
     differences,
     estimate,
 )
@@ -162,7 +162,7 @@ COLUMNS = (
 
 def _table(by_case: Mapping[str, Sequence[Record]]) -> Table:
     cells = [
-        Cell(case, name, estimate(scale * value for value in _values(found, name)))
+        TableCell(case, name, estimate(scale * value for value in _values(found, name)))
         for case, found in by_case.items()
         for name, kind in COLUMNS
         for scale in ((100.0 if kind == "percent" else 1.0),)

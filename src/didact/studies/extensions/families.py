@@ -17,7 +17,6 @@ from didact.mdp import Family
 from didact.random import stream
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
-    Cell,
     Column,
     Estimate,
     Figure,
@@ -25,6 +24,7 @@ from didact.studies.summary import (
     Series,
     Summary,
     Table,
+    TableCell,
     estimate,
 )
 from didact.teaching import Lesson, teach
@@ -110,7 +110,7 @@ def summarise(settings: FamilySettings, records: Sequence[Record]) -> Summary:
         for measure in COLUMNS
     }
     cells = tuple(
-        Cell(str(n), COLUMNS[measure], values[place])
+        TableCell(str(n), COLUMNS[measure], values[place])
         for place, n in enumerate(settings.members)
         for measure, values in found.items()
     )

@@ -20,7 +20,6 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.random import stream
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
-    Cell,
     Column,
     Estimate,
     Figure,
@@ -28,6 +27,7 @@ from didact.studies.summary import (
     Series,
     Summary,
     Table,
+    TableCell,
     estimate,
 )
 from didact.teaching.covers.candidates import offered_candidates, offers_of, starts_of
@@ -146,7 +146,7 @@ def summarise(settings: FrontierSettings, records: Sequence[Record]) -> Summary:
             for measure in COLUMNS
         }
         cells = tuple(
-            Cell(f"{100 * loss:g}%", COLUMNS[measure], values[place])
+            TableCell(f"{100 * loss:g}%", COLUMNS[measure], values[place])
             for place, loss in enumerate(settings.losses)
             for measure, values in found.items()
         )

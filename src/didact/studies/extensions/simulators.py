@@ -23,7 +23,6 @@ from didact.random import stream
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
     Bars,
-    Cell,
     Claim,
     Column,
     Figure,
@@ -31,6 +30,7 @@ from didact.studies.summary import (
     Series,
     Summary,
     Table,
+    TableCell,
     differences,
     estimate,
 )
@@ -102,7 +102,7 @@ def trial(settings: SimulatorSettings, number: int) -> Record:
     )
     told = lesson.certificate
     assert told is not None
-    judge = _Judge(seen, env, rng.integers(2**31, size=settings.episodes).tolist(), rng)
+    judge = _ReturnJudge(seen, env, rng.integers(2**31, size=settings.episodes).tolist(), rng)
     return {
         "case": case,
         "clips": len(lesson.clips),
@@ -141,7 +141,7 @@ def stake_of(seen: Observed, clip: Clip) -> float:
     return float((np.maximum(margins.max(axis=1), 0) - np.minimum(margins.min(axis=1), 0)).max())
 
 
-class _Judge:
+class _ReturnJudge:
     """Returns of planning for weights, between acting by chance and planning for the truth."""
 
     def __init__(self, seen: Observed, env: Any, seeds: list[int], rng: np.random.Generator):
@@ -183,7 +183,7 @@ COLUMNS = (
 
 def _table(by_case: Mapping[str, Sequence[Record]]) -> Table:
     cells = [
-        Cell(case, name, estimate(scale * float(record[name]) for record in found))
+        TableCell(case, name, estimate(scale * float(record[name]) for record in found))
         for case, found in by_case.items()
         for name, _, scale in COLUMNS
     ]

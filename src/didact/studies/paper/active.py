@@ -27,13 +27,13 @@ from didact.studies.paper.common import (
 from didact.studies.paper.published import finding
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
-    Cell,
     Column,
     Estimate,
     Figure,
     Finding,
     Summary,
     Table,
+    TableCell,
     all_of,
     differences,
     estimate,
@@ -139,11 +139,11 @@ def _areas(settings: ActiveSettings, records: Sequence[Record]) -> Table:
         ]
         for name in settings.strategies:
             cells.append(
-                Cell(name, f"{title}: mean", estimate(area(r, name, measure) for r in records))
+                TableCell(name, f"{title}: mean", estimate(area(r, name, measure) for r in records))
             )
             if name != RANDOM and RANDOM in settings.strategies:
                 better = _better(records, RANDOM, name, measure)
-                cells.append(Cell(name, f"{title}: less than random's by", better))
+                cells.append(TableCell(name, f"{title}: less than random's by", better))
     cells.sort(key=lambda cell: settings.strategies.index(cell.row))
     return Table("Means over all queries", "strategy", tuple(columns), tuple(cells))
 
@@ -159,7 +159,7 @@ def _better(
 
 def _curves(title: str, queries: Sequence[int], curves: Curves) -> Table:
     cells = [
-        Cell(str(query), name, found[place])
+        TableCell(str(query), name, found[place])
         for place, query in enumerate(queries)
         for name, found in curves.items()
     ]

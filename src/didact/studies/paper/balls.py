@@ -24,13 +24,13 @@ from didact.studies.paper.common import (
 from didact.studies.paper.published import finding
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
-    Cell,
     Column,
     Figure,
     Finding,
     Summary,
     Table,
-    World,
+    TableCell,
+    WorldPanel,
     differences,
     estimate,
 )
@@ -96,7 +96,7 @@ def summarise(settings: BallSettings, records: Sequence[Record]) -> Summary:
     """Both losses by number of demonstrations, and the paired difference of the learners."""
     numbers = list(range(1, settings.shown + 1))
     columns: list[Column] = []
-    cells: list[Cell] = []
+    cells: list[TableCell] = []
     panels = []
     for measure, title in MEASURES.items():
         columns += [Column(f"{name}: {title}", decimals=3) for name in (BIRL, BIO)]
@@ -112,15 +112,15 @@ def summarise(settings: BallSettings, records: Sequence[Record]) -> Summary:
     return Summary((table,), (figure,), (_on_speed(settings.shown, records),), remarks)
 
 
-def _measured(measure: str, curves: Curves, records: Sequence[Record]) -> Iterator[Cell]:
+def _measured(measure: str, curves: Curves, records: Sequence[Record]) -> Iterator[TableCell]:
     """A measure of both learners after each demonstration, and the difference in pairs."""
     title = MEASURES[measure]
     for place, found in enumerate(zip(*curves.values(), strict=True)):
         row = str(place + 1)
         birl, bio = (partial(_after, name, measure, place) for name in (BIRL, BIO))
         for name, value in zip(curves, found, strict=True):
-            yield Cell(row, f"{name}: {title}", value)
-        yield Cell(row, f"{title}: BIO-IRL's less by", differences(records, birl, bio))
+            yield TableCell(row, f"{name}: {title}", value)
+        yield TableCell(row, f"{title}: BIO-IRL's less by", differences(records, birl, bio))
 
 
 def _after(learner: str, measure: str, place: int, record: Record) -> float:
@@ -145,9 +145,9 @@ def _on_speed(shown: int, records: Sequence[Record]) -> Finding:
     )
 
 
-def _table_top(settings: BallSettings) -> World:
+def _table_top(settings: BallSettings) -> WorldPanel:
     task = make("ball-sorting", size=settings.size, starts=settings.starts)
-    return World("the table and its bins", task)
+    return WorldPanel("the table and its bins", task)
 
 
 STUDY = Study(

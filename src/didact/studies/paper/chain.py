@@ -24,14 +24,14 @@ from didact.studies.paper.published import finding
 from didact.studies.study import Record, Study, one_trial, setting
 from didact.studies.summary import (
     Bars,
-    Cell,
     Column,
     Figure,
     Finding,
     Series,
     Summary,
     Table,
-    World,
+    TableCell,
+    WorldPanel,
 )
 from didact.studies.summary import known as known_number
 from didact.worlds import make
@@ -184,9 +184,9 @@ def _table(settings: ChainSettings, record: Record, matching: str) -> Table:
         if name not in record["candidates"]:
             continue
         gap = record["candidates"][name]["gap"][matching]
-        cells += [Cell(letter, "moves", name), Cell(letter, "gap", known_number(gap))]
+        cells += [TableCell(letter, "moves", name), TableCell(letter, "gap", known_number(gap))]
         cells += [
-            Cell(letter, _who(trust), known_number(found[letter]))
+            TableCell(letter, _who(trust), known_number(found[letter]))
             for trust, found in by_trust.items()
         ]
     likelihood = [Column(_who(trust), decimals=4) for trust in by_trust]
@@ -205,7 +205,7 @@ def _figure(settings: ChainSettings, record: Record) -> Figure:
     letters = lettered(settings, record)
     names = [name for name in letters if name in record["candidates"]]
     worlds = [
-        World(
+        WorldPanel(
             f"policy {letters[name]}",
             task,
             tuple((s, LEFT if sign == "<" else RIGHT) for s, sign in enumerate(name)),
@@ -218,7 +218,7 @@ def _figure(settings: ChainSettings, record: Record) -> Figure:
         places = tuple(float(i) for i in range(len(names)))
         series.append(Series(_who(trust), places, tuple(found[letters[n]] for n in names)))
     categories = tuple(f"policy {letters[name]}" for name in names)
-    shown = World("the demonstration", task, shown=tuple(demonstration(settings)))
+    shown = WorldPanel("the demonstration", task, shown=tuple(demonstration(settings)))
     bars = Bars("likelihood of each candidate", "likelihood", categories, tuple(series))
     title = "One demonstration, the policies that fit it, and how likely they are"
     return Figure(NAME, title, (shown, *worlds, bars))

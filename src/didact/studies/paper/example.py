@@ -14,7 +14,16 @@ from didact.bec.cone import Cone
 from didact.mdp import Task
 from didact.studies.paper.published import finding
 from didact.studies.study import Record, Study, one_trial, setting
-from didact.studies.summary import Cell, Column, Figure, Finding, Plane, Summary, Table, World
+from didact.studies.summary import (
+    Column,
+    Figure,
+    Finding,
+    Plane,
+    Summary,
+    Table,
+    TableCell,
+    WorldPanel,
+)
 from didact.worlds import make
 
 DOWN, LEFT, UP = 1, 2, 0
@@ -88,8 +97,8 @@ def summarise(settings: ExampleSettings, records: Sequence[Record]) -> Summary:
     for name, found in spaces.items():
         same = "yes" if record["same class"][name] else "no"
         cells += [
-            Cell(name, "half-spaces", " and ".join(found)),
-            Cell(name, "the policy's class", same),
+            TableCell(name, "half-spaces", " and ".join(found)),
+            TableCell(name, "the policy's class", same),
         ]
     columns = (Column("half-spaces"), Column("the policy's class"))
     table = Table("Half-spaces, exactly", "what is shown", columns, tuple(cells))
@@ -128,9 +137,9 @@ def _figure(settings: ExampleSettings, record: Record) -> Figure:
         "example",
         "What a policy and a demonstration say of the weights",
         (
-            World("(a) the optimal policy", task, policy),
+            WorldPanel("(a) the optimal policy", task, policy),
             plane(POLICY, "(b) its class"),
-            World("(c) a demonstration", task, policy, SHOWN),
+            WorldPanel("(c) a demonstration", task, policy, SHOWN),
             plane(DEMONSTRATION, "(d) the demonstration's class"),
         ),
     )

@@ -21,7 +21,6 @@ from didact.studies.paper.common import line, random_world
 from didact.studies.paper.published import finding
 from didact.studies.study import Record, Study, setting, told
 from didact.studies.summary import (
-    Cell,
     Column,
     Estimate,
     Figure,
@@ -29,6 +28,7 @@ from didact.studies.summary import (
     Lines,
     Summary,
     Table,
+    TableCell,
     all_of,
     differences,
     estimate,
@@ -152,11 +152,11 @@ def _table(settings: FeatureSettings, by_features: Mapping[int, Sequence[Record]
     cells = []
     for n, found in by_features.items():
         row = str(n)
-        cells.append(Cell(row, "facets", estimate(r["facets"] for r in found)))
+        cells.append(TableCell(row, "facets", estimate(r["facets"] for r in found)))
         for name in (SCOT, UVM):
             cells += [
-                Cell(row, f"{name}: pairs", estimate(r[name]["pairs"] for r in found)),
-                Cell(row, f"{name}: teaches", estimate(r[name]["teaches"] for r in found)),
+                TableCell(row, f"{name}: pairs", estimate(r[name]["pairs"] for r in found)),
+                TableCell(row, f"{name}: teaches", estimate(r[name]["teaches"] for r in found)),
             ]
     columns = [Column("facets")]
     for name in (SCOT, UVM):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from didact.studies.summary import Cell, Claim, Finding, Printed, estimate, verdict_on
+from didact.studies.summary import Claim, Finding, Printed, TableCell, estimate, verdict_on
 
 PAIRS, LOSS, WRONG, SECONDS = "pairs", "policy loss", "wrong actions", "seconds"
 """The columns of the paper's tables."""
@@ -142,14 +142,14 @@ def printed(study: str, row: str, column: str) -> Printed | None:
 
 def compared(
     study: str, row: str, column: str, values: Iterable[float], *, papers: str | None = None
-) -> Cell:
+) -> TableCell:
     """The cell of these values, beside the paper's number where it prints one.
 
     papers: the paper's row to compare with, where ours has another name.
     """
     ours = estimate(values)
     paper = printed(study, papers or row, column)
-    return Cell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
+    return TableCell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
 
 
 def finding(study: str, key: str, holds: bool | None, evidence: str) -> Finding:

@@ -40,7 +40,6 @@ from didact.studies.paper.published import LOSS, PAIRS, WRONG, compared, finding
 from didact.studies.study import Record, Study, setting, told
 from didact.studies.summary import (
     Bars,
-    Cell,
     Column,
     Estimate,
     Figure,
@@ -48,6 +47,7 @@ from didact.studies.summary import (
     Series,
     Summary,
     Table,
+    TableCell,
     all_of,
     differences,
     estimate,
@@ -302,10 +302,10 @@ def _lessons(worlds: _Worlds, rows: Iterable[str]) -> Table:
         beside = partial(compared, NAME, row, papers=SCOT if row == ROUNDED else None)
         cells += [
             beside(PAIRS, worlds.values(row, "pairs")),
-            Cell(row, TEACHES, estimate(worlds.values(row, "teaches"))),
+            TableCell(row, TEACHES, estimate(worlds.values(row, "teaches"))),
             beside(LOSS, worlds.values(row, CHAIN, "loss")),
             beside(WRONG, worlds.percents(row, CHAIN)),
-            Cell(row, NOT_STUCK, estimate(1 - stuck for stuck in worlds.values(row, "stuck"))),
+            TableCell(row, NOT_STUCK, estimate(1 - stuck for stuck in worlds.values(row, "stuck"))),
         ]
     columns = (
         Column(PAIRS),
@@ -326,8 +326,8 @@ def _learners(worlds: _Worlds, rows: Iterable[str]) -> Table:
     for row in rows:
         for name in names:
             cells += [
-                Cell(row, f"{name}: loss", estimate(worlds.values(row, name, "loss"))),
-                Cell(row, f"{name}: wrong", estimate(worlds.percents(row, name))),
+                TableCell(row, f"{name}: loss", estimate(worlds.values(row, name, "loss"))),
+                TableCell(row, f"{name}: wrong", estimate(worlds.percents(row, name))),
             ]
     columns: list[Column] = []
     for name in names:

@@ -15,7 +15,7 @@ from didact.bec.classes import equivalence_class
 from didact.planning import evaluate, solve
 from didact.studies.paper.published import finding
 from didact.studies.study import Record, Study, one_trial, setting
-from didact.studies.summary import Cell, Column, Figure, Finding, Summary, Table, World
+from didact.studies.summary import Column, Figure, Finding, Summary, Table, TableCell, WorldPanel
 from didact.studies.summary import known as known_number
 from didact.teaching import teach
 from didact.worlds import make
@@ -63,11 +63,11 @@ def summarise(settings: FailureSettings, records: Sequence[Record]) -> Summary:
         lesson = record[name]
         volume = lesson["volumes"]
         cells += [
-            Cell(name, "pairs", known_number(len(lesson["pairs"]))),
-            Cell(name, "volume left", "-" if volume is None else known_number(volume[-1])),
-            Cell(name, "teaches", "yes" if lesson["teaches"] else "no"),
-            Cell(name, "a witness loses", known_number(lesson["loss"])),
-            Cell(name, "left open", "; ".join(lesson["open"]) or "nothing"),
+            TableCell(name, "pairs", known_number(len(lesson["pairs"]))),
+            TableCell(name, "volume left", "-" if volume is None else known_number(volume[-1])),
+            TableCell(name, "teaches", "yes" if lesson["teaches"] else "no"),
+            TableCell(name, "a witness loses", known_number(lesson["loss"])),
+            TableCell(name, "left open", "; ".join(lesson["open"]) or "nothing"),
         ]
     columns = (
         Column("pairs", decimals=0),
@@ -114,10 +114,10 @@ def _figure(record: Record) -> Figure:
         "uvm-failure",
         "False certainty: volume zero, and the upper right never shown",
         (
-            World("the optimal policy", task, truth),
-            World("UVM stops after these: volume 0", task, shown=pairs["UVM"]),
-            World("a policy that fits them", task, policy(witness), marks=marks),
-            World("SCOT shows these", task, shown=pairs["SCOT"]),
+            WorldPanel("the optimal policy", task, truth),
+            WorldPanel("UVM stops after these: volume 0", task, shown=pairs["UVM"]),
+            WorldPanel("a policy that fits them", task, policy(witness), marks=marks),
+            WorldPanel("SCOT shows these", task, shown=pairs["SCOT"]),
         ),
     )
 

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 from didact.teaching.covers.reductions import bits_of
 from didact.teaching.covers.walks import (
     Allowed,
-    Found,
     OfferedItem,
+    PricedWalk,
     TooLarge,
     Walks,
     total_weight,
@@ -62,7 +62,7 @@ NEW_COLUMNS = 60
 _DENOMINATORS = (12, 60, 10**4, 10**8)
 
 
-class Certificate(NamedTuple):
+class CoverCertificate(NamedTuple):
     """Wrong rewards with weights, and the bound they prove over the allowed demonstrations."""
 
     allowed: Allowed
@@ -309,9 +309,9 @@ class Columns:
                 left[j] -= weights[i]
         return weights
 
-    def certificate(self, cost: Fraction | int | None) -> Certificate:
+    def certificate(self, cost: Fraction | int | None) -> CoverCertificate:
         """The best bound that exact weights prove; it stops early where it meets the cost."""
-        best = Certificate(self.allowed, (), (), 0)
+        best = CoverCertificate(self.allowed, (), (), 0)
         if self.lines:
             for number in range(1 + len(_DENOMINATORS)):
                 weights = self.ascent() if not number else self.duals(_DENOMINATORS[number - 1])
@@ -320,18 +320,18 @@ class Columns:
                 bound = _rounded_up(sum(weights, Fraction(0)), self.allowed.unit)
                 if bound > best.bound:
                     rewards = tuple(self.witnesses.rewards)
-                    best = Certificate(self.allowed, rewards, tuple(weights), bound)
+                    best = CoverCertificate(self.allowed, rewards, tuple(weights), bound)
                 if cost is not None and best.bound >= cost:
                     break
         return best
 
-    def _items_above(self, member: int, weights: Sequence[Fraction]) -> Iterable[Found]:
+    def _items_above(self, member: int, weights: Sequence[Fraction]) -> Iterable[PricedWalk]:
         """The items of a member that exclude more weight than they cost."""
         for item in self.items:
             if item.member == member:
                 bits = self.witnesses.excluded_by_item(item)
                 if total_weight(bits, weights) > item.cost:
-                    yield Found((), bits, item.cost)
+                    yield PricedWalk((), bits, item.cost)
 
     def _feasible_share(self, weights: Sequence[Fraction]) -> Fraction:
         """By what the weights are to be multiplied so that no allowed walk outweighs its cost."""
@@ -373,9 +373,9 @@ def _comparisons(allowed: Allowed) -> Iterable[OfferedItem]:
         yield OfferedItem(None, (rows.exact[number],), price, member)
 
 
-def _undominated(found: Sequence[Found]) -> list[Found]:
+def _undominated(found: Sequence[PricedWalk]) -> list[PricedWalk]:
     """Those of which none excludes as much at no higher cost."""
-    kept: list[Found] = []
+    kept: list[PricedWalk] = []
     for one in sorted(found, key=lambda f: (f.cost, -f.excluded.bit_count())):
         if all(one.excluded & ~other.excluded for other in kept):
             kept.append(one)
@@ -397,7 +397,7 @@ class Cheapest(NamedTuple):
     candidates: Candidates
     costs: list[int | Fraction]
     chosen: tuple[int, ...] | None
-    certificate: Certificate | None
+    certificate: CoverCertificate | None
 
     def extended(self, allowed: Allowed) -> Cheapest:
         """The same with walks that go on to the horizon or the episode's end, while allowed."""
@@ -437,7 +437,7 @@ def cheapest_lesson(
     return Cheapest(candidates, costs, None if found is None else found.chosen, certificate)
 
 
-def mix_certificate(allowed: Allowed, candidates: Candidates | None) -> Certificate | None:
+def mix_certificate(allowed: Allowed, candidates: Candidates | None) -> CoverCertificate | None:
     """The bound on the cost of every mix of what is allowed; None where nothing allowed teaches."""
     columns = _columns(allowed, candidates if allowed.offers else None)
     try:

@@ -134,7 +134,7 @@ def walk_probability(mdp: Any, walk: Iterable[tuple[int, int]]) -> Fraction:
     return chance
 
 
-class Found(NamedTuple):
+class PricedWalk(NamedTuple):
     """A walk of a search: its pairs, the witnesses it excludes, and what it costs."""
 
     line: tuple[int, ...]
@@ -191,7 +191,7 @@ class Walks:
 
     def search(
         self, excludes: Mapping[int, int], weights: Sequence[Fraction], *, beam: int | None = None
-    ) -> list[Found]:
+    ) -> list[PricedWalk]:
         """Every set of witnesses above the cost of the cheapest walk that excludes it.
 
         beam: of the walks above their cost, only so many of each length are followed further.
@@ -199,7 +199,7 @@ class Walks:
         support = sum(1 << i for i, y in enumerate(weights) if y)
         masks = {pair: bits & support for pair, bits in excludes.items() if bits & support}
         worth: dict[int, Fraction] = {0: Fraction(0)}
-        best: dict[int, Found] = {}
+        best: dict[int, PricedWalk] = {}
         for starts in self._groups:
             for found in self._search(starts, masks, worth, weights, beam):
                 old = best.get(found.excluded)
@@ -214,7 +214,7 @@ class Walks:
         worth: dict[int, Fraction],
         weights: Sequence[Fraction],
         beam: int | None,
-    ) -> Iterable[Found]:
+    ) -> Iterable[PricedWalk]:
         cost = self._allowed.cost_of
         is_attempts, least = self._allowed.cost == "attempts", self._allowed.min_probability
         one = Fraction(1)
@@ -236,7 +236,7 @@ class Walks:
                         price = cost(starts[0], length, chance)
                         is_above = worth[now] > price
                     if is_above and now != met:
-                        yield Found(_line(here), now, price)
+                        yield PricedWalk(_line(here), now, price)
                         above[now] = worth[now]
                     for target, p in moves:
                         likely = chance * p if self._counts_chance else one

@@ -29,7 +29,7 @@ from didact.mdp.naming import pair_words
 from didact.numerics.exact import changed, read_number, whole_if_whole
 from didact.numerics.texts import number_text
 from didact.teaching.covers.elements import Coverage, cover_elements
-from didact.teaching.covers.fewest import Certificate, mix_certificate
+from didact.teaching.covers.fewest import CoverCertificate, mix_certificate
 from didact.teaching.covers.greedy import FixedCosts
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.walks import Allowed, OfferedItem, probability_in
@@ -151,7 +151,7 @@ def _certificate(
     costs: Mapping[str, int | Fraction],
     offered: Sequence[Offered],
     allowed: Allowed,
-) -> Certificate | None:
+) -> CoverCertificate | None:
     """The bound on every mix of allowed demonstrations, of all comparisons and of the rest."""
     known = problem.known
     others = [
@@ -176,7 +176,7 @@ def _certificate(
 
 
 def _proof_with_bound(
-    known: EquivalenceClass, items: Sequence[Item], certificate: Certificate
+    known: EquivalenceClass, items: Sequence[Item], certificate: CoverCertificate
 ) -> dict[str, Any]:
     return {**mixed_proof(known, items, None), "fewest": certificate.document()}
 

@@ -30,7 +30,7 @@ from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.reductions import hits_of
 from didact.teaching.loss.cells import PolicyCells, affordable_cells
 from didact.teaching.loss.fan import Fan, fan_of
-from didact.teaching.loss.region import Outcome, Region, region_of, worst_cell
+from didact.teaching.loss.region import Region, VisitedCells, region_of, worst_cell
 from didact.teaching.loss.remaining import order_by_loss, remaining_loss
 from didact.teaching.loss.search import (
     Cuts,
@@ -177,7 +177,7 @@ def _visited(
     statuses: dict[str, str],
     goal: Goal,
     deadlines: tuple[float, float],
-) -> tuple[int, Outcome | None]:
+) -> tuple[int, VisitedCells | None]:
     """Visit the classes of policies that fit the chosen, where a search found nothing too bad.
 
     It writes into the statuses. Returns how many cuts were added, and what visiting C(D) found.
@@ -243,7 +243,7 @@ def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> 
             statuses["planner"] = EXCEEDED if is_worse else TESTED
             if is_worse and _is_closed(problem, cuts.fan, everything):
                 chosen, statuses["planner"] = everything, ENUMERATED
-    return _result(cuts, chosen, statuses, Outcome(None, True, 0, 0))
+    return _result(cuts, chosen, statuses, VisitedCells(None, True, 0, 0))
 
 
 def _widest(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> Chosen:
@@ -342,7 +342,7 @@ def _cheapest(
 
 
 def _result(
-    cuts: Cuts, chosen: tuple[int, ...], statuses: Mapping[str, str], outcome: Outcome | None
+    cuts: Cuts, chosen: tuple[int, ...], statuses: Mapping[str, str], outcome: VisitedCells | None
 ) -> Chosen:
     """What is known, with a lower bound from the witnesses that hold in exact numbers."""
     held = tuple(

@@ -146,7 +146,7 @@ def _starts(region: Region, number: int, space: Floats, others: Floats) -> Float
     return np.asarray((point + 0.1 * room * aside / np.linalg.norm(aside))[None])
 
 
-class Outcome(NamedTuple):
+class VisitedCells(NamedTuple):
     """What visiting the cells of C(D) found.
 
     worst: the cell that loses most of those visited; None where nothing can be lost. finished:
@@ -171,7 +171,7 @@ def worst_cell(
     deadline: float = math.inf,
     most_cells: float = math.inf,
     progress: Progress | None = None,
-) -> Outcome:
+) -> VisitedCells:
     """The class of policies in C(D) that loses most, highest losses first.
 
     enough: stop at the first that loses more. deadline: of the monotonic clock.
@@ -181,7 +181,7 @@ def worst_cell(
         weights = -fan.truth
         policy = fan.losses.of(weights[None]).policies[0]
         worst = Cell(fan.worst, policy, weights) if fan.worst > 0.0 else None
-        return Outcome(worst, True, 1, region.n_close)
+        return VisitedCells(worst, True, 1, region.n_close)
     walks = walks_of(region)
     while True:
         worst = max((w.worst for w in walks if w.worst), key=lambda c: c.loss, default=None)
@@ -190,7 +190,7 @@ def worst_cell(
         is_enough = worst is not None and worst.loss > enough
         late = time.monotonic() > deadline or n_cells > most_cells
         if is_enough or late or not n_open:
-            return Outcome(worst, not n_open, n_cells, n_close)
+            return VisitedCells(worst, not n_open, n_cells, n_close)
         if progress is not None:
             progress(n_cells, n_open)
         min((w for w in walks if w.open), key=lambda w: w.open[0][0]).expand()
@@ -223,7 +223,7 @@ def region_that_fits(fan: Fan, strict: Floats, ties: Floats) -> Region | None:
     return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
 
 
-def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.inf) -> Outcome:
+def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.inf) -> VisitedCells:
     """The class of policies in a cone that loses least; worst: that one, None where it is nothing.
 
     enough: stop at the first that loses no more. deadline: of the monotonic clock.
@@ -231,7 +231,7 @@ def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.i
     slopes = region.facets @ (region.basis @ region.fan.truth)
     upper = tuple(np.flatnonzero(slopes < -TIED).tolist())
     if not upper:
-        return Outcome(None, True, 1, region.n_close)
+        return VisitedCells(None, True, 1, region.n_close)
     if len(region.inside) == 1:
         return _only_cell(region)
     walks = walks_of(replace(region, lower=upper))
@@ -241,16 +241,16 @@ def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.i
         n_close = region.n_close + sum(w.n_close for w in walks)
         is_enough = least is not None and least.loss <= enough
         if is_enough or not n_open or time.monotonic() > deadline:
-            return Outcome(least, not n_open, n_cells, n_close)
+            return VisitedCells(least, not n_open, n_cells, n_close)
         next(walk for walk in walks if walk.open).expand()
 
 
-def _only_cell(region: Region) -> Outcome:
+def _only_cell(region: Region) -> VisitedCells:
     """What a half-line leads to."""
     weights = region.inside @ region.basis
     lost = region.fan.losses.of(weights[None])
     cell = Cell(float(lost.losses[0]), lost.policies[0], weights)
-    return Outcome(cell, True, 1, region.n_close + int(lost.close[0]))
+    return VisitedCells(cell, True, 1, region.n_close + int(lost.close[0]))
 
 
 def _seen(fan: Fan, rows: Floats) -> Floats:
