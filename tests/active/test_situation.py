@@ -144,9 +144,9 @@ def test_draws_are_spread_over_the_chains_and_few_enough(monkeypatch):
     belief = belief_in(task, np.arange(2000.0).reshape(1000, 2))
     assert draws_for_tables(belief, 100).shape == (1, 100, 2)
     assert draws_for_tables(belief, 5000).shape == (1, 1000, 2)
-    monkeypatch.setattr(situation, "MOST_ENTRIES", 24 * 50)
+    monkeypatch.setattr(situation, "MAX_ENTRIES", 24 * 50)
     assert draws_for_tables(belief, 1000).shape == (1, 50, 2)
-    monkeypatch.setattr(situation, "MOST_ENTRIES", 24 * 19)
+    monkeypatch.setattr(situation, "MAX_ENTRIES", 24 * 19)
     with pytest.raises(Unsupported, match="at most 22 states times actions; this world has 24"):
         draws_for_tables(belief, 1000)
 

@@ -20,9 +20,9 @@ from didact.numerics.exact import Floats
 from didact.planning import float_successor_features
 from didact.planning.batch import action_values_of
 
-MOST_ENTRIES = 60_000_000
+MAX_ENTRIES = 60_000_000
 """A table by draw, state and action has at most so many entries, about half a gigabyte."""
-FEWEST_DRAWS = 20
+MIN_DRAWS = 20
 
 SETTLED = 1e-10
 """Values closer than this, relative to the largest, are equal up to rounding."""
@@ -138,10 +138,10 @@ def draws_for_tables(belief: Belief, n_samples: int) -> Floats:
     Fewer where the world is so large that their tables would not fit.
     """
     size = belief.mdp.n_states * belief.mdp.n_actions
-    most = MOST_ENTRIES // size
-    if most < FEWEST_DRAWS:
+    most = MAX_ENTRIES // size
+    if most < MIN_DRAWS:
         raise Unsupported(
-            f"questions need the values of {FEWEST_DRAWS} draws at once, so at most "
-            f"{MOST_ENTRIES // FEWEST_DRAWS} states times actions; this world has {size}"
+            f"questions need the values of {MIN_DRAWS} draws at once, so at most "
+            f"{MAX_ENTRIES // MIN_DRAWS} states times actions; this world has {size}"
         )
     return thinned(belief, max(min(n_samples, most), belief.n_chains))
