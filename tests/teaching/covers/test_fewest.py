@@ -1006,7 +1006,8 @@ def test_what_a_lesson_says_of_its_facets_is_checked(forged_task):
             check_proof(whole, {**document, "facets": forged})
     with pytest.raises(ProofError, match="n_facets"):
         check_proof(whole, {**document, "n_facets": document["n_facets"] + 1})
-    assert "n_facets" in unchecked(check_proof(whole, without(document, "facets")))
+    with pytest.raises(ProofError, match="n_facets must be 0"):  # where none is listed
+        check_proof(whole, without(document, "facets"))
 
 
 def test_what_is_not_checked_is_named(forged_task):
