@@ -299,12 +299,12 @@ def resolves(name: str) -> bool:
     return True
 
 
-def test_contributing_names_every_room():
+def test_contributing_names_every_package():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    part = text[text.index("| room | holds |") :].split("\n\n")[0]
+    part = text[text.index("| package | holds |") :].split("\n\n")[0]
     cells = [line.split("|")[1] for line in part.splitlines()[2:]]
     named = [name.strip() for cell in cells for name in cell.split(",")]
     folder = ROOT / "src" / "didact"
-    rooms = {path.stem for path in folder.glob("*.py")}
-    rooms |= {path.parent.name for path in folder.glob("*/__init__.py")}
-    assert sorted(named) == sorted(rooms - {"__init__", "__main__", "proofcheck"})
+    packages = {path.stem for path in folder.glob("*.py")}
+    packages |= {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert sorted(named) == sorted(packages - {"__init__", "__main__", "proofcheck"})

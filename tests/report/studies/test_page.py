@@ -7,7 +7,6 @@ from didact.report.studies.reports import StudyReport
 from didact.studies import setting
 from didact.studies.study import Study
 from didact.studies.summary import (
-    Cell,
     Claim,
     Column,
     Figure,
@@ -15,6 +14,7 @@ from didact.studies.summary import (
     Printed,
     Summary,
     Table,
+    TableCell,
     estimate,
 )
 from tests.report.drawn import HOSTILE
@@ -38,8 +38,8 @@ class Settings:
 def report(**changes) -> StudyReport:
     title, table, rows, column, row, text, printed, claim, source, evidence, remark = TEXTS[:11]
     cells = (
-        Cell(row, column, text),
-        Cell(row, "number", estimate([1.0, 2.0]), Printed("s", row, "n", printed, 4, "x")),
+        TableCell(row, column, text),
+        TableCell(row, "number", estimate([1.0, 2.0]), Printed("s", row, "n", printed, 4, "x")),
     )
     summary = Summary(
         tables=(Table(table, rows, (Column(column), Column("number")), cells),),

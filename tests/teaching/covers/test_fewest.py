@@ -1025,9 +1025,11 @@ def test_what_is_not_checked_is_named(forged_task):
 
 def test_what_a_mix_says_of_itself_is_checked(mix):
     whole, document = mix
-    assert "open" not in unchecked(check_proof(whole, document))
-    with pytest.raises(ProofError, match="open"):
-        check_proof(whole, {**document, "open": ["nothing is known"]})
+    assert not {"uncovered", "n_pairs", "closed"} & {*unchecked(check_proof(whole, document))}
+    false = {"uncovered": ["nothing is known"], "n_pairs": 1000, "closed": True}
+    for key, value in false.items():
+        with pytest.raises(ProofError, match=key):
+            check_proof(whole, {**document, key: value})
 
 
 def test_an_open_lesson_may_leave_its_witness_out():
