@@ -15,6 +15,7 @@ ABOUT_THE_WHOLE = {
     "test_docs",
     "test_mirror",
     "test_mutants",
+    "test_pages",
     "test_pins",
     "test_structure",
     "test_surface",

@@ -7,6 +7,7 @@ import pytest
 import didact as library
 from didact import Family, Task, make
 from didact.errors import InvalidInput
+from didact.mdp.naming import pair_words
 from tests.command_line import refused
 
 
@@ -29,6 +30,27 @@ def test_members_that_are_shown_are_marked(tmp_path):
     assert page.count('class="shown-pair"') == len(used)
     assert "src=" not in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_steps_stand_below_their_world_without_its_name(tmp_path):
+    """A colon in the name of a world is part of the name."""
+    tasks = [make("random-grid", size=3, n_features=3, seed=seed) for seed in range(2)]
+    names = ("hall: east wing", "hall: west wing")
+    family = Family([Task(t.mdp, tasks[0].weights, name=n, layout=t.layout)
+                     for t, n in zip(tasks, names, strict=True)])  # fmt: skip
+    lesson = library.teach(family, horizon=2)
+    lesson.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    cards = page.split('class="card member')[1:]
+    for member, (name, card) in enumerate(zip(names, cards, strict=True)):
+        own = [(i, d) for i, d in enumerate(lesson.demonstrations, start=1) if d.member == member]
+        told = [
+            f"{number}. {'; '.join(pair_words(family[member], s, a) for s, a in shown)}"
+            for number, shown in own
+        ]
+        assert re.findall(r"<li>([^<]*)</li>", card) == told
+        assert re.findall(r"<h3>([^<]*)", card)[0].strip() == name
+    assert lesson.demonstrations
 
 
 def test_names_cannot_break_out(tmp_path):

@@ -25,6 +25,18 @@ def test_a_cone_is_shaded_where_the_rewards_fit(ax, taught, weights):
     assert region.get_path().contains_points(points).tolist() == fits
 
 
+def test_a_slice_shows_the_class_with_three_fifths_of_air_around_it(ax):
+    known = equivalence_class(make("garnet"))
+    truth = known.task.weights
+    known.plot(ax)
+    first, second = (int(name().split()[0][1:]) for name in (ax.get_xlabel, ax.get_ylabel))
+    reach = (ax.get_xlim()[1] - ax.get_xlim()[0]) / 2
+    (region,) = ax.patches
+    extent = np.abs(region.get_xy() - truth[[first, second]]).max()
+    assert reach == pytest.approx(1.6 * extent)
+    assert sum(ax.get_xlim()) / 2 == pytest.approx(truth[first])
+
+
 def test_an_equality_is_a_line_and_not_a_region(ax):
     known = equivalence_class(make("uvm-failure"))
     assert known.cone.equalities

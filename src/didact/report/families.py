@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from didact.inputs import counted, shown_name
-from didact.mdp import Demonstration, Family
+from didact.mdp import Demonstration, Family, Task
 from didact.mdp.naming import action_words, pair_words, step_words
 from didact.report.verdicts import (
     close_calls,
@@ -34,7 +34,9 @@ def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) ->
         told = within_words(lesson, lesson.within)
     yield f"{shown_name(family.name)}: {shown}: {told}"
     for number, demonstration in enumerate(lesson.demonstrations[:MOST_SHOWN]):
-        yield f"  {number + 1:3}. {demonstration_words(family, demonstration)}"
+        member = demonstration.member or 0
+        steps = steps_in_words(family[member], demonstration)
+        yield f"  {number + 1:3}. {shown_name(family.names[member])}: {steps}"
     if n > MOST_SHOWN:
         yield f"       (and {n - MOST_SHOWN} more)"
     if lesson.within is not None:
@@ -65,13 +67,11 @@ def status_words(lesson: Lesson) -> str:
     return f"NOT taught, {len(lesson.uncovered)} of {counted(total, 'constraint')} open{up_to}"
 
 
-def demonstration_words(family: Family, demonstration: Demonstration) -> str:
-    """The member, then its steps: 'map 3: right in row 2, column 3; up in row 2, column 4'."""
-    member = demonstration.member or 0
-    steps = [pair_words(family[member], s, a) for s, a in demonstration.pairs[:MOST_STEPS]]
+def steps_in_words(task: Task, demonstration: Demonstration) -> str:
+    """'right in row 2, column 3; up in row 2, column 4'."""
+    steps = [pair_words(task, s, a) for s, a in demonstration.pairs[:MOST_STEPS]]
     more = len(demonstration) - len(steps)
-    rest = f" (and {more} more)" if more else ""
-    return f"{shown_name(family.names[member])}: {'; '.join(steps)}{rest}"
+    return "; ".join(steps) + (f" (and {more} more)" if more else "")
 
 
 def family_verdict_lines(

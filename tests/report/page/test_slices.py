@@ -68,6 +68,21 @@ def test_regions_hold_exactly_the_rewards_that_fit(name):
         assert sorted(set(cut.regions[-1])) == sorted(set(cut.goal)), "a complete lesson cuts all"
 
 
+def test_a_slice_shows_the_class_with_three_fifths_of_air_around_it():
+    task = make("garnet")
+    known = equivalence_class(task)
+    for pair in likely_pairs(known, 4):
+        cut = slice_of(known, [], pair)
+        extent = max(abs(x) for corner in cut.goal for x in corner)
+        assert cut.reach == extent * Fraction(8, 5)
+
+
+def test_a_slice_reaches_at_most_twice_the_largest_weight():
+    task = make("chain")
+    cut = slice_of(equivalence_class(task), [], (0, 1))
+    assert cut.reach == 2 * max(map(abs, task.true_weights.fractions()))
+
+
 @pytest.mark.parametrize("pair", [(0, 0), (0, 3), (-1, 1)])
 def test_a_wrong_pair_is_refused(pair):
     with pytest.raises(InvalidParameter, match="pair must be two different features from 0 to 2"):

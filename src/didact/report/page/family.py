@@ -12,9 +12,9 @@ from typing import Any
 from didact import __version__
 from didact.bec.classes import EquivalenceClass, Part, equivalence_class
 from didact.inputs import counted, shown_name
-from didact.mdp import Demonstration, Family
+from didact.mdp import Family
 from didact.mdp.model import deciding_states
-from didact.report.families import demonstration_words, status_words
+from didact.report.families import status_words, steps_in_words
 from didact.report.page.arrows import stub
 from didact.report.page.scene import Scene, scene_of, view_of
 from didact.report.page.svg import Picture, amount
@@ -120,7 +120,7 @@ def _member(family: Family, part: Part, lesson: Lesson) -> MemberPicture:
     member, own = part.member or 0, part.own(lesson.demonstrations)
     scene = scene_of(part.task, part.plan)
     number = {id(d): i for i, d in enumerate(lesson.demonstrations)}
-    said = [f"{number[id(d)] + 1}. {_steps(family, d)}" for d in own[:MOST_STEPS]]
+    said = [f"{number[id(d)] + 1}. {steps_in_words(part.task, d)}" for d in own[:MOST_STEPS]]
     states = [state for d in own for state, _ in d] or [0]
     box = None if scene is None else scene.box_around(states, whole=MOST_CELLS, most=MOST_CELLS)
     name = shown_name(family.names[member], 60)
@@ -148,11 +148,6 @@ def _member(family: Family, part: Part, lesson: Lesson) -> MemberPicture:
 
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
-
-
-def _steps(family: Family, demonstration: Demonstration) -> str:
-    """A demonstration without the name of its member, which stands above it."""
-    return demonstration_words(family, demonstration).partition(": ")[2]
 
 
 def _arrows(scene: Scene | None, pairs: Iterable[Sequence[Any]], length: float) -> str:
