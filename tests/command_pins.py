@@ -1,0 +1,180 @@
+"""What commands print, as text and with --json; `python -m tests.command_pins write` records it.
+
+Every command runs once as a person reads it and once for machines, on small worlds, in a folder of
+its own. Times, versions and the folder's path are replaced; numbers keep six significant digits.
+Long documents are recorded by a digest for each of their keys, so that a change names its place.
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import didact
+from didact.cli import main
+from didact.cli.exits import BAD_INPUT
+from tests.pins import digest, rounded
+
+FILE = Path(__file__).parent / "data" / "commands.json"
+MAX_WHOLE = 2_000
+"""Documents of so many signs are recorded whole."""
+
+GRID = "random-grid -p size=3 -p n_features=3 --seed 1"
+COMMANDS = f"""
+worlds
+show {GRID} --out task.json
+show six-cell --arithmetic float
+teach six-cell --out lesson.json
+teach task.json --teacher exact --horizon 2 --out exact.json
+teach {GRID} --starts 0 --teacher uvm -t n_samples=500
+teach {GRID} --members 2 --member-cost 1 --out family.json
+teach {GRID} --feedback comparisons --feedback demonstrations --out mixed.json
+teach {GRID} --loss 10%
+teach {GRID} --frontier --out frontier.html
+check six-cell lesson.json --proof --loss
+check task.json wrong.json
+check {GRID} mixed.json --proof
+check {GRID} family.json --members 2 --proof
+explain task.json --out page.html --pair 0,1
+explain task.json --policy policy.json --out policy.html
+explain task.json --policy policy.json --if-not-optimal nearest --for people --out people.html
+explain {GRID} --members 2 --out family.html
+learn task.json exact.json --n-steps 200 --n-chains 2 --out belief.npz
+learn task.json exact.json --learner ml-irl -l n_starts=2
+ask task.json --n-queries 2 --n-steps 100 --n-chains 2 --out run.json
+ask task.json --strategy random --comparisons --n-queries 2 --n-steps 100 --states 1,2,3
+ask task.json --person --n-queries 2 --n-steps 100 --seed 3 --out answers.json
+transfer exact.json {GRID} --members 3 --out transfer.json
+exam six-cell --key --proof --out exam.json --html exam.html
+exam {GRID} --ask actions
+audit six-cell --agent weights.json
+audit six-cell --agent policy6.json --loss 10%
+audit six-cell --agent sides.json --exam exam.json
+audit six-cell --person
+observe point-robot --n-rollouts 4 --length 5 --n-situations 20 --discount 0.9 --html r.html
+rank six-cell uvm-failure nothing --out rank.json --svg rank.svg
+select exact.json --task task.json --method exact --out kept.jsonl --replace
+convert exact.json steps.csv --replace
+convert steps.csv again.json --task task.json --episodes 0 --replace
+reproduce example --quick --jobs 1 --out reproduced
+study init study.sqlite {GRID} --questions 2 --practice 1 --conditions exact,none
+study simulate study.sqlite -n 4
+study export study.sqlite --out tables
+study delete study.sqlite 0
+""".strip().splitlines()
+
+SLOW = ("reproduce", "study simulate", "learn task.json exact.json --learner ml-irl")
+NO_JSON = ("study init", "study export", "study delete")
+PERSON = "ask task.json --person"
+"""The second time it goes on with the answers of the first."""
+TYPED = "u\nx\nd\nz\nl\n1\n=\n2\n2\n1\n1\nq\n"
+"""What a person types where one is asked."""
+INPUTS: dict[str, Any] = {
+    "wrong.json": [[[0, 0], [0, 0]], [[4, 1]]],
+    "policy.json": [1, 1, 1, 3, 3, 3, 0, 0, 0],
+    "policy6.json": [0, 1, 2, 3, 0, 1],
+    "weights.json": [-1, -10],
+    "sides.json": ["first", "second"],
+}
+TIMES = re.compile(
+    r"\d+(\.\d+)? (s|ms|seconds?)\b|\d+ kB|busy \d+%|\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?"
+)
+NUMBER = re.compile(r"-?\d+\.\d{4,}(e-?\d+)?")
+
+
+def normalised(text: str, folder: str) -> str:
+    """A text without what differs from run to run and from machine to machine."""
+    text = text.replace(os.path.realpath(folder), "FOLDER").replace(folder, "FOLDER")
+    text = TIMES.sub("TIME", text.replace(didact.__version__, "VERSION"))
+    return NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
+
+
+def recorded(document: Any) -> Any:
+    """A document whole, or where it is long a digest of each entry."""
+    document = rounded(document)
+    if len(json.dumps(document)) <= MAX_WHOLE:
+        return document
+    if isinstance(document, dict):
+        return {key: recorded(value) for key, value in document.items()}
+    return digest(document)
+
+
+def run(arguments: list[str], typed: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command in this process."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.stdin
+    sys.stdin = io.StringIO(typed)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main(arguments)
+    except SystemExit as left:
+        return int(left.code or 0), out.getvalue(), err.getvalue()
+    finally:
+        sys.stdin = before
+    raise AssertionError("a command must end by an exit code")
+
+
+def results(folder: str, *, slow: bool) -> dict[str, Any]:
+    """What every command prints, in a folder that is empty before; slow: the slow ones too."""
+    for name, document in INPUTS.items():
+        Path(name).write_text(json.dumps(document))
+    found: dict[str, Any] = {}
+    for line in COMMANDS:
+        if line.startswith(SLOW) and not slow:
+            continue
+        given = shlex.split(line)
+        code, out, err = run(given, TYPED)
+        told = normalised(out, folder).splitlines()
+        found[line] = {"code": code, "text": told}
+        if code == BAD_INPUT:
+            found[line]["refusal"] = normalised(err, folder)
+        if not line.startswith(NO_JSON):
+            goes_on = ["--demonstrations", "answers.json"] if line.startswith(PERSON) else []
+            code, out, _ = run([*given, *goes_on, "--json"], TYPED)
+            document = json.loads(normalised(out, folder))
+            for study in document.get("studies", ()):
+                del study["efficiency"]  # of workers, which is a time
+            found[line]["json"] = {"code": code, "document": recorded(document)}
+    return found
+
+
+def in_own_folder(*, slow: bool) -> dict[str, Any]:
+    """The same, in a folder that is deleted afterwards."""
+    before, shown = os.getcwd(), warnings.showwarning
+    columns = os.environ.get("COLUMNS")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["COLUMNS"] = "80"
+        try:
+            return results(folder, slow=slow)
+        finally:
+            os.chdir(before)
+            warnings.showwarning = shown
+            os.environ.pop("COLUMNS")
+            if columns is not None:
+                os.environ["COLUMNS"] = columns
+
+
+def write() -> None:
+    """Record what every command prints, and tell which moved."""
+    old = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    began = time.monotonic()
+    now = in_own_folder(slow=True)
+    for name, result in now.items():
+        if old.get(name) != result:
+            print("new" if name not in old else "moved", name)
+    FILE.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["write"]:
+        sys.exit("usage: python -m tests.command_pins write")
+    write()
