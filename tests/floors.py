@@ -40,8 +40,8 @@ REST = "the other modules"
 FLOORS = {
     "mdp": ({REST}, {"recordings"}),
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}),
-    "teaching": ({REST}, {"covers"}, {"clips", "settings", "uvm"}, {"teachers", "witness"},
-                 {"evidence", "trim"}, {"feedback"}, {"loss"}, {"picked"},
+    "teaching": ({REST}, {"covers"}, {"clips", "uvm"}, {"teachers", "witness"},
+                 {"trim"}, {"feedback"}, {"loss"}, {"build"},
                  {"check", "lesson_files", "teach"}, {"suggested_starts"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),

@@ -33,7 +33,6 @@ WIDE_PUBLIC: set[str] = {"register_study"}
 COMPLEX: set[str] = {
     "_search",
     "equivalence_class",
-    "lesson_of_picks",
     "solve_policy",
 }
 """Functions of the core with a cyclomatic complexity above 15."""

@@ -18,8 +18,8 @@ from didact.bec import ObserveSettings, ObserveWorkers
 from didact.cli import COMMANDS, cli
 from didact.cli.spellings import OLD, respelled
 from didact.learners.chains.birl import birl
+from didact.teaching.build import TeachSettings
 from didact.teaching.clips.lesson import teach_observed
-from didact.teaching.settings import TeachSettings
 from didact.worlds.opening import open_task_or_family
 
 EDGE_ONLY = {

@@ -12,7 +12,7 @@ from didact.errors import InvalidModel, InvalidParameter
 from didact.mdp import MDP, Demonstration, Task, load_recording
 from didact.planning import rollout, solve
 from didact.teaching import check, teach
-from didact.teaching.segments import right_segments
+from didact.teaching.feedback.halfspaces import right_segments
 from didact.teaching.select import select
 from didact.worlds import gridworld, make
 from tests.effort import examples

@@ -58,13 +58,13 @@ from didact.numerics.exact import Floats
 from didact.planning import evaluate, solve
 from didact.planning.loss import action_gaps
 from didact.random import stream
+from didact.teaching.lesson import SURELY
 from didact.teaching.loss.cells import Cell, PolicyCells, affordable_cells
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.good_enough import read_loss
 from didact.teaching.loss.region import Region, least_cell, region_of, region_that_fits, worst_cell
 from didact.teaching.loss.search import PUSHES, largest, planner_rounds
 from didact.teaching.trim import is_closed
-from didact.teaching.within import SURELY
 
 if TYPE_CHECKING:
     from didact.auditing.exam import Exam

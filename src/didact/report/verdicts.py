@@ -11,11 +11,10 @@ from didact.mdp import Family, Task
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Frontier, Lesson, Verdict
-from didact.teaching.lesson import FEWEST
+from didact.teaching.feedback.halfspaces import WrongPair
+from didact.teaching.lesson import FEWEST, Within
 from didact.teaching.loss.remaining import Worst
-from didact.teaching.segments import WrongPair
 from didact.teaching.suggested_starts import AIMING, SuggestedStarts
-from didact.teaching.within import Within
 
 _LEARNERS = {"half-spaces": "learners of half-spaces", "planner": "learners that plan"}
 

@@ -5,8 +5,8 @@ else there is a witness, a reward that fits all of them and is wrong. Both answe
 in exact arithmetic (see `witness` and `bec.proofs`).
 
 People err. What is wrong is named with its cost, and the segments of right steps that stay are
-judged as demonstrations of their own: see `segments`. Other items are judged by the half-spaces
-that they state: see `feedback.halfspaces`.
+judged as demonstrations of their own. Other items are judged by the half-spaces that they state:
+see `feedback.halfspaces`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,15 @@ from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.covers.elements import cover_elements
-from didact.teaching.feedback.halfspaces import WrongItem, judge_items, mixed_proof
-from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
+from didact.teaching.feedback.halfspaces import (
+    Segment,
+    WrongItem,
+    WrongPair,
+    judge_items,
+    mixed_proof,
+    right_segments,
+    wrong_steps,
+)
 from didact.teaching.trim import all_closed
 from didact.teaching.witness import judge
 

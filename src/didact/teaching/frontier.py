@@ -18,15 +18,14 @@ from didact.mdp import Family, Task
 from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import changed
 from didact.random import stream
-from didact.teaching.lesson import Lesson
+from didact.teaching.build import TeachSettings
+from didact.teaching.lesson import ENUMERATED, EXCEEDED, FROM_BAD_TO_GOOD, TESTED, Lesson
 from didact.teaching.loss.cells import affordable_cells
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.good_enough import Pool, as_goal, read_loss
 from didact.teaching.loss.region import mean_loss, region_of
 from didact.teaching.loss.search import boundary_rounds, largest
-from didact.teaching.settings import TeachSettings
 from didact.teaching.teach import lesson_within, teach
-from didact.teaching.within import ENUMERATED, EXCEEDED, FROM_BAD_TO_GOOD, TESTED
 
 NOTHING = 1e-9
 """Smaller losses, as a share of the spread, are rounding."""

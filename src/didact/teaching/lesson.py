@@ -12,6 +12,8 @@ shown too. Lessons that are not closed assume that the learner follows the teach
 What is expensive (the proof, bounds, words of facets) is found when it is first asked for, and
 kept: see `Later`. What is said about the fewest items is never taken from the code that found them,
 but from `didact.proofcheck`, which shares no code with it.
+
+`Within` is what a lesson promises of losses: a bound, for which learners, and what that rests on.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter
@@ -35,7 +37,89 @@ from didact.mdp.showing import show
 from didact.numerics.exact import Later
 from didact.planning.loss import VAGUE
 from didact.proofcheck import ProofError, check_proof
-from didact.teaching.within import Within
+
+ENUMERATED, TESTED, EXCEEDED = "enumerated", "tested", "exceeded"
+"""Every class of policies that fits was visited; a search found nothing worse; something is."""
+
+SURELY = 1e-9
+"""Losses above a bound by less than this share of the spread are not called larger."""
+
+FROM_BAD_TO_GOOD = (EXCEEDED, TESTED, ENUMERATED)
+
+
+class Witness(NamedTuple):
+    """A reward that loses more than the bound: every lesson within it must exclude these weights.
+
+    weights: (k,), exact. loss: of the best policy that is optimal for them. learner: whose lesson
+    must exclude them. excluded_by: the candidates that do, by number; no other does.
+    """
+
+    weights: tuple[Fraction, ...]
+    loss: float
+    learner: str
+    excluded_by: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Within:
+    """The most that a learner may lose after a lesson.
+
+    bound: what was asked for, in units of return. spread: V* less V of the uniformly random policy,
+    which shares are of. worst: the most that was found to be lost, by half-space learners where
+    they are guarded. statuses: for each kind of learner 'enumerated', 'tested' or 'exceeded'.
+    lower_bound: no lesson within the bound costs less. witnesses: the rewards that say so, each
+    checked in exact numbers. n_cells: how many classes of policies were visited.
+    """
+
+    bound: float
+    spread: float
+    worst: float | None
+    statuses: Mapping[str, str]
+    lower_bound: int | Fraction
+    witnesses: tuple[Witness, ...]
+    n_cells: int
+
+    @property
+    def limit(self) -> float:
+        """What is above it surely loses more than the bound."""
+        return self.bound + SURELY * max(self.spread, self.bound)
+
+    @property
+    def status(self) -> str:
+        """The weakest of the statuses."""
+        return min(self.statuses.values(), key=FROM_BAD_TO_GOOD.index)
+
+    @property
+    def share(self) -> float:
+        """The bound as a share of the spread."""
+        return self.bound / self.spread if self.spread > 0.0 else 0.0
+
+    def __repr__(self) -> str:
+        of = ", ".join(f"{learner} {status}" for learner, status in self.statuses.items())
+        found = counted(len(self.witnesses), "witness reward")
+        return f"Within({100 * self.share:.3g}%: {of}; {found})"
+
+    def document(self) -> dict[str, Any]:
+        """The same as a file holds it."""
+        return {
+            "bound": self.bound,
+            "spread": self.spread,
+            "worst": self.worst,
+            "status": self.status,
+            "statuses": dict(self.statuses),
+            "lower_bound": write_number(Fraction(self.lower_bound)),
+            "witnesses": [
+                {
+                    "weights": [write_number(weight) for weight in witness.weights],
+                    "loss": witness.loss,
+                    "learner": witness.learner,
+                    "excluded_by": sorted(witness.excluded_by),
+                }
+                for witness in self.witnesses
+            ],
+            "n_cells": self.n_cells,
+        }
+
 
 LESSON_FORMAT = "didact.lesson/1"
 """Of tasks and families, of demonstrations alone and of several kinds of items."""

@@ -29,8 +29,7 @@ from didact.mdp import Demonstration
 from didact.mdp.items import Item, read_item
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.numerics.texts import read_text
-from didact.teaching.lesson import LESSON_FORMAT, Lesson, Missing
-from didact.teaching.within import read_within
+from didact.teaching.lesson import FROM_BAD_TO_GOOD, LESSON_FORMAT, Lesson, Missing, Within, Witness
 
 STATUSES = ("complete", "undecided", "partial")
 Read = TypeVar("Read")
@@ -81,7 +80,7 @@ def _lesson(document: Mapping[str, Any]) -> Lesson:
         words=_texts(document["words"], "words") if is_mixed else (),
         volumes=_several(document, "volumes", _finite),
         n_close_calls=whole_number(document.get("n_close_calls", 0), "n_close_calls", 0),
-        within=read_within(document.get("within")),
+        within=_within(document.get("within")),
         loss_error=_finite(document.get("loss_error", 0.0), "loss_error"),
     )
     _require_consistent(document, lesson, is_mixed=is_mixed)
@@ -147,6 +146,38 @@ def _facet(given: Any) -> dict[str, Any]:
     if not (is_known and isinstance(facet["words"], str)):
         raise ValueError("a facet has words, and the number of a demonstration or null")
     return facet
+
+
+def _within(document: Any) -> Within | None:
+    """What is promised of losses, as `Within.document` wrote it; None for None."""
+    if document is None:
+        return None
+    worst = document["worst"]
+    if not document["statuses"]:
+        raise ValueError("a bound on the loss needs the status of a learner; there is none")
+    return Within(
+        float(document["bound"]),
+        float(document["spread"]),
+        None if worst is None else float(worst),
+        {str(learner): _loss_status(status) for learner, status in document["statuses"].items()},
+        read_number(document["lower_bound"], "lower_bound"),
+        tuple(
+            Witness(
+                tuple(read_number(weight, "witnesses") for weight in entry["weights"]),
+                float(entry["loss"]),
+                str(entry["learner"]),
+                frozenset(int(number) for number in entry["excluded_by"]),
+            )
+            for entry in document["witnesses"]
+        ),
+        int(document["n_cells"]),
+    )
+
+
+def _loss_status(given: Any) -> str:
+    if given not in FROM_BAD_TO_GOOD:
+        raise ValueError(f"a status of loss must be one of {FROM_BAD_TO_GOOD}, not {given!r}")
+    return str(given)
 
 
 def _given(value: Any, place: str, read: Callable[[Any, str], Read]) -> Read | None:

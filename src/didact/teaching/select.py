@@ -2,10 +2,10 @@
 
 Episodes are the candidates of a set cover of the facets, as in SCOT; nothing is demonstrated anew.
 A step that is not optimal contradicts the task and is never chosen; the right steps before and
-after it are candidates of their own (see `segments`). First the facets are covered; where some stay
-open, then whatever narrows the rest most. The exact picks are the cheapest from which all that was
-recorded follows. With comparisons and other items among them,
-few are found from which all follows that all of them imply: see `feedback.recorded`.
+after it are candidates of their own (see `feedback.halfspaces`). First the facets are covered;
+where some stay open, then whatever narrows the rest most. The exact picks are the cheapest from
+which all that was recorded follows. With comparisons and other items among them, few are found from
+which all follows that all of them imply: see `feedback.recorded`.
 """
 
 from __future__ import annotations
@@ -42,13 +42,19 @@ from didact.teaching.covers.candidates import MAX_PAIRS, Candidates
 from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Problem
-from didact.teaching.evidence import missing_elements
-from didact.teaching.feedback.halfspaces import WrongItem, true_halfspaces
+from didact.teaching.feedback.halfspaces import (
+    Segment,
+    WrongItem,
+    WrongPair,
+    right_segments,
+    true_halfspaces,
+    wrong_steps,
+)
 from didact.teaching.feedback.mix import item_costs
 from didact.teaching.feedback.recorded import chosen_items
 from didact.teaching.lesson import Missing
-from didact.teaching.segments import Segment, WrongPair, right_segments, wrong_steps
 from didact.teaching.teachers import exact_minimum, greedy_picks
+from didact.teaching.witness import missing_elements
 
 METHODS = ("greedy", "exact")
 

@@ -1,6 +1,6 @@
 """`teach`, `teach_within` and `teach_mixed`: find the class, what can be shown, and the lesson.
 
-All three do the same work first (`_prepared`): the class of the task, where demonstrations may
+All three do the same work first (`_problem`): the class of the task, where demonstrations may
 begin, the candidates, and the cover problem of the class over them. Then `teach` lets a teacher
 pick, `teach_within` looks for the cheapest candidates that keep to a bound on the loss, and
 `teach_mixed` adds other kinds of feedback to the candidates.
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 from didact.bec.classes import EquivalenceClass, equivalence_class, require_class
 from didact.bec.halfspaces import Scope
@@ -25,6 +25,7 @@ from didact.numerics.exact import changed
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.stages import stage
+from didact.teaching.build import LIKELY, TeachSettings, lesson_of_picks
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.teaching.covers.candidates import (
     GivenStarts,
@@ -46,7 +47,7 @@ from didact.teaching.covers.problem import (
     member_costs,
     members_of,
 )
-from didact.teaching.covers.walks import Allowed, probability_in
+from didact.teaching.covers.walks import probability_in
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.lesson import Lesson
 from didact.teaching.loss.good_enough import (
@@ -56,8 +57,6 @@ from didact.teaching.loss.good_enough import (
     once_closed,
     planners_keep_to,
 )
-from didact.teaching.picked import lesson_of_picks
-from didact.teaching.settings import LIKELY, TeachSettings
 from didact.teaching.teachers import chosen_picks, find_teacher, picked_by
 from didact.teaching.trim import with_beginnings
 
@@ -159,13 +158,12 @@ def teach(
         seed=seed,
     )
     find_teacher(teacher, settings.options)
-    made = _prepared(task, settings, known)
-    problem, picks = made.problem, None
+    problem, begin = _problem(task, settings, known)
+    picks = None
     if _searches_all(settings, problem.known):
-        settings, problem, picks = _cheapest_of_all(settings, made)
+        settings, problem, picks = _cheapest_of_all(settings, problem, begin)
     picks = picked_by(teacher, problem, seed) if picks is None else picks
-    document = settings.document(problem, made.starts, made.fixed_costs)
-    return lesson_of_picks(settings, problem, picks, made.starts, document)
+    return lesson_of_picks(settings, problem, picks, begin, settings.document(problem, begin))
 
 
 def teach_within(
@@ -276,45 +274,41 @@ def teach_mixed(
         trim=False,
     )
     find_teacher("exact", settings.options)
-    made = _prepared(task, settings, known)
-    document = settings.document(made.problem, made.starts, made.fixed_costs)
+    problem, begin = _problem(task, settings, known)
+    document = settings.document(problem, begin)
     document |= {"cost": "demonstrations" if cost is None else "given", "feedback": list(kinds)}
     if least is not None:
         document |= {"over_teach": True, "margin": None if margin is None else str(least)}
-    allowed = made.allowed(settings)
-    return mixed_lesson(made.problem, kinds, prices, document, allowed, least)
+    allowed = settings.allowed(problem, begin)
+    return mixed_lesson(problem, kinds, prices, document, allowed, least)
 
 
-class _Prepared(NamedTuple):
-    """What every lesson of a task is made from.
-
-    starts: where demonstrations of each member may begin, and their most steps. fixed_costs: what
-    showing anything of a member costs, once. problem: the cover problem over the candidates.
-    """
-
-    starts: Sequence[Starts]
-    fixed_costs: Mapping[int, Fraction]
-    problem: Problem
-
-    def allowed(self, settings: TeachSettings) -> Allowed:
-        """The demonstrations over which a lower bound on the cost holds."""
-        least = settings.min_probability or Fraction(0)
-        return Allowed(self.problem.known, self.starts, settings.cost, least, self.fixed_costs)
-
-
-def _prepared(
+def _problem(
     task: Task | Family, settings: TeachSettings, known: EquivalenceClass | None
-) -> _Prepared:
-    """The class of the task, where demonstrations may begin, and the cover problem over them."""
+) -> tuple[Problem, Sequence[Starts]]:
+    """The cover problem: the class of the task, candidates, what they cover and what they cost.
+
+    Beside it where demonstrations of each member may begin, and their most steps.
+    """
     require_class(task, known)
-    begin, fixed_costs = starts_of(task, settings.starts), _fixed_costs(task, settings.member_cost)
+    given, fixed_costs = starts_of(task, settings.starts), _fixed_costs(task, settings.member_cost)
     if known is None:
         known = equivalence_class(task, scope=settings.scope, arithmetic=settings.arithmetic)
-    starts = offers_of(known, all_starts(known) if begin is None else begin, settings.horizon)
+    starts = offers_of(known, all_starts(known) if given is None else given, settings.horizon)
     if settings.starts is not None:
         require_in_scope(known, starts)
     stage("cover: what can be shown, and the fewest of it")
-    return _Prepared(starts, fixed_costs, _problem(settings, known, starts, fixed_costs))
+    elements = cover_elements(known, redundant=settings.teacher == "scot-redundant")
+    rollouts = None if _searches_all(settings, known) else settings.rollouts
+    candidates, masks = offered_candidates(elements, starts, rollouts=rollouts, seed=settings.seed)
+    if settings.takes_beginnings:
+        told = cover_elements(known, redundant=True) if settings.learners else elements
+        every_pair = "planner" in settings.learners
+        candidates, masks = with_beginnings(told, candidates, all_pairs=every_pair), None
+    by_member = FixedCosts(members_of(candidates), fixed_costs) if fixed_costs else None
+    costs = candidate_costs(candidates, settings.cost, partial(probability_in, known))
+    budget, options = settings.budget, settings.options
+    return Problem(elements, candidates, costs, budget, options, by_member, masks), starts
 
 
 def _fixed_costs(task: Task | Family, given: Any) -> dict[int, Fraction]:
@@ -326,25 +320,6 @@ def _fixed_costs(task: Task | Family, given: Any) -> dict[int, Fraction]:
     return member_costs(task, given)
 
 
-def _problem(
-    settings: TeachSettings,
-    known: EquivalenceClass,
-    starts: Sequence[Starts],
-    fixed_costs: Mapping[int, Fraction],
-) -> Problem:
-    """The cover problem of a class: candidates, what they cover and what they cost."""
-    elements = cover_elements(known, redundant=settings.teacher == "scot-redundant")
-    rollouts = None if _searches_all(settings, known) else settings.rollouts
-    candidates, masks = offered_candidates(elements, starts, rollouts=rollouts, seed=settings.seed)
-    if settings.takes_beginnings:
-        told = cover_elements(known, redundant=True) if settings.learners else elements
-        every_pair = "planner" in settings.learners
-        candidates, masks = with_beginnings(told, candidates, all_pairs=every_pair), None
-    by_member = FixedCosts(members_of(candidates), fixed_costs) if fixed_costs else None
-    costs = candidate_costs(candidates, settings.cost, partial(probability_in, known))
-    return Problem(elements, candidates, costs, settings.budget, settings.options, by_member, masks)
-
-
 def _searches_all(settings: TeachSettings, known: EquivalenceClass) -> bool:
     """Whether all allowed walks are searched: that needs exact rows and a cost by rule."""
     is_exact = settings.teacher == "exact" and known.rows.exact is not None
@@ -352,19 +327,18 @@ def _searches_all(settings: TeachSettings, known: EquivalenceClass) -> bool:
 
 
 def _cheapest_of_all(
-    settings: TeachSettings, made: _Prepared
+    settings: TeachSettings, problem: Problem, starts: Sequence[Starts]
 ) -> tuple[TeachSettings, Problem, Picks | None]:
     """The cheapest lesson over all allowed walks with its certificate, and the problem it solves.
 
     Where the default least probability leaves no lesson that teaches, every walk is allowed.
     """
-    problem, given = made.problem, settings.min_probability
+    given, limit = settings.min_probability, settings.options.get("time_limit")
     listed = None if problem.candidates.sampled else problem.candidates
-    limit = settings.options.get("time_limit")
     limit, found = None if limit is None else seconds(limit, "time_limit"), None
     for least in (LIKELY, Fraction(0)) if given is None else (given,):
         settings = replace(settings, min_probability=least)
-        allowed = made.allowed(settings)
+        allowed = settings.allowed(problem, starts)
         found = cheapest_lesson(allowed, listed, limit)
         if found is None or found.chosen is not None:
             break
@@ -373,8 +347,8 @@ def _cheapest_of_all(
     if listed is None and not settings.trim and not settings.counts_steps:
         found = found.extended(allowed)
     by_member = None
-    if made.fixed_costs:
-        by_member = FixedCosts(members_of(found.candidates), made.fixed_costs)
+    if problem.fixed_costs is not None:
+        by_member = FixedCosts(members_of(found.candidates), problem.fixed_costs.prices)
     problem = replace(
         problem,
         candidates=found.candidates,
@@ -398,15 +372,14 @@ def lesson_within(
 
     time_limit: seconds to look for it.
     """
-    made = _prepared(task, settings, known)
-    problem = made.problem
-    document = settings.document(problem, made.starts, made.fixed_costs)
+    problem, starts = _problem(task, settings, known)
+    document = settings.document(problem, starts)
     document |= {"loss": plain(goal.given), "learner": goal.learner}
     rng = as_generator(settings.seed, "loss")
     numbers, within = cheapest_within(problem, goal, time_limit=time_limit, rng=rng)
     keeps = partial(planners_keep_to, within, goal, problem.known)
     picks = Picks(numbers, lower_bound=within.lower_bound)
-    lesson = lesson_of_picks(settings, problem, picks, made.starts, document, keeps=keeps)
+    lesson = lesson_of_picks(settings, problem, picks, starts, document, keeps=keeps)
     return changed(lesson, within=once_closed(within, closed=lesson.closed))
 
 

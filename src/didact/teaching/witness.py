@@ -7,17 +7,21 @@ decide by a tolerance; where what is open seems to follow all the same, that is 
 
 `judge` decides so whether demonstrations determine a class; `ExactHalfspaces` and `FloatHalfspaces`
 answer for rows of any world, as `transfer`, `select` and mixed lessons ask them.
+
+The hardest step of a lesson is the smallest Q-value gap that it relies on: whoever is shown an
+action must be able to believe that every worse one is worse. At each step shown the least bad of
+them counts; optimal ones are worth the same and ask nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, shown_pairs
+from didact.bec.classes import EquivalenceClass, Part, exact_gap, shown_pairs
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.farkas import Inside, decide
@@ -27,10 +31,12 @@ from didact.bec.nnls import nearest_in_cone
 from didact.bec.proofs import Proof, prove
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats, Numbers
+from didact.numerics.texts import number_texts
 from didact.planning import Plan, evaluate, solve
 from didact.planning.solve import Arithmetic
 from didact.stages import stage
-from didact.teaching.covers.elements import Elements
+from didact.teaching.covers.elements import Coverage, Elements
+from didact.teaching.lesson import Missing
 
 if TYPE_CHECKING:
     from flint import fmpz_mat
@@ -212,3 +218,59 @@ def _scaled(witness: Sequence[int]) -> Weights:
 def _in_decimals(away: Floats) -> Weights:
     """Float weights divided by the largest, as the shortest decimals that read back as they are."""
     return tuple(Fraction(repr(float(x))) for x in away / np.abs(away).max())
+
+
+def facet_records(coverage: Coverage) -> tuple[Mapping[str, Any], ...]:
+    """Every facet and equality: normal, statement, words, and the first item that covers it."""
+    known, elements = coverage.elements.known, coverage.elements
+    exact, records = known.rows.exact, []
+    for element in range(elements.n_elements):
+        row = elements.row_of(element)
+        normal = known.rows.normals[row].tolist() if exact is None else number_texts(exact[row])
+        record = {
+            "normal": normal,
+            "equality": row in known.cone.equalities,
+            "statement": list(known.statement_of(row)),
+            "words": known.words_of(row),
+            "covered_by": coverage.first_to_cover(element),
+        }
+        records.append(record)
+    return tuple(records)
+
+
+def missing_elements(
+    elements: Elements, covered: int, reason_of: Callable[[int], str]
+) -> tuple[Missing, ...]:
+    """The elements that are not covered: who would state each, in words, and why it is open."""
+    known, found = elements.known, []
+    for element in elements.within(elements.everything & ~covered):
+        row = elements.row_of(element)
+        *member, state, action, other = known.statement_of(row)
+        reason, words = reason_of(element), known.words_of(row)
+        found.append(Missing(state, action, other, reason, words, *member))
+    return tuple(found)
+
+
+def hardest_step(parts: Sequence[Part], shown: Sequence[Demonstration]) -> Fraction | float | None:
+    """What the least bad other action costs at any step shown; None where all are worth the same.
+
+    A fraction where the class is exact.
+    """
+    margins = (_hardest_of(part, part.own(shown)) for part in parts)
+    return min((margin for margin in margins if margin is not None), default=None)
+
+
+def _hardest_of(part: Part, shown: Iterable[Demonstration]) -> Fraction | float | None:
+    plan = part.plan
+    steps = {state: action for way in shown for state, action in way}
+    states, actions = (np.array(list(x), dtype=np.int64) for x in (steps, steps.values()))
+    values = plan.action_values[states]
+    gaps = np.where(plan.optimal[states], np.inf, plan.values[states, None] - values)
+    if not np.isfinite(gaps).any():
+        return None
+    if part.counts is None:
+        return float(gaps.min())
+    error = plan.error_bound + np.spacing(np.abs(values).max())
+    near = np.argwhere(gaps <= gaps.min() + 4.0 * error).tolist()  # floats cannot order these
+    found = [exact_gap(part, int(states[i]), other, int(actions[i])) for i, other in near]
+    return min(gap for gap in found if gap is not None)

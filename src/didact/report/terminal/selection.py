@@ -8,8 +8,7 @@ from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import action_words, episode_numbers, pair_words
-from didact.teaching.feedback.halfspaces import item_words
-from didact.teaching.segments import Segment
+from didact.teaching.feedback.halfspaces import Segment, item_words
 from didact.teaching.select import Selection
 
 MOST_LISTED, MOST_NUMBERS = 12, 20

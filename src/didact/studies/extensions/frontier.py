@@ -33,12 +33,12 @@ from didact.studies.summary import (
 from didact.teaching.covers.candidates import offered_candidates, offers_of, starts_of
 from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.problem import Problem
+from didact.teaching.lesson import ENUMERATED
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.good_enough import Goal, Pool, good_enough
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import Cuts, boundary_rounds
 from didact.teaching.teachers import greedy_picks
-from didact.teaching.within import ENUMERATED
 from didact.worlds import make
 
 NAME = "frontier"

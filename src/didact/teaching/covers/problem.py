@@ -84,6 +84,12 @@ class Problem:
         return own if self.fixed_costs is None else own + self.fixed_costs.of(numbers)
 
     @property
+    def member_prices(self) -> dict[int, Fraction]:
+        """What members of a family cost, once, however much is shown there; none for a task."""
+        prices = {} if self.fixed_costs is None else self.fixed_costs.prices
+        return {member: Fraction(price) for member, price in prices.items()}
+
+    @property
     def known(self) -> EquivalenceClass:
         """The class to teach."""
         return self.elements.known

@@ -33,7 +33,6 @@ from didact.teaching.covers.fewest import CoverCertificate, mix_certificate
 from didact.teaching.covers.greedy import FixedCosts
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.walks import Allowed, OfferedItem, probability_in
-from didact.teaching.evidence import facet_records, missing_elements
 from didact.teaching.feedback.candidates import KINDS, Offered, offered_items
 from didact.teaching.feedback.halfspaces import (
     direction,
@@ -46,6 +45,7 @@ from didact.teaching.feedback.over_teaching import fewest_halfspaces, near_ties
 from didact.teaching.lesson import Lesson
 from didact.teaching.teachers import exact_minimum
 from didact.teaching.trim import all_closed
+from didact.teaching.witness import facet_records, missing_elements
 
 
 def as_kinds(given: Any) -> tuple[str, ...]:

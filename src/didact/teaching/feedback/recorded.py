@@ -29,8 +29,7 @@ from didact.mdp.items import Item
 from didact.numerics.exact import whole_if_whole
 from didact.teaching.covers.elements import Elements
 from didact.teaching.covers.minimum import Minimum, cheapest_cover
-from didact.teaching.feedback.halfspaces import direction, item_differences, margin
-from didact.teaching.segments import right_segments
+from didact.teaching.feedback.halfspaces import direction, item_differences, margin, right_segments
 from didact.teaching.witness import ExactHalfspaces
 
 ALMOST = Fraction(999, 1000)

@@ -28,6 +28,7 @@ from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Problem
 from didact.teaching.covers.reductions import hits_of
+from didact.teaching.lesson import ENUMERATED, EXCEEDED, TESTED, Within, Witness
 from didact.teaching.loss.cells import PolicyCells, affordable_cells
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.region import Region, VisitedCells, region_of, worst_cell
@@ -44,7 +45,6 @@ from didact.teaching.loss.search import (
 )
 from didact.teaching.teachers import greedy_picks
 from didact.teaching.trim import all_closed
-from didact.teaching.within import ENUMERATED, EXCEEDED, TESTED, Within, Witness
 
 GUESSES = 200
 """How often the cheapest candidates are guessed, before they are looked for exactly."""

@@ -25,11 +25,11 @@ from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
 from didact.random import stream
+from didact.teaching.lesson import ENUMERATED, TESTED
 from didact.teaching.loss.cells import affordable_cells
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import boundary_rounds, largest, planner_rounds
-from didact.teaching.within import ENUMERATED, TESTED
 
 TIME_LIMIT = 20.0
 """Seconds for visiting cells, where none are given."""

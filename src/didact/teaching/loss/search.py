@@ -27,10 +27,10 @@ from didact.bec.linear import dot, null_basis, primitive, row_reduced
 from didact.numerics.exact import Floats
 from didact.planning.batch import Lost
 from didact.teaching.covers.problem import Problem
+from didact.teaching.lesson import SURELY, Witness
 from didact.teaching.loss.cells import WorstLoss, exact_weights
 from didact.teaching.loss.fan import Fan
 from didact.teaching.loss.region import Region
-from didact.teaching.within import SURELY, Witness
 
 TOUCHES, APART = 1e-12, 1e-9
 """A unit row with a smaller product with unit weights may exclude them; one below the second, may

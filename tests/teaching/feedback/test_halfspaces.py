@@ -10,7 +10,7 @@ from didact.bec.classes import demonstration_class, equivalence_class
 from didact.mdp import Demonstration
 from didact.planning import rollout
 from didact.teaching import check
-from didact.teaching.segments import Segment, right_segments
+from didact.teaching.feedback.halfspaces import Segment, right_segments
 from didact.worlds import make
 from tests.effort import examples
 from tests.models import tasks
