@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -14,10 +15,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from didact.bec.certificates import exact_cone
+from didact.bec.certificates import exact_cone, least_on_slice
 from didact.bec.farkas import Inside, Outside, decide
 from didact.bec.linear import Multipliers, dot, primitive, row_reduced
-from tests.effort import chunks, examples
+from tests.effort import chunks, examples, number
 
 # The evidence
 
@@ -557,3 +558,38 @@ def test_multipliers_are_in_lowest_terms():
     assert cone.multipliers
     for multipliers in cone.multipliers.values():
         assert math.gcd(multipliers.denominator, *multipliers.numerators) == 1
+
+
+def expected_least(vectors, heights, direction):
+    ratios = [Fraction(dot(v, direction), h) for v, h in zip(vectors, heights, strict=True)]
+    return [ray for ray, ratio in enumerate(ratios) if ratio == min(ratios)]
+
+
+def found_least(vectors, heights, direction):
+    values = [dot(vector, direction) for vector in vectors]
+    return least_on_slice(values, heights, range(len(heights)))
+
+
+@pytest.mark.parametrize("digits", [1, 2, 15, 17, 40, 200, 400])
+def test_the_least_ratios_are_those_of_fractions(digits):
+    """Small numbers tie often; 400 digits have no float; and some ratios differ in the last one."""
+    draw = random.Random(digits)
+    for _ in range(number(60, 150)):
+        k, n = draw.randint(1, 4), draw.randint(1, 12)
+        most = 10 ** draw.randint(1, digits)
+        vectors = [tuple(draw.randint(-most, most) for _ in range(k)) for _ in range(n)]
+        heights = [draw.randint(1, 10 ** draw.randint(1, digits)) for _ in range(n)]
+        for ray in range(1, n, 3):  # the same place but for one unit of a longer vector
+            vectors[ray] = tuple(3 * x for x in vectors[ray - 1])
+            heights[ray] = 3 * heights[ray - 1]
+            if draw.random() < 0.5:
+                vectors[ray] = (vectors[ray][0] + 1, *vectors[ray][1:])
+        direction = tuple(draw.randint(-most, most) for _ in range(k))
+        found = found_least(vectors, heights, direction)
+        assert found == expected_least(vectors, heights, direction)
+
+
+def test_numbers_beyond_floats_are_compared_too():
+    assert found_least([(-(10**400),), (-(10**400) - 1,), (5,)], [1, 1, 1], (1,)) == [1]
+    assert found_least([(1,), (0,)], [10**400, 1], (1,)) == [1]
+    assert found_least([(1,), (2,)], [1, 1], (0,)) == [0, 1]

@@ -101,7 +101,7 @@ def test_floats_of_huge_rows_do_not_overflow():
     np.testing.assert_allclose(floats, [[0.6, -0.8], [1, 0], [0, 0], [0.6, 0.8]], rtol=1e-15)
 
 
-@pytest.mark.parametrize("n_targets", [1, 3, 20], ids=["solved", "eliminated", "mostly inverted"])
+@pytest.mark.parametrize("n_targets", [1, 3, 20])
 @pytest.mark.parametrize("size", [1, 3, 9, 26])
 def test_coordinates_and_directions_are_those_of_the_basis(size, n_targets):
     generator = random.Random(size * 100 + n_targets)

@@ -4,30 +4,46 @@ Write C = cone(rows) and L = C meet -C. A row is an equality (it lies in L), a m
 class (its image in the pointed quotient C/L spans an extreme ray) or redundant. Each verdict comes
 with evidence that a few integer products check: an equality with its negative as a combination of
 equalities, a facet with a direction that only its class excludes, a redundant row with its Farkas
-multipliers. Three steps find them.
+multipliers. Four steps find them.
 
 1. Equalities. A row with slack at the point inside is none. A row r without slack is one exactly
    when -r lies in the cone of the rows without slack; where it does not, Farkas' witness moves the
    point off the row, so that in the end the point lies strictly inside every half-space but the
    equalities.
 2. Quotient. Functionals that are zero on L map the other rows to vectors of C/L; rows with the same
-   direction there are one ray. `pruning` finds the facets among the rays.
-3. Lift. What a combination of rays forgets is an element of L, so multipliers of rows are those of
+   direction there are one ray.
+3. Facets among the rays. The point inside cuts the pointed cone in a polytope whose vertices are
+   the facets, so the exact minimum of any direction over that slice is a facet, ties broken by
+   coordinates (Clarkson's ray shooting). Rays are tested against the facets found so far, and one
+   exact solve certifies every ray in the simplicial cone of the same facets at once. It ends
+   because every round certifies a ray or finds a facet. Floats only propose.
+4. Lift. What a combination of rays forgets is an element of L, so multipliers of rows are those of
    rays, completed by equalities.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from didact.bec.farkas import Inside, Proposer, decide, propose
+import numpy as np
+
+from didact.bec.farkas import (
+    Inside,
+    Proposer,
+    conditioned,
+    decide,
+    positive_support,
+    propose,
+    rounded,
+)
 from didact.bec.linear import (
     Multipliers,
     Row,
     basis_of,
+    completed_basis,
     dot,
     independent,
     integers,
@@ -35,11 +51,17 @@ from didact.bec.linear import (
     negated,
     null_basis,
     primitive,
+    products,
     reduced_multipliers,
     renamed,
     row_reduced,
 )
-from didact.bec.pruning import Progress, Pruning, Rays
+
+_TOLERANCE = 1e-9
+"""Where floats change their proposal; a wrong proposal costs time, never truth."""
+
+Progress = Callable[[int, int], None]
+"""Is told how many are done, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +189,25 @@ def _moved(
     return moved, [scale * slack + slope for slack, slope in zip(slacks, slopes, strict=True)]
 
 
+@dataclass(frozen=True)
+class Rays:
+    """The distinct rays of the quotient, numbered by first appearance.
+
+    A ray's vector is the image of its first member; heights are the slacks at the point inside.
+    """
+
+    point: Row
+    functionals: list[Row]
+    vectors: list[Row] = field(default_factory=list)
+    heights: list[int] = field(default_factory=list)
+    members: list[list[int]] = field(default_factory=list)
+    contents: dict[int, int] = field(default_factory=dict)
+
+    def lifted(self, direction: Row) -> Row:
+        """The direction of the quotient as one of weights: zero on L, the same on every row."""
+        return tuple(dot(column, direction) for column in zip(*self.functionals, strict=True))
+
+
 def quotient(rows: Sequence[Row], pivots: list[int], ties: Ties, lineality: list[Row]) -> Rays:
     """The rows outside L as vectors of C/L: their values under a basis of functionals zero on L.
 
@@ -199,6 +240,158 @@ def quotient(rows: Sequence[Row], pivots: list[int], ties: Ties, lineality: list
             rays.members.append([])
         rays.members[ray].append(index)
     return rays
+
+
+def least_on_slice(values: Sequence[int], heights: Sequence[int], rays: Sequence[int]) -> list[int]:
+    """The rays of the least ratio of value to height, compared exactly; none without rays."""
+    tied: list[int] = []
+    for ray in rays:
+        order = values[ray] * heights[tied[0]] - values[tied[0]] * heights[ray] if tied else -1
+        if order < 0:
+            tied = [ray]
+        elif order == 0:
+            tied.append(ray)
+    return tied
+
+
+class Pruning:
+    """Finds the facets among the rays, and a certificate for every other ray."""
+
+    def __init__(self, rays: Rays, proposer: Proposer, progress: Progress | None = None):
+        self.rays = rays
+        self.progress = progress
+        self.proposer = proposer
+        self.facets: list[int] = []
+        self.witnesses: dict[int, Row] = {}
+        self.certificates: dict[int, Multipliers] = {}
+        self.pending = np.ones(len(rays.vectors), dtype=np.bool_)
+        self.n_exact_lp = 0
+        self._spans = False
+        if rays.vectors:
+            self.exact = matrix(rays.vectors)
+            self.floats, self.exponents = conditioned(rays.vectors)
+
+    def run(self) -> None:
+        """Test each ray against the facets so far; a ray outside their cone leads to a new one.
+
+        Rays inside before the facets span the space wait until they do.
+        """
+        for ray in range(len(self.pending)):
+            self.settle(ray, wait=True)
+            self.tell()
+        for ray in np.flatnonzero(self.pending).tolist():
+            self.settle(ray, wait=False)
+            self.tell()
+        self.facets.sort()
+        for facet in self.facets:
+            if facet not in self.witnesses:
+                self.separate(facet)
+
+    def tell(self) -> None:
+        """Tell how many rays are decided."""
+        if self.progress is not None:
+            n_rays = len(self.pending)
+            self.progress(n_rays - int(np.count_nonzero(self.pending)), n_rays)
+
+    def settle(self, ray: int, *, wait: bool) -> None:
+        """Certify a ray, or find facets until it is one or can be; where it may wait, perhaps."""
+        while self.pending[ray]:
+            known = self.floats[self.facets]
+            coefficients = self.proposer(known, self.floats[ray])
+            residual = coefficients @ known - self.floats[ray]
+            outside = residual @ residual > _TOLERANCE**2
+            if outside and self.shoot(rounded(residual, self.exponents)):
+                continue
+            if wait and not self.spans():
+                return
+            self.certify(ray, positive_support(coefficients))
+            if self.pending[ray]:
+                self.resolve(ray)
+
+    def spans(self) -> bool:
+        """Whether the facets so far likely span the space; once they do, they always will."""
+        width = self.floats.shape[1]
+        if not self._spans and len(self.facets) >= width:
+            self._spans = bool(np.linalg.matrix_rank(self.floats[self.facets]) == width)
+        return self._spans
+
+    def shoot(self, direction: Row) -> bool:
+        """Whether the facet where the direction is least over the slice is new; records it.
+
+        Values over heights are compared, so the least is a vertex once coordinates break ties.
+        """
+        vectors, heights = self.rays.vectors, self.rays.heights
+        values = products(self.exact, direction)
+        tied = least_on_slice(values, heights, range(len(heights)))
+        best = min(tied, key=lambda ray: [Fraction(x, heights[ray]) for x in vectors[ray]])
+        if best in self.facets:
+            return False
+        self.facets.append(best)
+        self.pending[best] = False
+        if len(tied) == 1:
+            self.witnesses[best] = self.shifted(direction, values, best)
+        return True
+
+    def shifted(self, direction: Row, values: Sequence[int], best: int) -> Row:
+        """The direction plus a multiple of the point inside: negative on the best ray alone."""
+        heights = self.rays.heights
+        others = [ray for ray in range(len(heights)) if ray != best]
+        if not others:
+            return negated(self.rays.point)
+        following = least_on_slice(values, heights, others)[0]
+        height, next_height = heights[best], heights[following]
+        gap = values[following] * height - values[best] * next_height
+        scale = 1 << (height * next_height // gap).bit_length()
+        shift = -(values[following] * scale // next_height)
+        steps = zip(self.rays.lifted(direction), self.rays.point, strict=True)
+        return primitive([scale * step + shift * entry for step, entry in steps])
+
+    def certify(self, ray: int, support: list[int]) -> None:
+        """Certify the ray and all pending rays in the same simplicial cone by one solve."""
+        vectors = self.rays.vectors
+        basis = completed_basis([vectors[facet] for facet in self.facets], support)
+        if basis is None:
+            return
+        likely = self.in_cone_of([self.facets[place] for place in basis.members], ray)
+        targets = [ray, *likely]
+        found = basis.combinations([vectors[target] for target in targets], self.facets)
+        for target, multipliers in zip(targets, found, strict=True):
+            if multipliers is not None:
+                self.certificates[target] = multipliers
+                self.pending[target] = False
+
+    def in_cone_of(self, members: list[int], ray: int) -> list[int]:
+        """Other pending rays that floats see in the cone of a basis."""
+        waiting = np.flatnonzero(self.pending)
+        waiting = waiting[waiting != ray]
+        try:
+            inverse = np.linalg.inv(self.floats[members])
+        except np.linalg.LinAlgError:
+            return []
+        with np.errstate(all="ignore"):
+            likely = (self.floats[waiting] @ inverse > -_TOLERANCE).all(axis=1)
+        found: list[int] = waiting[likely].tolist()
+        return found
+
+    def resolve(self, ray: int) -> None:
+        """Decide the ray against the known facets exactly: certify it or find a new facet."""
+        known = [self.rays.vectors[facet] for facet in self.facets]
+        decision = decide(known, self.rays.vectors[ray], proposer=self.proposer)
+        self.n_exact_lp += decision.exact_lp
+        if isinstance(decision, Inside):
+            self.certificates[ray] = renamed(decision.multipliers, self.facets)
+            self.pending[ray] = False
+        elif not self.shoot(decision.witness):
+            raise AssertionError("a direction that known facets allow led to one of them")
+
+    def separate(self, facet: int) -> None:
+        """Find the witness of a facet that ties hid: the other rays do not combine to it."""
+        others = [vector for ray, vector in enumerate(self.rays.vectors) if ray != facet]
+        decision = decide(others, self.rays.vectors[facet], proposer=self.proposer)
+        self.n_exact_lp += decision.exact_lp
+        if isinstance(decision, Inside):
+            raise AssertionError("a vertex of the slice is a combination of other rays")
+        self.witnesses[facet] = primitive(self.rays.lifted(decision.witness))
 
 
 class Lift:

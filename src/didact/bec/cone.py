@@ -17,14 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.certificates import exact_cone
+from didact.bec.certificates import Progress, exact_cone
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, find_facets
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows, as_row
 from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
 from didact.bec.nnls import max_margin_point
-from didact.bec.pruning import Progress
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
 from didact.numerics.exact import Floats, Later, Numbers

@@ -28,6 +28,7 @@ from didact.bec.linear import (
     null_basis,
     primitive,
     products,
+    reduced_multipliers,
     row_reduced,
     unit_floats,
 )
@@ -109,8 +110,7 @@ def _decide_in_span(rows: list[Row], target: Row, proposer: Proposer) -> Inside 
     basis = completed_basis(rows, support)
     if basis is None:
         raise AssertionError("the rows must span the space")
-    (coordinates,), denominator = basis.coordinates([target])
-    multipliers = basis.combination(coordinates, denominator)
+    (multipliers,) = basis.combinations([target])
     if multipliers is not None:
         return Inside(multipliers, False)
     exact = matrix(rows)
@@ -144,9 +144,8 @@ def _pivot(rows: list[Row], exact: fmpz_mat, target: Row, basis: Basis | None) -
             (member, place) for place, member in enumerate(basis.members) if coordinates[place] < 0
         ]
         if not negative:
-            multipliers = basis.combination(coordinates, denominator)
-            assert multipliers is not None
-            return Inside(multipliers, True)
+            found = dict(zip(basis.members, coordinates, strict=True))
+            return Inside(reduced_multipliers(found, denominator), True)
         place = min(negative)[1]
         normal = basis.direction(tuple(int(other == place) for other in range(len(coordinates))))
         slopes = products(exact, normal)
@@ -159,13 +158,12 @@ def _pivot(rows: list[Row], exact: fmpz_mat, target: Row, basis: Basis | None) -
     raise AssertionError("an exchange of basis members always gives a basis")
 
 
-def conditioned(rows: Sequence[Row], nearest: Floats | None = None) -> tuple[Floats, list[int]]:
+def conditioned(rows: Sequence[Row]) -> tuple[Floats, list[int]]:
     """Unit rows with columns of like size, (n, k), and the power of two that scaled each column.
 
-    Scaling columns keeps every relation of cones; `rounded` takes directions back. nearest: the
-    rows as floats, where they are at hand.
+    Scaling columns keeps every relation of cones; `rounded` takes directions back.
     """
-    floats = unit_floats(rows, nearest)
+    floats = unit_floats(rows)
     exponents = -np.frexp(np.abs(floats).max(axis=0))[1]
     floats = np.ldexp(floats, exponents)
     lengths = np.sqrt(np.einsum("ij,ij->i", floats, floats))

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import lt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,12 +28,6 @@ Floats = NDArray[np.float64]
 _PRIME = 2**61 - 1
 """Rank modulo a large prime is a lower bound of the rank and costs no growth of numbers; only a
 shortfall asks for exact elimination."""
-_SOLVED_ALONE = 8
-"""A basis of at least this many members for each target is solved, not eliminated."""
-_INVERTED = 2
-"""A basis is inverted for more than so many targets for each member."""
-_REDUCED_FIRST, _FEW_ACROSS = 4, 2
-"""So many rows for each column are reduced first; all where that leaves more directions across."""
 
 
 @dataclass(frozen=True)
@@ -61,62 +54,28 @@ class Basis:
     columns: fmpz_mat
 
     def coordinates(self, targets: Sequence[Numbers]) -> tuple[list[Row], int]:
-        """For each target its coordinates in the basis, and what all of them are divided by, > 0.
-
-        A few targets of many entries are solved for one by one, very many are multiplied by the
-        inverse; elimination serves the others.
-        """
-        size, wanted = len(self.members), matrix(targets)
-        if len(targets) > _INVERTED * size:
-            inverse: Any = self.columns.inv()
-            inverse, below = inverse.numer_denom()
-            return integers(wanted * inverse.transpose()), int(below)
-        wanted = wanted.transpose()
-        if _SOLVED_ALONE * len(targets) <= size:
-            return _solved(self.columns, wanted)
-        sides = zip(self.columns.tolist(), wanted.tolist(), strict=True)
-        echelon, denominator, _ = matrix([[*left, *right] for left, right in sides]).rref()
-        found = integers((echelon if denominator > 0 else -echelon).transpose())[size:]
-        return found, abs(int(denominator))
+        """For each target its coordinates in the basis, and the denominator of all, > 0."""
+        return _solved(self.columns, matrix(targets).transpose())
 
     def direction(self, slopes: Row) -> Row:
         """The direction whose products with the members are the slopes, times some factor > 0."""
         return _solved(self.columns.transpose(), matrix([slopes]).transpose())[0][0]
 
-    def combination(self, coordinates: Row, denominator: int) -> Multipliers | None:
-        """The multipliers that the coordinates are, or None when one of them is negative."""
-        if min(coordinates) < 0:
-            return None
-        return reduced_multipliers(dict(zip(self.members, coordinates, strict=True)), denominator)
-
     def combinations(
-        self, targets: Sequence[Numbers], names: Sequence[int]
+        self, targets: Sequence[Numbers], names: Sequence[int] | None = None
     ) -> list[Multipliers | None]:
         """For each target the multipliers of the members that give it, or None outside their cone.
 
         names: how rows are called instead of by their numbers.
         """
-        order = sorted(range(len(self.members)), key=lambda place: names[self.members[place]])
-        rows = self.columns.transpose().tolist()
-        members = tuple([self.members[place] for place in order])
-        sorted_basis = Basis(members, matrix([rows[place] for place in order]).transpose())
-        indices = tuple([names[member] for member in members])
-        found, denominator = sorted_basis.coordinates(targets)
-        return [_lowest_terms(indices, coordinates, denominator) for coordinates in found]
-
-
-def _lowest_terms(indices: Row, amounts: Row, denominator: int) -> Multipliers | None:
-    """The amounts of ascending indices, without zeros, as multipliers; None if one is negative."""
-    if min(amounts) < 0:
-        return None
-    divisor = math.gcd(denominator, *amounts)
-    if divisor > 1:
-        amounts = tuple([amount // divisor for amount in amounts])
-        denominator //= divisor
-    if 0 in amounts:
-        indices = tuple([index for index, amount in zip(indices, amounts, strict=True) if amount])
-        amounts = tuple([amount for amount in amounts if amount])
-    return Multipliers(indices, amounts, denominator)
+        found, denominator = self.coordinates(targets)
+        named = self.members if names is None else [names[member] for member in self.members]
+        return [
+            None
+            if min(coordinates) < 0
+            else reduced_multipliers(dict(zip(named, coordinates, strict=True)), denominator)
+            for coordinates in found
+        ]
 
 
 def _solved(columns: fmpz_mat, wanted: fmpz_mat) -> tuple[list[Row], int]:
@@ -183,33 +142,9 @@ def products(rows: fmpz_mat, direction: Row) -> list[int]:
 
 
 def row_reduced(rows: Sequence[Row]) -> tuple[list[Row], list[int]]:
-    """The row-reduced echelon basis of the span as primitive rows, and its pivot columns.
-
-    Of many rows only some are reduced; the others lie in their span, where they are orthogonal to
-    all that is orthogonal to it, or are taken in one by one.
-    """
+    """The row-reduced echelon basis of the span as primitive rows, and its pivot columns."""
     if not rows or not rows[0]:
         return [], []
-    width = len(rows[0])
-    some = rows[:: max(1, len(rows) // (_REDUCED_FIRST * width))]
-    basis, pivots = _echelon(some)
-    at = 0 if len(some) < len(rows) else len(rows)
-    while at < len(rows):
-        across = null_basis(basis, pivots, width)
-        if len(across) > _FEW_ACROSS:
-            return _echelon(rows)
-        at = next((i for i in range(at, len(rows)) if _leaves(rows[i], across)), len(rows))
-        if at < len(rows):
-            basis, pivots = _echelon([*basis, rows[at]])
-    return basis, pivots
-
-
-def _leaves(row: Row, across: Sequence[Row]) -> bool:
-    """Whether a row is not orthogonal to all of these directions."""
-    return any([dot(row, direction) for direction in across])
-
-
-def _echelon(rows: Sequence[Row]) -> tuple[list[Row], list[int]]:
     echelon, denominator, rank = matrix(rows).rref()
     basis = integers(echelon if denominator > 0 else -echelon)[:rank]
     return [primitive(row) for row in basis], _pivot_columns(basis)
@@ -297,45 +232,21 @@ def reduced_multipliers(numerators: dict[int, int], denominator: int) -> Multipl
 
 def renamed(multipliers: Multipliers, names: Sequence[int]) -> Multipliers:
     """The same multipliers of differently numbered rows."""
-    indices = [names[index] for index in multipliers.indices]
-    if tuple(indices) == multipliers.indices:
-        return multipliers
-    if all(map(lt, indices, indices[1:])):
-        return Multipliers(tuple(indices), multipliers.numerators, multipliers.denominator)
-    named = sorted(zip(indices, multipliers.numerators, strict=True))
-    ordered, numerators = zip(*named, strict=True)
-    return Multipliers(ordered, numerators, multipliers.denominator)
+    amounts = zip(multipliers.indices, multipliers.numerators, strict=True)
+    ordered = sorted((names[index], amount) for index, amount in amounts)
+    indices, numerators = zip(*ordered, strict=True) if ordered else ((), ())
+    return Multipliers(indices, numerators, multipliers.denominator)
 
 
-def _scaled_down(rows: Sequence[Row]) -> Floats:
-    """Rows divided by the largest power of two in them: long integers have no float."""
+def unit_floats(rows: Sequence[Row]) -> Floats:
+    """Rows as floats of length one, (n, k); zero rows stay zero.
+
+    Long integers have no float: each row is divided by a power of two near its largest entry first.
+    """
     scaled = np.empty((len(rows), len(rows[0])))
     for place, row in enumerate(rows):
         scale = 1 << max(0, max(max(row), -min(row)).bit_length() - 1)
         scaled[place] = [entry / scale for entry in row]
-    return scaled
-
-
-def nearest_floats(rows: Sequence[Row]) -> Floats | None:
-    """The rows as floats, (n, k); None where an entry is too long for one."""
-    try:
-        return np.array(rows, dtype=np.float64)
-    except OverflowError:
-        return None
-
-
-def unit_floats(rows: Sequence[Row], nearest: Floats | None = None) -> Floats:
-    """Rows as floats of length one, (n, k); big integers are scaled before they are rounded.
-
-    nearest: the rows as floats, where they are at hand.
-    """
-    floats = nearest_floats(rows) if nearest is None else nearest
-    if floats is None:
-        scaled = _scaled_down(rows)
-    else:
-        sizes = np.frexp(np.abs(floats).max(axis=1))[1]
-        scaled = np.ldexp(floats, -np.maximum(sizes, 1)[:, None] + 1)
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     lengths[lengths == 0.0] = 1.0
-    unit: Floats = scaled / lengths[:, None]
-    return unit
+    return np.asarray(scaled / lengths[:, None])
