@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from didact import equivalence_class, from_gymnasium, learn, make, plots, teach
 from didact.app.verify import verify
-from didact.plots.files import print_style
+from didact.plots.drawing import print_style
 from didact.report.page.lesson import lesson_page
 
 PICTURES = Path(__file__).parent / "pictures"

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from didact.mdp import save_task
-from didact.report.page.rank import rank_svg
+from didact.report.page.family import rank_svg
 from didact.report.verdicts import between
 from didact.teaching.rank import Difficulty
 from didact.worlds import make

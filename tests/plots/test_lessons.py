@@ -1,10 +1,11 @@
-"""Lessons: demonstrations where they go, and what they cover."""
+"""Lessons: on the world of their task, or on the members of a family."""
 
 import numpy as np
 import pytest
 
+import didact
 from didact import load_lesson, make, plots, select, teach
-from didact.errors import InvalidParameter
+from didact.errors import InvalidInput, InvalidParameter
 from tests.plots.arrows import arrows, expected
 
 
@@ -49,3 +50,22 @@ def test_a_lesson_in_a_world_that_is_no_grid_is_its_steps(ax):
     lesson = teach(make("garnet"))
     lesson.plot(ax)
     assert sum(len(c.get_offsets()) for c in ax.collections) == lesson.n_pairs
+
+
+def test_each_member_that_is_shown_has_axes_of_its_own(tmp_path):
+    import matplotlib.pyplot as plt
+
+    family = make("random-grid", size=3, n_features=3, members=6)
+    lesson = didact.teach(family, teacher="exact", horizon=1)
+    used = sorted({d.member for d in lesson.demonstrations})
+    ax = lesson.plot()
+    assert [inset.get_title() for inset in ax.child_axes] == [family.names[m] for m in used]
+    assert f"{len(used)} of 6 worlds shown" in ax.get_title()
+    lesson.save(tmp_path / "lesson.json")
+    again = didact.load_lesson(tmp_path / "lesson.json")
+    with pytest.raises(InvalidInput, match="does not hold its family"):
+        again.plot()
+    assert len(again.plot(task=family).child_axes) == len(used)
+    boxes = didact.teach(make("garnet", n_states=5, members=3), horizon=1)
+    assert boxes.plot().child_axes
+    plt.close("all")

@@ -15,7 +15,7 @@ from didact.errors import Unsupported
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task
-from didact.report.page.exam import exam_page
+from didact.report.page.items import exam_page
 from didact.worlds.opening import open_task_or_family
 
 

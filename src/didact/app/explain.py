@@ -19,8 +19,8 @@ from didact.mdp import Family, Task
 from didact.planning.solve import Arithmetic
 from didact.report.page.family import family_page
 from didact.report.page.lesson import Audience, lesson_fragment, lesson_page, task_fragment
-from didact.report.page.policy import policy_story
 from didact.report.page.scene import scene_of
+from didact.report.page.words import policy_story
 from didact.teaching import Lesson, teach
 from didact.worlds.opening import open_task
 

@@ -17,9 +17,9 @@ from didact.bec.classes import equivalence_class
 from didact.errors import Unsupported
 from didact.mdp import Family, Task
 from didact.mdp.files import family_document, task_document
-from didact.report.page.drawn import task_picture
 from didact.report.page.family import family_page
 from didact.report.page.lesson import lesson_page
+from didact.report.page.world import task_picture
 
 SIGNS = ascii_letters + digits
 DEFAULTS = {"cost": "demonstrations", "scope": "reachable", "horizon": None, "loss": "0%"}

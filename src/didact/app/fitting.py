@@ -32,11 +32,10 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, shown, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.planning import rollout, solve
-from didact.report.page.drawn import task_drawn
-from didact.report.page.halfspaces import half_spaces_drawn
-from didact.report.page.slices import likely_pairs
-from didact.report.page.svg import amount
+from didact.report.page.halfspaces import half_spaces_drawn, likely_pairs
+from didact.report.page.scene import amount
 from didact.report.page.words import weights_words
+from didact.report.page.world import task_drawn
 from didact.teaching import check
 
 MOST_SHOWN, MOST_STEPS = 60, 2_000

@@ -15,8 +15,7 @@ from didact.inputs import choice, counted, shown, whole_number
 from didact.mdp import Family, Task
 from didact.report.families import status_words
 from didact.report.page.facts import Facts, gather
-from didact.report.page.family import family_page
-from didact.report.page.frontier import frontier_page
+from didact.report.page.family import family_page, frontier_page
 from didact.report.page.lesson import lesson_piece
 from didact.report.page.words import proof_words, verdict_words
 from didact.stages import stage

@@ -6,7 +6,7 @@ from typing import Any
 
 from didact.app.painting import WALL, Painting
 from didact.planning import solve
-from didact.report.page.drawn import task_drawn
+from didact.report.page.world import task_drawn
 
 
 def looked_at(painting: Painting) -> dict[str, Any]:

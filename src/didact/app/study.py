@@ -20,9 +20,9 @@ from didact.mdp.demonstrations import as_demonstrations
 from didact.mdp.files import family_document, task_document
 from didact.mdp.naming import action_words
 from didact.mdp.task import cell_of
-from didact.report.page.drawn import task_drawn
 from didact.report.page.lesson import demonstrations_piece
 from didact.report.page.scene import scene_of, state_in_words
+from didact.report.page.world import task_drawn
 from didact.studies.people.design import Design, Place, design_study, members_of
 from didact.studies.people.records import Records
 from didact.studies.people.results import (

@@ -82,7 +82,7 @@ def frontier_source(
         require_writable(out, PAGE, [source])
     task = open_task_or_family(source, parameters)
     if out is not None and isinstance(task, Family):
-        from didact.report.page.frontier import NO_PAGE
+        from didact.report.page.family import NO_PAGE
 
         raise Unsupported(NO_PAGE)
     found = frontier(task, **settings)
@@ -93,14 +93,14 @@ def frontier_source(
 
 def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
     """Write the page of a frontier: `frontier.report(path)`."""
-    from didact.report.page.frontier import frontier_page
+    from didact.report.page.family import frontier_page
 
     write_text(frontier_page(found), path, kind=PAGE)
 
 
 def write_mixed_page(task: Task | Family, lesson: Lesson, path: str | os.PathLike[str]) -> None:
     """Write the page of a lesson of several kinds: `lesson.report(path, task)`."""
-    from didact.report.page.mixed import mixed_lesson_page
+    from didact.report.page.items import mixed_lesson_page
 
     whole = as_family(task, "task") if lesson.is_of_family else as_task(task)
     write_text(mixed_lesson_page(whole, lesson), path, kind=PAGE)

@@ -4,15 +4,15 @@ Every function draws on the axes given, or on new ones, and returns them. Matplo
 something is drawn: `pip install 'didact[plots]'`.
 """
 
-from didact.plots.bars import difficulty as difficulty
-from didact.plots.beliefs import posterior as posterior
+from didact.plots.charts import curve as curve
+from didact.plots.charts import difficulty as difficulty
+from didact.plots.charts import frontier as frontier
+from didact.plots.charts import posterior as posterior
+from didact.plots.charts import transfer as transfer
 from didact.plots.cones import cone as cone
-from didact.plots.curves import curve as curve
-from didact.plots.families import family as family
-from didact.plots.frontiers import frontier as frontier
 from didact.plots.lessons import coverage as coverage
+from didact.plots.lessons import family as family
 from didact.plots.lessons import lesson as lesson
-from didact.plots.transfers import transfer as transfer
 from didact.plots.worlds import plan as plan
 from didact.plots.worlds import world as world
 

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from didact.files.extras import require_package
-from didact.plots.bars import SHARE, bar_places, draw_bars, name_groups
+from didact.plots.charts import (
+    SHARE,
+    bar_places,
+    draw_bars,
+    draw_line,
+    finish,
+    name_groups,
+    whole_decades,
+)
 from didact.plots.cones import HalfPlane, half_planes, mark_point
-from didact.plots.curves import draw_line, finish, whole_decades
-from didact.plots.drawing import SOFT, colour, legend_below
-from didact.plots.files import PRINT, picture_bytes, print_style
+from didact.plots.drawing import PRINT, SOFT, colour, legend_below, picture_bytes, print_style
 from didact.plots.worlds import world
 from didact.studies.summary import Bars, Figure, Lines, Panel, Plane, WorldPanel
 

@@ -21,9 +21,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from didact.app.studio import QUESTIONS
-from didact.report.page.modules import with_imported
 from didact.report.page.templates import STATIC as SHARED
-from didact.report.page.templates import render
+from didact.report.page.templates import render, with_imported
 from didact.studio.bodies import read_body
 from didact.studio.crew import Crew, Limits, Reply
 from didact.studio.forks import DONE, REFUSED

@@ -10,8 +10,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from didact.report.page.modules import inlined
-from didact.report.page.templates import static_text
+from didact.report.page.templates import inlined, static_text
 
 OWN = Path(__file__).parent / "static"
 

@@ -15,8 +15,7 @@ from didact.errors import InvalidModel, InvalidParameter
 from didact.report.page.facts import gather
 from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment, write_page
 from didact.report.page.player import frames
-from didact.report.page.scene import scene_of
-from didact.report.page.svg import amount, number
+from didact.report.page.scene import amount, number, scene_of
 from didact.report.page.templates import static_text
 from didact.report.page.words import verdict_words
 from didact.teaching import load_lesson

@@ -1,33 +1,49 @@
-"""The lesson of a family as one HTML file: its members side by side, those that are shown marked.
+"""Pages of several lessons: of a family, of a frontier, and the difficulty of tasks as one picture.
 
-Facts are put together here; `templates/family.html.jinja` lays them out as small multiples.
+A family's members stand side by side, those that are shown marked. A frontier has a slider over its
+lessons; for each the world is drawn with what is shown and with the mistakes of the worst learner
+that was found to fit it: the policy of the reward that loses most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from didact import __version__
 from didact.bec.classes import EquivalenceClass, Part, equivalence_class
+from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, shown_name
 from didact.mdp import Family
 from didact.mdp.model import deciding_states
+from didact.mdp.naming import action_words
 from didact.report.families import status_words, steps_in_words
-from didact.report.page.arrows import stub
-from didact.report.page.scene import Scene, scene_of, view_of
-from didact.report.page.svg import Picture, amount
+from didact.report.page.scene import (
+    WIDEST_CELL,
+    Box,
+    Picture,
+    Scene,
+    amount,
+    scene_of,
+    state_in_words,
+    stub,
+    view_of,
+)
 from didact.report.page.templates import render
 from didact.report.page.world import legend
-from didact.report.verdicts import closed_words, probability_words, statement_words
-from didact.teaching import Lesson
+from didact.report.verdicts import between, closed_words, probability_words, statement_words
+from didact.teaching import Frontier, Lesson
+from didact.teaching.frontier import Point
+from didact.teaching.loss.fan import fan_of
+from didact.teaching.rank import Difficulty
 
 MOST_MEMBERS, MOST_STEPS, MOST_GAPS = 60, 12, 20
 """Members that are drawn, demonstrations listed below one, and open constraints written out."""
-WIDEST = 15.0
-"""Of a member's picture, in rem."""
-MOST_CELLS = 24
+WIDEST, MEMBER_CELLS = 15.0, 24
+"""Of a member's picture: its width in rem, and its cells a side."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +138,7 @@ def _member(family: Family, part: Part, lesson: Lesson) -> MemberPicture:
     number = {id(d): i for i, d in enumerate(lesson.demonstrations)}
     said = [f"{number[id(d)] + 1}. {steps_in_words(part.task, d)}" for d in own[:MOST_STEPS]]
     states = [state for d in own for state, _ in d] or [0]
-    box = None if scene is None else scene.box_around(states, whole=MOST_CELLS, most=MOST_CELLS)
+    box = None if scene is None else scene.box_around(states, whole=MEMBER_CELLS, most=MEMBER_CELLS)
     name = shown_name(family.names[member], 60)
     words = counted(len(own), "demonstration") + " shown" if own else "nothing is shown"
     frame = None
@@ -141,8 +157,8 @@ def _member(family: Family, part: Part, lesson: Lesson) -> MemberPicture:
         scene=scene,
         frame=frame,
         ground=None if scene is None or box is None else scene.ground([box]),
-        policy=_arrows(scene, optimal, 5.2) if is_grid else "",
-        shown=_arrows(scene, [pair for d in own for pair in d], 7.4) if is_grid else "",
+        policy=_shown_arrows(scene, optimal, 5.2) if is_grid else "",
+        shown=_shown_arrows(scene, [pair for d in own for pair in d], 7.4) if is_grid else "",
     )
 
 
@@ -150,7 +166,7 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _arrows(scene: Scene | None, pairs: Iterable[Sequence[Any]], length: float) -> str:
+def _shown_arrows(scene: Scene | None, pairs: Iterable[Sequence[Any]], length: float) -> str:
     """Arrows of moves, as one path."""
     assert scene is not None
     parts = []
@@ -167,3 +183,154 @@ def _gaps(family: Family, lesson: Lesson) -> Iterator[str]:
         member = gap.member or 0
         words = statement_words(family[member], gap.state, gap.action, gap.other)
         yield f"{shown_name(family.names[member], 60)}: {words} ({gap.reason})"
+
+
+NO_PAGE = "the page of a frontier is of one world; make that of a member, or leave the page out"
+WHOLE, MOST_CELLS = 30, 30
+MOST_MISTAKES = 12
+"""Mistakes that are told in words."""
+
+
+@dataclass(frozen=True)
+class FrontierCard:
+    """A lesson of the frontier: words, and paths on the world where it can be drawn.
+
+    right, wrong: the teacher's and the worst learner's actions where they differ.
+    """
+
+    label: str
+    size: str
+    known: str
+    lost: str
+    steps: tuple[str, ...]
+    mistakes: tuple[str, ...]
+    n_more: int
+    frame: Picture | None
+    shown: str
+    right: str
+    wrong: str
+
+
+def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> str:
+    """The page of a frontier, as HTML.
+
+    layout: the template around it, 'piece.html.jinja' for its parts inside another page.
+    """
+    known = found.points[0].lesson.known
+    if known is None:
+        raise InvalidParameter("lessons from files do not hold their task; make the frontier anew")
+    if known.is_family:
+        raise Unsupported(NO_PAGE)
+    scene = scene_of(known.task, known.plan)
+    shown = [d for point in found.points for d in point.lesson.demonstrations]
+    states = [state for demonstration in shown for state, _ in demonstration]
+    box = None if scene is None else scene.box_around(states or [0], whole=WHOLE, most=MOST_CELLS)
+    points = [_shown(point, known, scene) for point in found.points]
+    if box is not None:
+        points = [_framed(number, point, box) for number, point in enumerate(points)]
+    return render(
+        "frontier.html.jinja",
+        layout=layout,
+        title=f"{shown_name(found.task_name, 80)}: what more demonstrations are worth",
+        world=found.task_name,
+        learner=found.learner,
+        scene=scene,
+        ground=None if scene is None or box is None else scene.ground([box]),
+        legend=legend(known.task, scene),
+        points=points,
+        version=__version__,
+    )
+
+
+def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> FrontierCard:
+    """A lesson in words, and what of it is drawn."""
+    lesson, mdp = point.lesson, known.task.mdp
+    astray = _astray(point, known)
+    pairs = [pair for demonstration in lesson.demonstrations for pair in demonstration]
+    spread = point.spread or 1.0
+    worst = "nothing can be lost" if not astray else f"{100 * point.worst / spread:.3g}%"
+    least = lesson.lower_bound
+    bound = "" if least is None else f"; at least {float(least):.3g}"
+    return FrontierCard(
+        label="exact" if point.loss is None else f"within {point.loss}",
+        size=counted(len(lesson.demonstrations), "demonstration")
+        + f", {counted(lesson.n_pairs, 'step')}{bound}",
+        known=point.status,
+        lost=f"worst found: {worst}; mean: {100 * point.mean / spread:.2g}%",
+        steps=tuple(_step(known, scene, s, a) for s, a in pairs[:MOST_MISTAKES]),
+        mistakes=tuple(_step(known, scene, s, a) for s, a in astray[:MOST_MISTAKES]),
+        n_more=max(0, len(astray) - MOST_MISTAKES),
+        frame=None,
+        shown=_arrows(scene, pairs, 7.4),
+        right=_arrows(
+            scene,
+            ((s, a) for s, _ in astray for a in range(mdp.n_actions) if known.plan.optimal[s, a]),
+            6.4,
+        ),
+        wrong=_arrows(scene, astray, 6.4),
+    )
+
+
+def _framed(number: int, point: FrontierCard, box: Box) -> FrontierCard:
+    """The same with a picture of these cells."""
+    told = "Heavy arrows: what is shown. Dashed: the worst learner's mistakes. Thin: what is best."
+    title, widest = f"{point.label}: {point.size}", box[3] * WIDEST_CELL
+    frame = Picture(f"point-{number}", view_of(box), title, told, "scene", widest)
+    return replace(point, frame=frame)
+
+
+def _astray(point: Point, known: EquivalenceClass) -> list[tuple[int, int]]:
+    """What the worst learner does that is wrong, as pairs, where the start can lead."""
+    if point.weights is None:
+        return []
+    fan = fan_of(known)
+    policy = fan.losses.of(np.array([point.weights])).policies[0]
+    states = np.flatnonzero(fan.states & ~known.task.mdp.terminal)
+    wrong = states[~known.plan.optimal[states, policy[states]]]
+    return [(int(state), int(policy[state])) for state in wrong]
+
+
+def _step(known: EquivalenceClass, scene: Scene | None, state: int, action: int) -> str:
+    mdp = known.task.mdp
+    return f"{action_words(mdp, action)} in {state_in_words(mdp, state, scene)}"
+
+
+def _arrows(scene: Scene | None, pairs: Iterable[tuple[int, int]], length: float) -> str:
+    if scene is None or scene.kind != "grid":
+        return ""
+    drawn = ((scene.centre(state), scene.arrows[action]) for state, action in pairs)
+    return "".join(stub(here, to, length) for here, to in drawn if to is not None)
+
+
+LONGEST_BAR = 420
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar in units of the picture: full up to what is proved, light up to what was found."""
+
+    sure: float
+    found: float
+    words: str
+
+
+def rank_svg(rows: Sequence[Difficulty]) -> str:
+    """The bars of tasks that were ranked: demonstrations above, pairs below, for each."""
+    ranked = [row for row in rows if row.error is None]
+    most = max((max(r.n_pairs or 0, r.n_demonstrations or 0) for r in ranked), default=0) or 1
+    return render(
+        "rank.svg.jinja",
+        rows=[
+            (
+                row,
+                _bar(row.fewest_demonstrations, row.n_demonstrations, most),
+                _bar(row.fewest_pairs, row.n_pairs, most),
+            )
+            for row in ranked
+        ],
+    )
+
+
+def _bar(low: int | None, high: int | None, most: int) -> Bar:
+    found = (high or 0) * LONGEST_BAR / most
+    return Bar(found if low is None else low * LONGEST_BAR / most, found, between(low, high))

@@ -1,7 +1,8 @@
 """The half-space picture: which rewards fit after each demonstration, and where the true one lies.
 
 With two features the picture is the whole truth: weights are directions in the plane, and each
-demonstration cuts the disc of directions. With more it is a slice through the true weights.
+demonstration cuts the disc of directions. With more it is a slice: two weights vary, the others
+keep their true values. Regions are cut exactly, in fractions, where the rows are exact.
 """
 
 from __future__ import annotations
@@ -9,24 +10,221 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from didact.bec.classes import EquivalenceClass
 from didact.bec.halfspaces import demonstrated_pairs
+from didact.errors import InvalidParameter
+from didact.inputs import shown as shown_value
 from didact.mdp import Demonstration
-from didact.report.page.directions import Span, stretch_of, stretched, wedge
-from didact.report.page.scene import Place
-from didact.report.page.slices import (
-    Corner,
-    RewardSlice,
-    defining_rows,
-    likely_pairs,
-    normal_of,
-    shown_numbers,
-    slice_of,
-)
-from didact.report.page.svg import Picture, amount, number
+from didact.numerics.geometry import cut_by_line, square
+from didact.report.page.scene import Picture, Place, amount, number
 from didact.report.page.templates import render
+
+NARROW = 0.35
+"""A class that is narrower than this, in radians, is drawn stretched."""
+
+Normal = Sequence[Fraction]
+Span = tuple[float, float]
+"""Angles from-to, counter-clockwise."""
+
+
+def stretched(
+    normals: Sequence[Normal], stretch: tuple[Fraction, Fraction]
+) -> list[list[Fraction]]:
+    """The half-planes after the axes are stretched; lines through the origin stay lines."""
+    return [[n / s for n, s in zip(normal, stretch, strict=True)] for normal in normals]
+
+
+def stretch_of(normals: Sequence[Normal]) -> tuple[Fraction, Fraction]:
+    """Powers of ten for the two axes that make a narrow class visible; 1, 1 where it is wide."""
+    scales = [Fraction(10) ** e for e in range(6)]
+    choices = [(s, Fraction(1)) for s in scales] + [(Fraction(1), s) for s in scales[1:]]
+    widths = [_width(stretched(normals, choice)) for choice in choices]
+    if widths[0] >= NARROW:
+        return choices[0]
+    return next((c for c, w in zip(choices, widths, strict=True) if w >= NARROW), choices[0])
+
+
+def _width(normals: Sequence[Normal]) -> float:
+    spans = wedge(normals)
+    return math.pi if spans is None else sum(last - first for first, last in spans)
+
+
+def wedge(normals: Sequence[Normal]) -> list[Span] | None:
+    """The directions in all half-planes as angles from-to, counter-clockwise; None: all of them.
+
+    The edges are found exactly, among the perpendiculars of the normals. A wedge is one range; an
+    equality leaves one direction, or two opposite ones; contradictions leave none.
+    """
+    useful = [(n[0], n[1]) for n in normals if n[0] or n[1]]
+    if not useful:
+        return None
+    edges = {edge for x, y in useful for edge in ((y, -x), (-y, x))}
+    inside = [e for e in edges if all(n[0] * e[0] + n[1] * e[1] >= 0 for n in useful)]
+    angles = sorted({math.atan2(float(y), float(x)) for x, y in inside})
+    if len(angles) < 2:
+        return [(angle, angle) for angle in angles]
+    first, last = angles[0], angles[-1]
+    for span in ((first, last), (last, first + 2 * math.pi)):
+        middle = (span[0] + span[1]) / 2
+        x, y = math.cos(middle), math.sin(middle)
+        if all(float(n[0]) * x + float(n[1]) * y > 0 for n in useful):
+            return [span]
+    return [(angle, angle) for angle in angles]
+
+
+MOST_CONSIDERED = 8
+"""Pairs are chosen among so many features, those that take part in the most facets."""
+MOST_REGIONS = 12
+
+Corner = tuple[Fraction, ...]
+Cut = tuple[Fraction, Fraction, Fraction]
+"""a, b, c: the half-plane a*x + b*y + c >= 0."""
+
+
+@dataclass(frozen=True)
+class RewardSlice:
+    """Two features, the half-width shown around the centre, and the region after each lesson part.
+
+    regions[n]: the polygon that fits the first n demonstrations; the last one is the class itself
+    where the lesson is complete. Corners are offsets from the centre.
+    """
+
+    pair: tuple[int, int]
+    centre: Corner
+    reach: Fraction
+    regions: tuple[tuple[Corner, ...], ...]
+    goal: tuple[Corner, ...]
+
+
+def likely_pairs(known: EquivalenceClass, most: int) -> list[tuple[int, int]]:
+    """Pairs of features worth a picture: those whose slices have the most sides first."""
+    rows, k = known.rows, known.task.mdp.n_features
+    normals = rows.normals[defining_rows(known)]
+    often = (abs(normals) > 1e-9).sum(axis=0)
+    likely = sorted(range(k), key=lambda i: (-int(often[i]), i))[:MOST_CONSIDERED]
+    pairs = list(combinations(sorted(likely), 2))
+    pairs.sort(key=lambda pair: (-_n_sides(known, pair), pair))
+    return pairs[:most]
+
+
+def defining_rows(known: EquivalenceClass) -> list[int]:
+    """A row of each facet, and the equalities."""
+    return [*known.cone.facet_rows(), *known.cone.equalities]
+
+
+def _n_sides(known: EquivalenceClass, pair: tuple[int, int]) -> int:
+    largest = _largest(known)
+    return len(_cut_by(_cuts(known, defining_rows(known), pair, largest), square(largest), largest))
+
+
+def slice_of(
+    known: EquivalenceClass,
+    demonstrations: Sequence[Demonstration],
+    pair: tuple[int, int],
+) -> RewardSlice:
+    """The regions of a pair of features after each demonstration."""
+    k = known.task.mdp.n_features
+    if len(set(pair)) != 2 or not all(0 <= i < k for i in pair):
+        raise InvalidParameter(
+            f"pair must be two different features from 0 to {k - 1}; it is {shown_value(pair)}"
+        )
+    weights = known.task.true_weights.fractions()
+    most = 2 * _largest(known)
+    goal_cuts = _cuts(known, defining_rows(known), pair, most)
+    reach = _reach(goal_cuts, most)
+    corners, stated = square(reach), set[int]()
+    regions = []
+    for n in shown_numbers(len(demonstrations)):
+        pairs = demonstrated_pairs(known.task.mdp, demonstrations[:n])
+        fresh = set(known.rows.stated_by(pairs).tolist()) - stated
+        stated |= fresh
+        corners = _cut_by(_cuts(known, sorted(fresh), pair, reach), corners, reach)
+        regions.append(tuple(corners))
+    goal = tuple(_cut_by(goal_cuts, square(reach), reach))
+    return RewardSlice(pair, (weights[pair[0]], weights[pair[1]]), reach, tuple(regions), goal)
+
+
+def shown_numbers(n: int) -> list[int]:
+    """0 to n, thinned to a dozen where there are more."""
+    if n < MOST_REGIONS:
+        return list(range(n + 1))
+    return sorted({round(i * n / (MOST_REGIONS - 1)) for i in range(MOST_REGIONS)})
+
+
+def _largest(known: EquivalenceClass) -> Fraction:
+    weights = known.task.true_weights.fractions()
+    return max((abs(w) for w in weights), default=Fraction(1)) or Fraction(1)
+
+
+def _cuts(
+    known: EquivalenceClass, rows: Sequence[int], pair: tuple[int, int], reach: Fraction
+) -> list[Cut]:
+    """The rows on the slice through the true weights, as half-planes of the offsets.
+
+    Rows that leave the whole square of half-width `reach` alone are left out, as floats see it.
+    """
+    weights = known.task.true_weights.fractions()
+    i, j = pair
+    cuts: dict[Cut, None] = {}
+    for row in _near(known, rows, pair, float(reach)):
+        normal = normal_of(known, row)
+        at_truth = sum((n * w for n, w in zip(normal, weights, strict=True)), Fraction(0))
+        if known.rows.exact is None and abs(at_truth) < Fraction(1, 10**9):
+            at_truth = Fraction(0)
+        a, b = normal[i], normal[j]
+        if a or b:
+            scale = max(abs(a), abs(b))
+            cuts[a / scale, b / scale, max(at_truth, Fraction(0)) / scale] = None
+    return list(cuts)
+
+
+def _near(
+    known: EquivalenceClass, rows: Sequence[int], pair: tuple[int, int], reach: float
+) -> list[int]:
+    if not rows:
+        return []
+    normals = known.rows.normals[list(rows)]
+    slack = normals @ known.task.weights
+    swing = np.abs(normals[:, list(pair)]).sum(axis=1) * reach
+    near = slack <= 1.001 * swing + 1e-9 * max(1.0, float(np.abs(known.task.weights).max()))
+    return [row for row, is_near in zip(rows, near.tolist(), strict=True) if is_near]
+
+
+def normal_of(known: EquivalenceClass, row: int) -> list[Fraction]:
+    """A row as fractions: exact, or rounded to forty binary places."""
+    if known.rows.exact is not None:
+        normal = known.rows.exact[row]
+        longest = max(map(int.bit_length, normal))  # floats have ends; directions count
+        scale = 1 if longest < 900 else 1 << longest
+        return [Fraction(entry, scale) for entry in normal]
+    return [Fraction(round(float(x) * 2**40), 2**40) for x in known.rows.normals[row]]
+
+
+def _cut_by(cuts: Sequence[Cut], corners: list[Corner], reach: Fraction) -> list[Corner]:
+    """The polygon in all half-planes; floats only tell which cuts are far from it."""
+    floats = [(float(x), float(y)) for x, y in corners]
+    doubt = 1e-9 * float(reach)
+    for cut in cuts:
+        a, b, c = map(float, cut)
+        if all(a * x + b * y + c > doubt for x, y in floats):
+            continue
+        corners = cut_by_line(corners, cut)
+        floats = [(float(x), float(y)) for x, y in corners]
+    return corners
+
+
+def _reach(cuts: Sequence[Cut], most: Fraction) -> Fraction:
+    """Half of the width shown: the class and some air, at most `most`."""
+    corners = _cut_by(cuts, square(most), most)
+    extent = max((max(abs(x), abs(y)) for x, y in corners), default=Fraction(0))
+    return min(most, extent * Fraction(8, 5)) or most / 2
+
 
 SIZE, MARGIN = 320.0, 46.0
 MIDDLE, RADIUS = SIZE / 2, SIZE / 2 - MARGIN

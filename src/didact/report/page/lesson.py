@@ -16,30 +16,185 @@ from didact.files.json import write_text
 from didact.files.kinds import PAGE
 from didact.inputs import choice, counted, shown_name
 from didact.mdp import Demonstration, Task
-from didact.report.page.curve import coverage_charts
-from didact.report.page.facts import Facts, gather
-from didact.report.page.halfspaces import PlanePicture, SlicePicture, half_space_picture
-from didact.report.page.left_open import gaps, wrong_reward
-from didact.report.page.people import plain_words
+from didact.mdp.naming import action_words
+from didact.report.page.facts import Facts, LessonPoint, gather
+from didact.report.page.halfspaces import (
+    PlanePicture,
+    SlicePicture,
+    half_space_picture,
+    likely_pairs,
+)
+from didact.report.page.plain import plain_words
 from didact.report.page.player import Frame, Player, box_of, frame_of, frames, player
-from didact.report.page.scene import Scene, scene_of
-from didact.report.page.slices import likely_pairs
-from didact.report.page.svg import amount
+from didact.report.page.scene import Picture, Scene, amount, number, scene_of, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.words import (
     assumptions,
     bound_words,
+    differences,
     example_words,
     half_space_words,
     hardest_sentence,
+    loss_words,
     proof_words,
     python_command,
     task_words,
     verdict_words,
+    weights_words,
     why_words,
 )
-from didact.report.page.world import astray_box, legend, world_box, world_picture
+from didact.report.page.world import (
+    Astray,
+    astray_box,
+    astray_picture,
+    legend,
+    world_box,
+    world_picture,
+)
 from didact.teaching import Lesson
+
+WIDTH, HEIGHT = 360.0, 200.0
+LEFT, RIGHT, TOP, BOTTOM = 44.0, 14.0, 26.0, 34.0
+MOST_LABELS = 11
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Values over 0, 1, 2 ... demonstrations: a line of steps, a dot at each.
+
+    kind: of colour. left, right, base, ceiling: the sides of the axes. ticks: numbers below, with
+    their places. most: the value at the ceiling, in words.
+    """
+
+    frame: Picture
+    title: str
+    kind: str
+    left: float
+    right: float
+    base: float
+    ceiling: float
+    most: str
+    line: str
+    dots: tuple[tuple[float, float], ...]
+    ticks: tuple[tuple[float, int], ...]
+
+
+def coverage_charts(curve: Sequence[LessonPoint], total: int) -> tuple[Chart, Chart]:
+    """Two small charts over one axis: how many of the constraints, and what can still be lost."""
+    told = "; ".join(
+        f"after {point.n}: {point.covered} of {total} covered, loss {amount(point.loss)}"
+        for point in curve
+    )
+    view = (0.0, 0.0, WIDTH, HEIGHT)
+    covered = Picture("covered", view, f"Constraints covered, of {total}", told, "chart")
+    loss = Picture("losses", view, "Largest loss found that is still possible", told, "chart")
+    counts, losses = [float(point.covered) for point in curve], [point.loss for point in curve]
+    most = float(max(total, 1))
+    return (
+        _steps(covered, counts, most, f"constraints covered (of {total})", "good"),
+        _steps(loss, losses, max([*losses, 1e-12]), "largest loss still found", "risk"),
+    )
+
+
+def _steps(frame: Picture, values: Sequence[float], most: float, title: str, kind: str) -> Chart:
+    n = max(len(values) - 1, 1)
+
+    def x(i: float) -> float:
+        return LEFT + i / n * (WIDTH - LEFT - RIGHT)
+
+    def y(value: float) -> float:
+        return HEIGHT - BOTTOM - value / most * (HEIGHT - TOP - BOTTOM)
+
+    dots = tuple((x(i), y(value)) for i, value in enumerate(values))
+    every = max(1, -(-len(values) // MOST_LABELS))
+    return Chart(
+        frame=frame,
+        title=title,
+        kind=kind,
+        left=x(0),
+        right=x(n),
+        base=y(0),
+        ceiling=y(most),
+        most=amount(most) if most > 1e-12 else "",
+        line=_line(dots),
+        dots=dots,
+        ticks=tuple((x(i), i) for i in range(0, len(values), every)),
+    )
+
+
+def _line(dots: Sequence[tuple[float, float]]) -> str:
+    """The path along the dots: across, then up or down."""
+    (first_x, first_y), *others = dots
+    steps = "".join(f"H{number(x)}V{number(y)}" for x, y in others)
+    return f"M{number(first_x)} {number(first_y)}{steps}"
+
+
+REASONS = {
+    "budget": "a demonstration could show it, but not within the budget",
+    "left out": "a demonstration could show it, but the teacher left it out",
+    "not sampled": "a demonstration could show it, but none of those that were sampled does",
+    "not reachable": "no optimal demonstration from these starts can show it",
+}
+MOST_DIFFERENCES = 8
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A constraint that stays open: what would show it, where, and why nothing does."""
+
+    words: str
+    action: str
+    other: str
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class WrongReward:
+    """A wrong reward that still fits: what it costs and where it would choose wrongly.
+
+    differences: where, what the teacher does, what the believer would do. n_more: left out of them.
+    """
+
+    weights: str
+    loss: str
+    n_states: int
+    drawing: Astray | None
+    differences: tuple[tuple[str, str, str], ...]
+    n_more: int
+
+
+def gaps(facts: Facts, scene: Scene | None) -> tuple[Gap, ...]:
+    """The constraints that stay open."""
+    task = facts.task
+    return tuple(
+        Gap(
+            words=entry.words,
+            action=action_words(task, entry.action),
+            other=action_words(task, entry.other),
+            place=shown_name(state_in_words(task.mdp, entry.state, scene), 90),
+            reason=REASONS.get(entry.reason, entry.reason),
+        )
+        for entry in facts.lesson.uncovered
+    )
+
+
+def wrong_reward(facts: Facts, scene: Scene | None) -> WrongReward | None:
+    """The lesson's witness, where it has one."""
+    belief = facts.witness
+    if belief is None:
+        return None
+    n_states = len(belief.astray)
+    drawn = scene is not None and scene.kind == "grid"
+    return WrongReward(
+        weights=weights_words(facts.task.mdp, belief.weights),
+        loss=loss_words(belief),
+        n_states=n_states,
+        drawing=astray_picture(facts, belief, scene) if drawn and scene is not None else None,
+        differences=tuple(differences(facts, belief, scene, MOST_DIFFERENCES)),
+        n_more=max(n_states - MOST_DIFFERENCES, 0),
+    )
+
 
 Audience = Literal["experts", "people"]
 MOST_DEMONSTRATIONS, MAX_PAIRS = 30, 10

@@ -19,7 +19,7 @@ from didact.learners import Risk
 from didact.mdp import MDP, Family
 from didact.mdp.naming import episode_numbers
 from didact.planning import Evaluation, Plan
-from didact.report.page.svg import amount
+from didact.report.page.scene import amount
 from didact.report.page.templates import render
 from didact.report.page.words import task_words
 from didact.report.transfers import transfer_curve_lines

@@ -14,17 +14,19 @@ from didact.inputs import counted
 from didact.mdp import Demonstration, Task
 from didact.mdp.naming import action_words
 from didact.mdp.task import ARROW_OF
-from didact.report.page.arrows import stub, way
 from didact.report.page.scene import (
     WIDEST_CELL,
     Box,
+    Picture,
     Place,
     Scene,
     only_successor,
+    points,
     state_in_words,
+    stub,
     view_of,
+    way,
 )
-from didact.report.page.svg import Picture, points
 
 MOST_STEPS = 300
 WHOLE, MOST_CELLS = 12, 44

@@ -2,11 +2,13 @@
 
 A scene knows the place of every state. Grids come from the task's layout; Taxi and MiniGrid's rooms
 are read from the names of their states. Worlds without either have no scene and are shown as a
-strip of boxes.
+strip of boxes. Numbers, frames and arrows are written as templates need them: few signs, and a name
+for the ear.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +16,83 @@ from typing import Any
 from didact.mdp import MDP, Task
 from didact.mdp.naming import state_words
 from didact.planning import Plan
-from didact.report.page.svg import View
+
+LONGEST_TEXT = 400
+
+View = tuple[float, float, float, float]
+"""Left, top, width and height of what a picture shows."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The frame of an inline SVG: its view, and its words for people who do not see it.
+
+    name: its id on the page. widest: how wide it may be there, in rem.
+    """
+
+    name: str
+    view: View
+    title: str
+    description: str
+    classes: str
+    widest: float | None = None
+
+
+def number(value: float) -> str:
+    """A coordinate in few signs: two decimals, no trailing zeros."""
+    rounded = round(float(value), 2)
+    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:g}"
+
+
+def points(pairs: Iterable[tuple[float, float]]) -> str:
+    """Coordinates for a polygon or polyline."""
+    return " ".join(f"{number(x)},{number(y)}" for x, y in pairs)
+
+
+def amount(value: float) -> str:
+    """A quantity for people: three significant digits, a true minus sign, never 1e+03."""
+    value = float(value)
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    size = abs(value)
+    text = f"{size:.3g}" if size < 1000 else f"{size:,.0f}"
+    if "e" in text:
+        mantissa, _, exponent = text.partition("e")
+        text = f"{mantissa}×10^{int(exponent)}"
+    return f"−{text}" if value < 0 else text
+
+
+SHIFT = 2.4
+"""Paths keep to the right, so that there and back do not cover each other."""
+
+
+def way(here: Place, there: Place) -> str:
+    """A line from cell to cell, shifted to its right side, with a head before its end."""
+    dx, dy = there[0] - here[0], there[1] - here[1]
+    length = (dx * dx + dy * dy) ** 0.5
+    ux, uy = dx / length, dy / length
+    x0, y0 = here[0] - uy * SHIFT + ux * 2, here[1] + ux * SHIFT + uy * 2
+    x1, y1 = there[0] - uy * SHIFT - ux * 2, there[1] + ux * SHIFT - uy * 2
+    return f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}{_head(x1, y1, ux, uy)}"
+
+
+def stub(here: Place, direction: tuple[int, int], length: float, *, hooked: bool = False) -> str:
+    """A short line against the side of the cell; a bar across its end where it stays."""
+    ux, uy = direction
+    x1, y1 = here[0] + ux * length, here[1] + uy * length
+    line = f"M{number(here[0])} {number(here[1])}L{number(x1)} {number(y1)}"
+    if not hooked:
+        return line + _head(x1, y1, ux, uy)
+    ax, ay = x1 - uy * 3.4, y1 + ux * 3.4
+    bx, by = x1 + uy * 3.4, y1 - ux * 3.4
+    return f"{line}M{number(ax)} {number(ay)}L{number(bx)} {number(by)}"
+
+
+def _head(x: float, y: float, ux: float, uy: float) -> str:
+    ax, ay = x - 3 * ux - 2.4 * uy, y - 3 * uy + 2.4 * ux
+    bx, by = x - 3 * ux + 2.4 * uy, y - 3 * uy - 2.4 * ux
+    return f"M{number(ax)} {number(ay)}L{number(x)} {number(y)}L{number(bx)} {number(by)}"
+
 
 CELL = 20.0
 """Units of a picture that one cell is wide."""
@@ -98,8 +176,7 @@ def view_of(box: Box) -> View:
 def scene_of(task: Task, plan: Plan | None = None) -> Scene | None:
     """The scene of a task, or None where there is nothing to draw it by; plan: where it leads."""
     from didact.report.page.grid import grid_scene
-    from didact.report.page.rooms import room_scene
-    from didact.report.page.taxi import taxi_scene
+    from didact.report.page.rooms import room_scene, taxi_scene
 
     if task.layout is not None:
         return grid_scene(task, plan)

@@ -1,8 +1,11 @@
-"""The world's own picture with its optimal actions, the legend of its features, and wrong turns."""
+"""The world's own picture with its optimal actions, the legend of its features, and wrong turns.
+
+A grid world alone, as a piece of a page or a file, needs little else: first pictures wait for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +15,9 @@ from didact.mdp import Task
 from didact.mdp.model import deciding_states, idle_states
 from didact.mdp.task import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
-from didact.report.page.arrows import stub
-from didact.report.page.ends import falls
-from didact.report.page.grid import N_COLOURS
-from didact.report.page.scene import WIDEST_CELL, Box, Scene, view_of
-from didact.report.page.svg import Picture
+from didact.report.page.grid import N_COLOURS, falls, grid_scene
+from didact.report.page.scene import WIDEST_CELL, Box, Picture, Scene, stub, view_of
+from didact.report.page.templates import render
 
 if TYPE_CHECKING:
     from didact.report.page.facts import BeliefFacts, Facts
@@ -178,3 +179,23 @@ def _is_coloured(task: Task, scene: Scene | None) -> bool:
         return False
     states = range(min(task.mdp.n_states, MOST_LOOKED_AT))
     return any(active_feature(task.mdp, state) is not None for state in states)
+
+
+def task_drawn(task: Task, plan: Plan | None = None) -> tuple[str, str]:
+    """A grid world alone, with its optimal actions where there is a plan; what its signs mean."""
+    facts = _drawn_facts(task, plan)
+    return render("drawn.html.jinja", **facts), facts["world"].key
+
+
+def task_picture(task: Task, plan: Plan | None = None, *, colours: Sequence[int] = ()) -> str:
+    """A grid world as a file of its own (SVG), with its optimal actions where there is a plan.
+
+    colours: of the features, each one of the twelve; by default in their order.
+    """
+    return render("picture.svg.jinja", colours=colours, **_drawn_facts(task, plan))
+
+
+def _drawn_facts(task: Task, plan: Plan | None) -> dict[str, Any]:
+    scene = grid_scene(task, plan)
+    box = scene.box_around([0], whole=30, most=30)
+    return {"world": world_picture(task, plan, scene, box), "ground": scene.ground([box])}

@@ -1,4 +1,4 @@
-"""The page of a frontier: every lesson is on it, and the mistakes drawn are mistakes that fit."""
+"""The page of a frontier: what is shown, what the worst learner does, nothing loaded."""
 
 import re
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 import didact
 from didact.bec.classes import shown_pairs
 from didact.planning import solve
-from didact.report.page.frontier import frontier_page
+from didact.report.page.family import frontier_page
 from tests.report.drawn import HOSTILE
 
 

@@ -1,4 +1,4 @@
-"""The page of a lesson of several kinds: everything that is to be shown and said, and why."""
+"""Pages of items: lessons of several kinds."""
 
 import html
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 import didact
-from didact.report.page.mixed import mixed_lesson_page
+from didact.report.page.items import mixed_lesson_page
 
 KINDS = ["demonstrations", "comparisons", "preferences"]
 

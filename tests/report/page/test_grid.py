@@ -1,10 +1,10 @@
-"""What cells mean, against the maps that the environments themselves carry."""
+"""What cells of a grid mean: goals, worse ends, falls."""
 
 import gymnasium
 import pytest
 
 from didact import MDP, Task, from_gymnasium, make, solve
-from didact.report.page.ends import falls, kinds_of_ends
+from didact.report.page.grid import falls, kinds_of_ends
 from didact.report.page.lesson import task_fragment
 from didact.report.page.scene import scene_of
 

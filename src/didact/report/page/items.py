@@ -1,0 +1,203 @@
+"""Pages of items: a lesson of several kinds, an exam as a sheet to print or to send, and its key.
+
+Each item is drawn in its own world, the ground of each world once. The sheet of an exam holds
+nothing of the key, not even where nobody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from didact import __version__
+from didact.auditing import Exam
+from didact.auditing.questions import ExamQuestion
+from didact.inputs import shown_name
+from didact.mdp import Comparison, Demonstration, Family, Task
+from didact.mdp.items import Item, ways_of
+from didact.mdp.naming import action_words
+from didact.report.exams import exam_line, key_words
+from didact.report.page.player import Drawing, Frame, box_of, frames, player
+from didact.report.page.scene import Box, Scene, scene_of, state_in_words
+from didact.report.page.templates import render
+from didact.report.page.world import Legend, legend
+from didact.report.verdicts import hardest_words, mixed_lesson_lines
+from didact.teaching import Lesson
+
+
+class Grounds:
+    """The worlds of a page; what is drawn of each is remembered, for a ground that holds it all."""
+
+    def __init__(self, task: Task | Family) -> None:
+        self.task = task
+        self._scenes: dict[int, Scene | None] = {}
+        self._boxes: dict[int, list[Box]] = {}
+
+    def home(self, member: int | None) -> Task:
+        """The task, or the member of the family."""
+        return self.task[member or 0] if isinstance(self.task, Family) else self.task
+
+    def scene(self, member: int | None) -> Scene | None:
+        """Where things stand in it; None where there is nothing to draw it by."""
+        number = member or 0
+        if number not in self._scenes:
+            self._scenes[number] = scene_of(self.home(member))
+        return self._scenes[number]
+
+    def drawing(self, member: int | None, moments: Sequence[Frame], number: int) -> Drawing | None:
+        """The picture of moments of a world; number: its own on the page."""
+        scene = self.scene(member)
+        if scene is None:
+            return None
+        self._boxes.setdefault(member or 0, []).append(box_of(moments, scene))
+        return player(moments, scene, number=number, n_steps=len(moments), telling={}).drawing
+
+    def name(self, member: int | None) -> str:
+        """What the ground of a world is called on the page."""
+        return f"world-{member or 0}" if isinstance(self.task, Family) else "world"
+
+    def drawn(self) -> Iterator[tuple[str, Scene, Any]]:
+        """Name, scene and ground of every world of which something was drawn."""
+        for member, boxes in sorted(self._boxes.items()):
+            scene = self.scene(member)
+            assert scene is not None
+            yield self.name(member), scene, scene.ground(boxes)
+
+
+MOST_ITEMS = 200
+
+
+@dataclass(frozen=True)
+class SaidItem:
+    """An item on the page: its words, why it is there, and a picture of each side with a name.
+
+    world: the name of the ground of its pictures.
+    """
+
+    number: int
+    words: str
+    why: str
+    drawings: tuple[tuple[Drawing, str], ...]
+    world: str
+
+
+def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
+    """The page of a lesson of several kinds; in a family each item in its own world."""
+    items, grounds = lesson.items[:MOST_ITEMS], Grounds(task)
+    said = [
+        SaidItem(i + 1, lesson.words[i], lesson.why(i), _drawings(grounds, item, i + 1), world)
+        for i, item in enumerate(items)
+        for world in (grounds.name(item.member),)
+    ]
+    title, *_ = mixed_lesson_lines(lesson)
+    return render(
+        "mixed.html.jinja",
+        title=f"{shown_name(lesson.task_name, 80)}: lesson",
+        lesson=lesson,
+        line=title,
+        hardest=None if lesson.hardest is None else hardest_words(lesson.hardest),
+        grounds=tuple(grounds.drawn()),
+        said=said,
+        n_more=len(lesson.items) - len(items),
+        version=__version__,
+    )
+
+
+def _drawings(grounds: Grounds, item: Item, number: int) -> tuple[tuple[Drawing, str], ...]:
+    """A picture of each side of an item, with its name."""
+    home, scene = grounds.home(item.member), grounds.scene(item.member)
+    found = [
+        (grounds.drawing(item.member, frames(home, way, scene), 10 * number + side), name)
+        for side, (way, name) in enumerate(_walks(home, item))
+    ]
+    return tuple((drawn, name) for drawn, name in found if drawn is not None)
+
+
+def _walks(task: Task, item: Item) -> list[tuple[Demonstration, str]]:
+    """What is drawn of an item, with a name for each side."""
+    if isinstance(item, Demonstration):
+        return [(item, "shown")]
+    if isinstance(item, Comparison):
+        return [
+            (Demonstration([(item.state, action)]), f"{side}: {action_words(task, action)}")
+            for action, side in ((item.better, "better"), (item.other, "other"))
+        ]
+    ways = ways_of(item)
+    names = ["better", "other"] if len(ways) == 2 else [f"place {i + 1}" for i in range(len(ways))]
+    return list(zip(ways, names if len(ways) > 1 else ["stopped"], strict=True))
+
+
+MOST_QUESTIONS = 200
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """A question on the sheet.
+
+    drawings: a picture of each side, or of the place; none where there is nothing to draw.
+    right: the key in words; empty on the sheet. world: the name of the ground of its pictures.
+    """
+
+    number: int
+    words: str
+    labels: tuple[str, ...]
+    drawings: tuple[Drawing, ...]
+    is_of_sides: bool
+    right: str
+    world: str
+
+
+def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
+    """The sheet of an exam as HTML; with `key` the page of right answers."""
+    questions, grounds = exam.questions[:MOST_QUESTIONS], Grounds(task)
+    asked = [_asked(i, question, grounds, key) for i, question in enumerate(questions, start=1)]
+    return render(
+        "exam.html.jinja",
+        title=f"{shown_name(exam.task_name, 80)}: {'key' if key else 'exam'}",
+        exam=exam,
+        key=key,
+        line=exam_line(exam),
+        grounds=tuple(grounds.drawn()),
+        legend=_legend(grounds),
+        questions=asked,
+        n_more=len(exam.questions) - len(questions),
+        version=__version__,
+    )
+
+
+def _moments(task: Task, question: ExamQuestion, scene: Scene | None) -> list[list[Frame]]:
+    """What is drawn of a question: both sides, or where it is asked."""
+    if question.kind == "action":
+        where = state_in_words(task.mdp, question.state, scene)
+        return [[Frame(question.state, None, None, where, "asked here")]]
+    return [frames(task, _side(question, option), scene) for option in question.options]
+
+
+def _side(question: ExamQuestion, option: int | Demonstration) -> Demonstration:
+    if isinstance(option, Demonstration):
+        return option
+    return Demonstration([(question.state, option)])
+
+
+def _asked(number: int, question: ExamQuestion, grounds: Grounds, key: bool) -> AskedQuestion:
+    member = question.member
+    sides = _moments(grounds.home(member), question, grounds.scene(member))
+    drawn = [grounds.drawing(member, each, 10 * number + i) for i, each in enumerate(sides)]
+    return AskedQuestion(
+        number=number,
+        words=question.words,
+        labels=question.labels,
+        drawings=tuple(each for each in drawn if each is not None),
+        is_of_sides=question.kind != "action",
+        right=key_words(question) if key else "",
+        world=grounds.name(member),
+    )
+
+
+def _legend(grounds: Grounds) -> Legend | None:
+    """The letters of features, without their weights, which are the answer to everything."""
+    if grounds.scene(0) is None:
+        return None
+    named = legend(grounds.home(0), grounds.scene(0))
+    return named if any(letter for letter, *_ in named.entries) else None
