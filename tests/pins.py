@@ -148,8 +148,8 @@ def pins() -> dict[str, Callable[[], Any]]:
         lesson(f"all states {seed}", grid(5, 4, seed), scope="all", starts="all")
         lesson(f"pairs {seed}", grid(6, 5, seed), teacher="exact", cost="pairs")
     for seed in range(2):
-        lesson(f"loss {seed}", grid(4, 3, seed), loss="1%")
-        lesson(f"loss steps {seed}", grid(4, 3, seed), loss="10%", horizon=1)
+        lesson(f"loss {seed}", grid(4, 3, seed), loss="1%", time_limit=600)
+        lesson(f"loss steps {seed}", grid(4, 3, seed), loss="10%", horizon=1, time_limit=600)
         kinds = ["demonstrations", "comparisons"]
         lesson(f"mixed {seed}", grid(4, 3, seed), feedback=kinds)
         lesson(f"random {seed}", grid(5, 4, seed), teacher="random", n=10, seed=seed)

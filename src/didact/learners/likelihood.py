@@ -94,7 +94,7 @@ class ShownFeatures:
 
     def _evaluate(self) -> None:
         """Successor features of the policy, unless they are known already."""
-        if self._known is not None and np.array_equal(self._known, self.policy):
+        if self._known is not None and (self._known == self.policy).all():
             return
         if self._deterministic is not None:
             self._deterministic.count(self._by_state)

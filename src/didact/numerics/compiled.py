@@ -87,13 +87,14 @@ class Kernel:
     def _safely(self, use: Callable[[Any], Any]) -> Any:
         """What a use of the dispatcher gives; without the disk cache where that fails."""
         dispatcher = self._dispatcher(cached=True)
-        n_compiled = sum(dispatcher.stats.cache_misses.values())
+        n_ready = len(dispatcher.overloads)
         try:
             result = use(dispatcher)
         except Exception:  # of a damaged file, or a full disk: nothing of the kernel has run yet
             self._dispatchers[True] = dispatcher = self._dispatcher(cached=False)
             return use(dispatcher)
-        if sum(dispatcher.stats.cache_misses.values()) > n_compiled:
+        # Statistics are slow to ask for, so only where machine code was added: compiled or loaded.
+        if len(dispatcher.overloads) > n_ready and dispatcher.stats.cache_misses:
             _seal(dispatcher)
         return result
 

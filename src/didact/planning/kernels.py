@@ -59,9 +59,9 @@ def reward_reach(mdp: MDP, weights: Floats) -> Floats:
     of each feature times its weight, which no rescaling of features against weights changes.
     """
     absolute = np.abs(weights)
+    longest, largest = _feature_sizes(mdp)
     with np.errstate(over="ignore"):
-        by_row = _feature_sizes(mdp)[0] * absolute.max(axis=-1)
-        return np.asarray(np.minimum(by_row, absolute @ feature_sizes(mdp)))
+        return np.asarray(np.minimum(longest * absolute.max(axis=-1), absolute @ largest))
 
 
 def feature_sizes(mdp: MDP) -> Floats:

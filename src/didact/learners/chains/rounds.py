@@ -53,8 +53,10 @@ Run = Iterator[int]
 PARTICLES = 128
 """Of each chain's tempered population, or 6 for each dimension."""
 
-PLANS = 2000
-"""Plans that each chain's searches may take."""
+PLANS = 400
+"""Plans that each chain's searches may take: nine searches of each of four chains. Five times as
+many found the same modes in 38 models with contradictory demonstrations, in several times the
+time."""
 
 SPREADING = 64
 """Particles that spread from a maximum, or 4 for each dimension."""
