@@ -10,7 +10,7 @@ from rich.console import Console
 
 import didact
 from didact.app.teach import verify
-from didact.report.terminal.lessons import draw_lesson, lesson_line
+from didact.report.terminal.worlds import draw_lesson, lesson_line
 
 
 def main(folder: Path) -> None:

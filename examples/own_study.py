@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import didact
 from didact.app.reproduce import reproduce
 from didact.random import stream
-from didact.report.studies.reports import table_markdown
+from didact.report.studies import table_markdown
 from didact.studies import setting
 
 

@@ -46,7 +46,7 @@ FLOORS = {
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
     "studies": ({REST}, {"extensions", "paper", "people"}, {"registry"}),
-    "report": ({REST}, {"terminal", "page"}, {"studies"}),
+    "report": ({REST, "words"}, {"terminal", "page"}, {"notebook", "studies"}),
 }  # fmt: skip
 """Inside a room, from the ground up: modules below sub-rooms below the modules that use them.
 

@@ -14,8 +14,13 @@ import pytest
 from didact.app.reproduce import write_report
 from didact.errors import InvalidParameter
 from didact.plots.studies import KINDS
-from didact.report.studies.page import index_page
-from didact.report.studies.reports import StudyReport, report_csv, report_markdown, report_records
+from didact.report.studies import (
+    StudyReport,
+    index_page,
+    report_csv,
+    report_markdown,
+    report_records,
+)
 from didact.studies import Study, find_study, register_study, studies
 from didact.studies.paper.published import CLAIMS
 from didact.studies.registry import BUILT_IN

@@ -288,7 +288,7 @@ def test_many_actions_are_typed_as_lines():
 def test_the_asked_cell_is_marked_also_in_worlds_with_walls():
     from rich.console import Console
 
-    from didact.report.terminal.asking import draw_question
+    from didact.report.terminal.tables import draw_question
     from tests.active.beliefs import situation_of
 
     task = gridworld(["a#b", "bba"], weights={"a": 1, "b": 0}, discount="0.5")
@@ -407,7 +407,7 @@ def test_a_comparison_can_be_drawn():
     from rich.console import Console
 
     from didact.active import StrategyComparison
-    from didact.report.terminal.asking import draw_comparison
+    from didact.report.terminal.tables import draw_comparison
 
     loss = np.array([[[9, 4.0], [9, 1.0]], [[7, 3.0], [7, 1.0]]])
     ones = np.ones((2, 2))

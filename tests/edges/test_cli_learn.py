@@ -17,7 +17,7 @@ from didact.learners.certificate import certify
 from didact.mdp import MDP, Task, save_task
 from didact.mdp.naming import action_words, state_words
 from didact.planning import evaluate, solve
-from didact.report.page.belief import belief_fragment
+from didact.report.notebook import belief_fragment
 from didact.worlds import make
 from tests.command_line import Terminal, in_own_process, refused
 

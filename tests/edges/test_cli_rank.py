@@ -8,7 +8,7 @@ import pytest
 
 from didact.mdp import save_task
 from didact.report.page.family import rank_svg
-from didact.report.verdicts import between
+from didact.report.words.lessons import between
 from didact.teaching.rank import Difficulty
 from didact.worlds import make
 from tests.command_line import Terminal, refused
@@ -91,7 +91,7 @@ def test_numbers_between_bounds():
 def test_signs_are_explained_where_they_stand():
     from rich.console import Console
 
-    from didact.report.terminal.rank import draw_rank
+    from didact.report.terminal.tables import draw_rank
 
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(draw_rank(ROWS))

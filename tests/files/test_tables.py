@@ -14,7 +14,7 @@ from didact import make
 from didact.files.tables import csv_cell, csv_text, markdown_text
 from didact.mdp.recordings.formats import save_recording
 from didact.mdp.recordings.recording import Recording
-from didact.report.studies.reports import (
+from didact.report.studies import (
     findings_markdown,
     made_markdown,
     report_csv,

@@ -18,8 +18,7 @@ from didact.app.reproduce import NoReport, report_of
 from didact.learners.files import load_belief
 from didact.mdp.recordings.formats import load_recording, save_recording
 from didact.mdp.recordings.recording import Recording
-from didact.report.studies.page import index_page
-from didact.report.studies.reports import report_csv, report_markdown, report_records, times_csv
+from didact.report.studies import index_page, report_csv, report_markdown, report_records, times_csv
 from didact.studies.store import RunInfo, Store, stored_settings
 from didact.worlds.gym.trained import planned
 from tests.effort import number

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from didact import MDP, Task, check, equivalence_class, load_lesson, teach
-from didact.report.verdicts import lesson_line
+from didact.report.words.lessons import lesson_line
 
 BANDIT = [
     [["0", "0", "1/10000000", "0"], ["0", "0", "0", "0"], ["0", "1/500", "1/500000", "0"],

@@ -8,8 +8,13 @@ from xml.etree import ElementTree
 import pytest
 
 from didact.plots.studies import pictures
-from didact.report.studies.page import index_page
-from didact.report.studies.reports import StudyReport, report_csv, report_markdown, report_records
+from didact.report.studies import (
+    StudyReport,
+    index_page,
+    report_csv,
+    report_markdown,
+    report_records,
+)
 from didact.studies import find_study
 from didact.studies.registry import BUILT_IN
 from didact.studies.workers import attempt

@@ -13,11 +13,11 @@ from didact.bec.halfspaces import Scope
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, whole_number
 from didact.mdp import Family, Task
-from didact.report.families import status_words
 from didact.report.page.facts import Facts, gather
 from didact.report.page.family import family_page, frontier_page
 from didact.report.page.lesson import lesson_piece
 from didact.report.page.words import proof_words, verdict_words
+from didact.report.words.lessons import status_words
 from didact.stages import stage
 from didact.teaching import Lesson, frontier
 from didact.teaching.lesson import FEWEST

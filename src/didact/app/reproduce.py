@@ -16,9 +16,9 @@ from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.files.json import write_bytes, write_text
 from didact.files.kinds import PAGE, beginning_like, beginning_with
 from didact.inputs import FAILURES, reason_of, shown
-from didact.report.studies.page import index_page
-from didact.report.studies.reports import (
+from didact.report.studies import (
     StudyReport,
+    index_page,
     report_csv,
     report_markdown,
     report_records,

@@ -133,7 +133,7 @@ def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:
     if as_json:
         printing.print_json(run.document())
         return
-    from didact.report.terminal.asking import draw_run
+    from didact.report.terminal.tables import draw_run
 
     printing.print_drawing(lambda width: draw_run(task, run, width=width))
     if out is not None:
@@ -187,7 +187,7 @@ class _Session:
 
     def learned(self, step: Step, situation: Situation) -> None:
         """Tell what is believed after an answer."""
-        from didact.report.terminal.asking import SURE, belief_line
+        from didact.report.terminal.tables import SURE, belief_line
 
         self.n_answers = len(situation.demonstrations) + len(situation.belief.feedback)
         printing.print_words(belief_line(step, situation))
@@ -226,7 +226,7 @@ class _Session:
         from rich.console import Group
 
         from didact.mdp.naming import state_words
-        from didact.report.terminal.asking import draw_question
+        from didact.report.terminal.tables import draw_question
 
         printing.print_drawing(
             lambda width: Group(

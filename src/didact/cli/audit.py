@@ -81,7 +81,7 @@ def command(
         answers = None if audited.answers is None else [_listed(a) for a in audited.answers]
         printing.print_json({**audited.audit.to_dict(), "answers": answers})
         return exit_code(audited.audit.passed)
-    from didact.report.exams import audit_lines
+    from didact.report.words.exams import audit_lines
 
     for line in audit_lines(audited.task.name, audited.audit):
         printing.print_line(line)

@@ -58,8 +58,12 @@ def command(
         printing.print_json(checked.document())
         return exit_code(checked.verdict.teaches)
     from didact.mdp import Family, Task
-    from didact.report.families import family_verdict_lines
-    from didact.report.verdicts import cost_lines, further_line, verdict_lines
+    from didact.report.words.lessons import (
+        cost_lines,
+        family_verdict_lines,
+        further_line,
+        verdict_lines,
+    )
 
     said = (checked.verdict, checked.n_demonstrations, checked.verified)
     for line in (

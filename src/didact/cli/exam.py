@@ -58,7 +58,7 @@ def command(
     if as_json:
         printing.print_json(examined.exam.document())
         return exit_code(examined.exam.can_pass)
-    from didact.report.exams import exam_lines
+    from didact.report.words.exams import exam_lines
 
     for line in exam_lines(examined.exam, key=key):
         printing.print_line(line)

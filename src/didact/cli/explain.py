@@ -106,7 +106,7 @@ def _explain_family(
     """The page of a family; options that speak of one world are refused."""
     from didact.app.explain import explain_family
     from didact.cli.progress import waiting
-    from didact.report.families import family_lesson_lines
+    from didact.report.words.lessons import family_lesson_lines
 
     for name in ("policy", "if_not_optimal", "audience"):
         if given[name] != _USUAL[name]:
@@ -129,7 +129,7 @@ def _explain_family(
 
 def _say(explained: Any, out: str) -> None:
     """The verdict, the story of the policy, and where the page is."""
-    from didact.report.verdicts import lesson_line
+    from didact.report.words.lessons import lesson_line
 
     if explained.lesson is not None:
         printing.print_line(lesson_line(explained.task, explained.lesson, explained.verified))

@@ -75,7 +75,7 @@ def command(
     if as_json:
         printing.print_json(learned.document())
         return 0
-    from didact.report.terminal.beliefs import draw_belief, draw_fit
+    from didact.report.terminal.tables import draw_belief, draw_fit
 
     printing.print_drawing(
         lambda width: draw_belief(learned.task, learned.belief, learned.evaluation, width=width)

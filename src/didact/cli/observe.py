@@ -77,7 +77,7 @@ def command(
     """
     from didact.app.observe import as_share, observe_source
     from didact.cli.progress import waiting
-    from didact.report.simulators import lesson_document, lesson_lines
+    from didact.report.words.observed import lesson_document, lesson_lines
 
     asked = {
         "n_states": n_situations,

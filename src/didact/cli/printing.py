@@ -211,7 +211,7 @@ def play(task: Any, demonstrations: Any) -> None:
 
     from rich.live import Live
 
-    from didact.report.terminal.lessons import frames
+    from didact.report.terminal.worlds import frames
 
     console = _console()
     moving = [d for d in demonstrations if len(d) > 1][:3]

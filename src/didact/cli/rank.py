@@ -49,7 +49,7 @@ def command(
     from didact.files.json import require_writable, write_json, write_text
     from didact.files.kinds import SVG, json_kind
     from didact.report.page.family import rank_svg
-    from didact.report.terminal.rank import draw_rank
+    from didact.report.terminal.tables import draw_rank
 
     for path, kind in ((out, json_kind(RANK_FORMAT)), (svg, SVG)):
         if path is not None:

@@ -111,7 +111,7 @@ def _told(
 
 def _print(made: Reproduced) -> None:
     """For each study a line about its trials and one for each claim of the paper."""
-    from didact.report.studies.reports import runs_line
+    from didact.report.studies import runs_line
 
     for report in made.reports:
         printing.print_line(report.study.title or report.study.name)

@@ -69,7 +69,7 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     if as_json:
         printing.print_json(selected.document())
         return exit_code(selected.selection.teaches)
-    from didact.report.terminal.selection import selection_lines
+    from didact.report.words.selections import selection_lines
 
     episodes = selected.recording.episodes
     for line in selection_lines(selected.task, selected.selection, episodes):
@@ -83,7 +83,7 @@ def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_jso
     """Which recorded episodes of a simulator teach, by leading it through them."""
     from didact.app.observe import observe_source
     from didact.cli.progress import waiting
-    from didact.report.simulators import lesson_document, lesson_lines
+    from didact.report.words.observed import lesson_document, lesson_lines
 
     settings = {name: value for name, value in given.items() if value is not None}
     if "weights" in settings:

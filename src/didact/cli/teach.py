@@ -137,7 +137,7 @@ def _lesson(world: str, parameters: Any, choices: dict[str, Any], as_json: bool)
     from didact.mdp import Family
 
     if isinstance(taught.task, Family):
-        from didact.report.families import family_lesson_lines
+        from didact.report.words.lessons import family_lesson_lines
 
         for line in family_lesson_lines(taught.task, taught.lesson, taught.verified):
             printing.print_line(line)
@@ -165,7 +165,7 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
     if as_json:
         printing.print_json(found.to_dict())
     else:
-        from didact.report.verdicts import frontier_lines
+        from didact.report.words.lessons import frontier_lines
 
         for line in frontier_lines(task, found):
             printing.print_line(line)
@@ -193,7 +193,7 @@ def _mix(
     if as_json:
         printing.print_json(mixed.lesson.document())
     else:
-        from didact.report.verdicts import mixed_lesson_lines
+        from didact.report.words.lessons import mixed_lesson_lines
 
         for line in mixed_lesson_lines(mixed.lesson, mixed.verified):
             printing.print_line(line)
@@ -205,14 +205,14 @@ def _mix(
 def _draw(task: Task, taught: Taught) -> None:
     """The lesson of a task, and a way out where it is not complete."""
     from didact.cli.progress import waiting
-    from didact.report.terminal.lessons import draw_lesson
+    from didact.report.terminal.worlds import draw_lesson
 
     printing.play(task, taught.lesson.demonstrations)
     printing.print_drawing(
         lambda width: draw_lesson(task, taught.lesson, taught.verified, width=width)
     )
     if taught.lesson.status == "partial" and taught.lesson.within is None:
-        from didact.report.verdicts import suggested_starts_lines
+        from didact.report.words.lessons import suggested_starts_lines
 
         with waiting("looking for a way out"):
             found = taught.suggested_starts()

@@ -44,7 +44,7 @@ def command(
     """
     from didact.app.transfer import transfer_source
     from didact.cli.progress import waiting
-    from didact.report.transfers import transfer_lines
+    from didact.report.words.lessons import transfer_lines
 
     parameters = world_settings(world, settings, seed, members)
     with waiting(f"trying {world}"):

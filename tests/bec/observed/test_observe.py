@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 import didact
 from didact.errors import InvalidModel, InvalidParameter
-from didact.report.simulators import measured_lines
+from didact.report.words.observed import measured_lines
 from didact.worlds.simulators.classics import LQR
 from didact.worlds.simulators.point_robot import PointRobot
 from tests.observing import observe

@@ -18,7 +18,7 @@ from didact.bec.observed.setting import (
     slack_of,
 )
 from didact.errors import InvalidModel, InvalidParameter
-from didact.report.simulators import measured_lines
+from didact.report.words.observed import measured_lines
 from didact.worlds.simulators.arrays import ArraySimulator
 from tests.bec.observed.test_observe import watch
 from tests.effort import number

@@ -63,7 +63,7 @@ def test_nothing_else_is_called_markup():
         for path in package.rglob("*.py")
         if re.search(r"\bMarkup\(|\bas_it_is\(", path.read_text(encoding="utf-8"))
     }
-    assert users == {"report/page/templates.py", "report/studies/page.py"}
+    assert users == {"report/page/templates.py", "report/studies.py"}
 
 
 def test_what_is_missing_is_refused():

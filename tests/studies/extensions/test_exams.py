@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.report.studies.reports import StudyReport, report_csv, report_markdown
+from didact.report.studies import StudyReport, report_csv, report_markdown
 from didact.studies import find_study, studies
 from didact.studies.extensions.exams import (
     CLAIMS,

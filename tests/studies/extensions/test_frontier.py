@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import didact
-from didact.report.studies.reports import StudyReport, report_csv, report_markdown
+from didact.report.studies import StudyReport, report_csv, report_markdown
 from didact.studies import find_study, studies
 from didact.studies.extensions.frontier import COLUMNS, KINDS, FrontierSettings
 from didact.studies.registry import BUILT_IN

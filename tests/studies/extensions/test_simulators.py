@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.report.studies.reports import StudyReport, report_markdown
+from didact.report.studies import StudyReport, report_markdown
 from didact.studies import find_study, studies
 from didact.studies.extensions.simulators import (
     ALL,

@@ -20,7 +20,6 @@ from didact.inputs import counted, shown_name
 from didact.mdp import Family
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words
-from didact.report.families import status_words, steps_in_words
 from didact.report.page.scene import (
     WIDEST_CELL,
     Box,
@@ -34,7 +33,14 @@ from didact.report.page.scene import (
 )
 from didact.report.page.templates import render
 from didact.report.page.world import legend
-from didact.report.verdicts import between, closed_words, probability_words, statement_words
+from didact.report.words.lessons import (
+    between,
+    closed_words,
+    probability_words,
+    statement_words,
+    status_words,
+    steps_in_words,
+)
 from didact.teaching import Frontier, Lesson
 from didact.teaching.frontier import Point
 from didact.teaching.loss.fan import fan_of

@@ -17,12 +17,12 @@ from didact.inputs import shown_name
 from didact.mdp import Comparison, Demonstration, Family, Task
 from didact.mdp.items import Item, ways_of
 from didact.mdp.naming import action_words
-from didact.report.exams import exam_line, key_words
 from didact.report.page.player import Drawing, Frame, box_of, frames, player
 from didact.report.page.scene import Box, Scene, scene_of, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, legend
-from didact.report.verdicts import hardest_words, mixed_lesson_lines
+from didact.report.words.exams import exam_line, key_words
+from didact.report.words.lessons import hardest_words, mixed_lesson_lines
 from didact.teaching import Lesson
 
 

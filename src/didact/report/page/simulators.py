@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from didact import __version__
 from didact.report.page.templates import render
-from didact.report.simulators import (
+from didact.report.words.observed import (
     clip_words,
     measured_lines,
     numbers_words,

@@ -13,7 +13,6 @@ name at their top.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -82,15 +81,7 @@ def _plain(name: str, text: str) -> str:
     return plain
 
 
-HERE = Path(__file__).parent
-TEMPLATES, STATIC = HERE / "templates", HERE / "static"
-OPTIONS: dict[str, Any] = {
-    "autoescape": True,
-    "auto_reload": False,
-    "trim_blocks": True,
-    "lstrip_blocks": True,
-    "keep_trailing_newline": True,
-}
+TEMPLATES, STATIC = (Path(__file__).parent / name for name in ("templates", "static"))
 
 
 def render(name: str, **facts: Any) -> str:
@@ -104,13 +95,14 @@ def environment() -> Environment:
     """Where templates come from and what they may use."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from didact.report.page.bytecode import PythonCache
-
     made = Environment(
-        **OPTIONS,
+        autoescape=True,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
         undefined=StrictUndefined,
         loader=FileSystemLoader(TEMPLATES),
-        bytecode_cache=PythonCache(os.fspath(HERE), repr(OPTIONS)),
     )
     made.filters |= {"amount": amount, "line": _line, "number": number, "points": points}
     made.globals |= {"counted": counted, "script": _script, "style": _style}

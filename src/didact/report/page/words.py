@@ -15,7 +15,7 @@ from didact.mdp import MDP, Task
 from didact.mdp.naming import action_words
 from didact.report.page.facts import BeliefFacts, Facts
 from didact.report.page.scene import Scene, amount, state_in_words
-from didact.report.verdicts import cost_words, n_starts, probability_words
+from didact.report.words.lessons import cost_words, n_starts, probability_words
 from didact.teaching import Lesson
 from didact.teaching.lesson import FEWEST, checked_as_fewest
 

@@ -1,4 +1,7 @@
-"""Verdicts in words, for every edge: whether a lesson teaches, and what demonstrations lack."""
+"""Lessons and verdicts in words: whether a lesson teaches, what it costs, what stays open.
+
+Of a task, of a family (whose step it is), and of a mix of feedback; frontiers and transfers too.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from typing import Any
 
 from didact.bec.halfspaces import scope_states
 from didact.inputs import counted, shown_name
-from didact.mdp import Family, Task
+from didact.mdp import Demonstration, Family, Task
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
-from didact.teaching import Frontier, Lesson, Verdict
+from didact.teaching import Frontier, Lesson, Transfer, Verdict
 from didact.teaching.feedback.halfspaces import WrongPair
 from didact.teaching.lesson import FEWEST, Within
 from didact.teaching.loss.remaining import Worst
@@ -352,3 +355,123 @@ def witness_line(
     cost += f" (error at most {error:.1g})" if cost and error else ""
     fit = "the right steps" if only_right else "all of it"
     return f"weights that fit {fit} and are wrong: {named}{cost}"
+
+
+MOST_LISTED, MOST_STEPS = 30, 8
+"""Demonstrations, and steps of one, that are written out."""
+
+
+def family_lesson_lines(family: Family, lesson: Lesson, verified: str | None) -> Iterator[str]:
+    """What `teach` says of a family to people."""
+    n, end = len(lesson.demonstrations), "Proof verified." if verified else "Numerical, not proved."
+    used = len({demonstration.member for demonstration in lesson.demonstrations})
+    shown = f"{counted(n, 'demonstration')} in {used} of {counted(len(family), 'member')}"
+    told = f"{status_words(lesson)}. {end}"
+    if lesson.within is not None:
+        told = within_words(lesson, lesson.within)
+    yield f"{shown_name(family.name)}: {shown}: {told}"
+    for number, demonstration in enumerate(lesson.demonstrations[:MOST_LISTED]):
+        member = demonstration.member or 0
+        steps = steps_in_words(family[member], demonstration)
+        yield f"  {number + 1:3}. {shown_name(family.names[member])}: {steps}"
+    if n > MOST_LISTED:
+        yield f"       (and {n - MOST_LISTED} more)"
+    if lesson.within is not None:
+        yield from (f"  {line}" for line in within_lines(lesson, lesson.within))
+        return
+    if lesson.lower_bound is not None and lesson.is_complete:
+        yield f"  {cost_words(lesson, fewest=verified is not None and FEWEST in verified)}"
+    if lesson.is_complete:
+        yield f"  {closed_words(lesson.closed)}"
+    if (likely := probability_words(lesson)) is not None:
+        yield f"  {likely}"
+    if lesson.hardest is not None:
+        yield f"  {hardest_words(lesson.hardest)}"
+    for gap in lesson.uncovered[:MOST_LISTED]:
+        where = shown_name(family.names[gap.member or 0])
+        words = statement_words(family[gap.member or 0], gap.state, gap.action, gap.other)
+        yield f"  open ({gap.reason}): {where}: {words}"
+
+
+def status_words(lesson: Lesson) -> str:
+    """Whether the lesson is enough, in words."""
+    if lesson.is_complete:
+        return "enough for all of them"
+    if lesson.status == "undecided" and not lesson.uncovered:
+        return f"enough {close_calls(lesson.n_close_calls)}"
+    total = lesson.n_facets + lesson.n_equalities
+    up_to = f", {close_calls(lesson.n_close_calls)}" if lesson.n_close_calls else ""
+    return f"NOT taught, {len(lesson.uncovered)} of {counted(total, 'constraint')} open{up_to}"
+
+
+def steps_in_words(task: Task, demonstration: Demonstration) -> str:
+    """'right in row 2, column 3; up in row 2, column 4'."""
+    steps = [pair_words(task, s, a) for s, a in demonstration.pairs[:MOST_STEPS]]
+    more = len(demonstration) - len(steps)
+    return "; ".join(steps) + (f" (and {more} more)" if more else "")
+
+
+def family_verdict_lines(
+    family: Family, verdict: Verdict, n: int, verified: str | None
+) -> Iterator[str]:
+    """What `check` says of a family to people."""
+    is_mixed = verdict.hardest is not None or verdict.wrong_items
+    name = f"{shown_name(family.name)}: {counted(n, 'item' if is_mixed else 'demonstration')}"
+    word = "teach" if verdict.teaches else "do NOT teach"
+    end = " Proof verified." if verified else ""
+    yield f"{name} {word} {counted(len(family), 'member')}.{end}"
+    for item in verdict.wrong_items[:MOST_LISTED]:
+        yield f"item {item.item + 1} is not true: {item.words}, which is worse by {item.gap:.4g}"
+    for wrong in verdict.wrong[:MOST_LISTED]:
+        where = family[wrong.member or 0]
+        what = pair_words(where, wrong.state, wrong.action)
+        yield (
+            f"{step_words(wrong.demonstration, wrong.step)}: {shown_name(where.name)}: {what} is "
+            f"not optimal, {action_words(where, wrong.better)} is better by {wrong.gap:.3g}"
+        )
+    if verdict.missing is not None:
+        member, state, action, other = verdict.missing
+        words = statement_words(family[member], state, action, other)
+        total = verdict.n_facets + verdict.n_equalities
+        yield (
+            f"open: {shown_name(family.names[member])}: {words}: {verdict.missing_words} "
+            f"({verdict.n_open} of {counted(total, 'constraint')})"
+        )
+    if is_mixed and verdict.hardest is not None:
+        yield hardest_words(verdict.hardest)
+    elif verdict.right_teaches:
+        yield closed_words(verdict.closed)
+
+
+MOST_WORLDS = 20
+"""Open worlds that are written out."""
+
+
+def transfer_lines(found: Transfer) -> Iterator[str]:
+    """What `transfer` says to people: the share, the open worlds, the curve."""
+    n = len(found.worlds)
+    of = f"{found.n_determined} of {counted(n, 'unseen world')}"
+    how = "proved" if found.arithmetic == "exact" else "numerical, not proved"
+    verb = "is" if found.n_determined == 1 else "are"
+    yield f"{shown_name(found.lesson_name)}: {of} {verb} determined completely ({how})."
+    if found.interval is not None:
+        low, high = (f"{100 * end:.1f}%" for end in found.interval)
+        yield f"  of all such worlds between {low} and {high}, with 95% confidence"
+    still_open = [world for world in found.worlds if not world.determined]
+    for world in still_open[:MOST_WORLDS]:
+        loss = f"{world.loss:.3g}" if world.loss is not None else "?"
+        yield f"  open: {shown_name(world.name)}: a learner may lose {loss}: {world.words}"
+    if len(still_open) > MOST_WORLDS:
+        yield f"  (and {counted(len(still_open) - MOST_WORLDS, 'more open world')})"
+    yield from transfer_curve_lines(found)
+
+
+def transfer_curve_lines(found: Transfer) -> Iterator[str]:
+    """The curve, a line for each number of members."""
+    for point in found.curve:
+        reach = (
+            ""
+            if point.low is None
+            else f" ({100 * point.low:.0f} to {100 * (point.high or 0):.0f}%)"
+        )
+        yield f"  {counted(point.n_members, 'member')} taught: {100 * point.share:.0f}%{reach}"

@@ -1,7 +1,8 @@
-"""Reports of studies: tables in Markdown and CSV, figures, and a page that collects them.
+"""Reports of studies: tables in Markdown and CSV, figures, and the page that collects them.
 
 Tables, figures and records are the same bytes whenever the same trials were run. What no two runs
-share - seconds, machine, date - stands in files of its own, NAME-times.md and NAME-times.csv.
+share - seconds, machine, date - stands in files of its own, NAME-times.md and NAME-times.csv. The
+page is one file, pictures inside, and opens offline.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from didact.files.tables import csv_text, markdown_text
 from didact.inputs import counted
+from didact.report.page.templates import as_it_is, render
 from didact.studies.paper.published import SECONDS, printed
 from didact.studies.registry import BUILT_IN
 from didact.studies.store import RunInfo
@@ -270,3 +272,63 @@ def runs_line(report: StudyReport) -> str:
         f"{counted(trials, 'trial')} in {counted(len(report.runs), 'run')} on {workers} {noun} "
         f"({places}): {wall:.0f} s{busy}."
     )
+
+
+@dataclass(frozen=True)
+class TableGrid:
+    """A table as the page shows it: heads, and rows of a name and cells, ours and the paper's."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+def index_page(
+    reports: Sequence[StudyReport], made: Mapping[str, str], drawn: Mapping[str, str]
+) -> str:
+    """All reports on one page, with how they were made at the end.
+
+    drawn: figures as SVG by name; one that is not there is left out.
+    """
+    return render(
+        "studies.html.jinja",
+        is_the_papers=all(report.is_the_papers for report in reports),
+        reports=reports,
+        made=made,
+        drawn={name: as_it_is(svg) for name, svg in drawn.items()},
+        verdicts=VERDICTS.replace("*", ""),
+        departures_title=departures_title,
+        grid=_grid,
+        has_printed=_has_printed,
+        runs_line=runs_line,
+        settings=_settings,
+        times_table=times_table,
+    )
+
+
+def _grid(table: Table) -> TableGrid:
+    columns = table.columns
+    return TableGrid(
+        title=table.title,
+        heads=(table.rows_are, *(column.name for column in columns)),
+        rows=tuple(
+            (row, tuple(_parts(table.cell(row, column.name), column) for column in columns))
+            for row in table.rows
+        ),
+    )
+
+
+def _parts(cell: TableCell | None, column: Column) -> tuple[str, str]:
+    """Our number, and the paper's with the verdict where it has one."""
+    ours, _, paper = cell_text(cell, column).partition(" (paper ")
+    return ours, paper.removesuffix(")")
+
+
+def _has_printed(report: StudyReport) -> bool:
+    """Whether the paper has a number for any cell."""
+    return any(cell.printed for table in report.summary.tables for cell in table.cells)
+
+
+def _settings(report: StudyReport) -> list[tuple[str, str, str]]:
+    """Every setting with its value in words and where it comes from."""
+    return [(name, told(value), source) for name, value, source in origins(report.settings)]

@@ -1,29 +1,33 @@
 """Results in a notebook: what each says in a sentence, and its rows as a small table.
 
 A notebook has its own style, so these pieces bring none. Pages that play stand in frames of their
-own: see `lesson`.
+own: see `page.lesson`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from didact.active import Run, StrategyComparison
+from didact.auditing import Audit, Exam
 from didact.bec.classes import EquivalenceClass
 from didact.inputs import counted, shown_name
-from didact.learners import Risk
-from didact.mdp import MDP, Family
+from didact.learners import Belief, Risk
+from didact.learners.files import size_in_words
+from didact.mdp import MDP, Family, Task
 from didact.mdp.naming import episode_numbers
 from didact.planning import Evaluation, Plan
 from didact.report.page.scene import amount
 from didact.report.page.templates import render
 from didact.report.page.words import task_words
-from didact.report.transfers import transfer_curve_lines
-from didact.report.verdicts import between
+from didact.report.words.beliefs import Scale, told_lines, unsure_states, weight_cells
+from didact.report.words.exams import VERDICTS, audit_lines, exam_line
+from didact.report.words.lessons import between, mixed_lesson_lines, transfer_curve_lines
 from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
 
 MOST_ROWS = 20
@@ -81,7 +85,7 @@ def plan_fragment(plan: Plan) -> str:
 
 def evaluation_fragment(found: Evaluation) -> str:
     """How a policy fares, and where it loses."""
-    from didact.report.beliefs import evaluation_line
+    from didact.report.words.beliefs import evaluation_line
 
     worst = sorted(found.to_records(), key=lambda row: -row["worst_loss"])
     losing = [row for row in worst if row["worst_loss"] > 0]
@@ -235,3 +239,76 @@ def comparison_fragment(found: StrategyComparison) -> str:
     columns = ("strategy", "area", "difference", "low", "high", "n_better", "share_mixed")
     line = "area: mean policy loss; difference to the baseline with its 95% interval"
     return result_fragment(title, [line], found.to_records(), columns)
+
+
+def exam_fragment(exam: Exam) -> str:
+    """What an exam decides, and its questions without the key."""
+    rows = [{"question": i, "asked": q.words} for i, q in enumerate(exam.questions, start=1)]
+    told = [f"a pass says: {exam.statement}", *(f"if {words}" for words in exam.conditions)]
+    return result_fragment(exam_line(exam), told, rows, ("question", "asked"))
+
+
+def audit_fragment(audit: Audit) -> str:
+    """The verdict on an agent, and why."""
+    _, *lines = audit_lines("", audit)
+    return result_fragment(f"{VERDICTS[audit.verdict]}: {audit.reason}", lines)
+
+
+def mixed_lesson_fragment(lesson: Lesson) -> str:
+    """The items of a lesson and what each is for."""
+    title, *_ = mixed_lesson_lines(lesson)
+    rows = [
+        {"item": i + 1, "said": words, "why": lesson.why(i)} for i, words in enumerate(lesson.words)
+    ]
+    told = [f"open: {missing.words}" for missing in lesson.uncovered]
+    return result_fragment(shown_name(title, 120), told, rows, ("item", "said", "why"))
+
+
+MARGIN, LENGTH = 4, 192
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Places along a small picture: zero, the most likely weight, 90% of the draws if there are."""
+
+    words: str
+    zero: float
+    best: float
+    ends: tuple[float, float] | None
+
+
+def belief_in_notebook(belief: Belief) -> str:
+    """The table of a belief, places named by its task where that is known."""
+    return _fragment(size_in_words(belief), belief, None, belief.where)
+
+
+def belief_fragment(task: Task, belief: Belief, evaluation: Evaluation | None = None) -> str:
+    """HTML that stands alone in any page: a table with drawn intervals, and words."""
+    return _fragment(f"{task.name}: {size_in_words(belief)}", belief, evaluation, task)
+
+
+def _fragment(title: str, belief: Belief, evaluation: Evaluation | None, where: MDP | Task) -> str:
+    rows = belief.summary()
+    unsure, n_agreed = unsure_states(belief, where)
+    task = where if isinstance(where, Task) else None
+    scale = Scale.of(rows)
+    return render(
+        "belief.html.jinja",
+        title=title,
+        heads=[*weight_cells(belief, rows[0]), "90% interval"],
+        rows=[(weight_cells(belief, row).values(), _interval(scale, row)) for row in rows],
+        unsure=unsure,
+        agreed=f"In {counted(n_agreed, 'state')} the draws agree on what to do.",
+        lines=[*told_lines(belief, evaluation, task), *(f"Warning: {w}" for w in belief.warnings)],
+    )
+
+
+def _interval(scale: Scale, row: dict[str, Any]) -> Interval:
+    zero, best, low, high = (
+        MARGIN + scale.place(value, LENGTH) for value in (0.0, row["map"], row["5%"], row["95%"])
+    )
+    words = f"most likely {row['map']:.3g}"
+    if np.isnan(low):
+        return Interval(words, zero, best, None)
+    words += f", 90% from {row['5%']:.3g} to {row['95%']:.3g}"
+    return Interval(words, zero, best, (low, high))

@@ -1,4 +1,4 @@
-"""A lesson in a simulator in words, for every edge."""
+"""A lesson in a simulator in words."""
 
 from __future__ import annotations
 

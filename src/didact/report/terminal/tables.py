@@ -1,28 +1,138 @@
-"""Questions in a terminal: a run as a table with bars, a comparison, and what a person is shown."""
+"""Tables with bars in a terminal: the weights of a belief, a run, the difficulty of tasks.
+
+The bars of a table share one scale, so that its rows can be compared by eye. What a person is asked
+is drawn on the world.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from didact.active import Run, Situation, Step, StrategyComparison
 from didact.active.run import ENDINGS
 from didact.inputs import counted, shown_name
+from didact.learners import Belief
+from didact.learners.files import size_in_words
+from didact.learners.risk import Fit
 from didact.mdp import MDP, Task
 from didact.mdp.naming import state_words
 from didact.mdp.task import active_feature, cell_of, feature_letters
+from didact.planning import Evaluation
 from didact.report.terminal.worlds import (
+    GAP,
     INDENT,
+    MOST_FEATURES,
     MOST_ROWS,
     action_arrows,
     draw_grid,
     indented,
 )
+from didact.report.words.beliefs import LONGEST_FEATURE, Scale, fit_lines, told_lines, weight_cells
+from didact.report.words.lessons import between
+from didact.teaching.rank import Difficulty
+
+NARROWEST_BAR, WIDEST_BAR = 9, 61
+NARROWEST_NAME = len("feature")
+
+
+def draw_belief(
+    task: Task, belief: Belief, evaluation: Evaluation | None = None, *, width: int = 80
+) -> RenderableType:
+    """The learner in one line, weights by feature, the certificate, warnings, and the loss."""
+    head = f"{shown_name(task.name)}: {size_in_words(belief)}"
+    parts: list[RenderableType] = [Text(head, style="bold", no_wrap=True, overflow="ignore"), ""]
+    parts += _weights(belief, width)
+    parts += ["", *map(indented, told_lines(belief, evaluation, task))]
+    parts += [indented(Text(f"warning: {line}", style="yellow")) for line in belief.warnings]
+    return Group(*parts)
+
+
+def draw_fit(task: Task, fit: Fit | None) -> RenderableType:
+    """How well what was shown fits the learner's own confidence."""
+    return Group(*(indented(Text(line)) for line in fit_lines(task, fit)))
+
+
+def _weights(belief: Belief, width: int) -> list[RenderableType]:
+    """The table of features: numbers, a bar, and diagnostics where there are chains."""
+    rows = belief.summary()
+    cells = [weight_cells(belief, row) for row in rows[:MOST_FEATURES]]
+    heads, room = _fitting(cells, width - INDENT)
+    longest = max(NARROWEST_NAME, *(cell_len(c["feature"]) for c in cells))
+    bar = room - GAP - min(longest, LONGEST_FEATURE)
+    wide = min(bar, WIDEST_BAR) if bar >= NARROWEST_BAR else 0
+    bars = _Bars(Scale.of(rows[:MOST_FEATURES]), wide)
+    name_width = min(longest, room - (bars.width + GAP if bars.width else 0))
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    table.add_column("feature", no_wrap=True, max_width=max(name_width, NARROWEST_NAME))
+    for head in heads:
+        table.add_column(head, no_wrap=True, justify="right")
+    if bars.width:
+        table.add_column(bars.head(), no_wrap=True)
+    for row, cell in zip(rows, cells, strict=False):
+        drawn = [bars.bar(row)] if bars.width else []
+        table.add_row(*map(Text, [cell["feature"], *(cell[head] for head in heads), *drawn]))
+    parts: list[RenderableType] = [Padding(table, (0, 0, 0, INDENT), expand=False)]
+    if len(rows) > MOST_FEATURES:
+        parts.append(indented(f"({counted(len(rows) - MOST_FEATURES, 'more feature')})"))
+    if bars.width:
+        parts.append(indented(Text(_bars_key(belief), style="dim")))
+    return parts
+
+
+def _fitting(cells: list[dict[str, str]], width: int) -> tuple[list[str], int]:
+    """The columns of numbers that leave room for names, and that room; the mean goes first."""
+    heads = list(cells[0])[1:]
+    widths = {head: max(cell_len(head), *(cell_len(c[head]) for c in cells)) for head in heads}
+    while True:
+        room = width - sum(widths[head] + GAP for head in heads)
+        if room >= NARROWEST_NAME or len(heads) == 1:
+            return heads, room
+        heads.remove("mean" if "mean" in heads else heads[-1])
+
+
+def _bars_key(belief: Belief) -> str:
+    if belief.is_point:
+        return "• weight, | zero"
+    return "= 90% of the draws, • most likely (MAP), | zero"
+
+
+@dataclass(frozen=True)
+class _Bars:
+    """Bars of some width on one scale."""
+
+    scale: Scale
+    width: int
+
+    def place(self, value: float) -> int:
+        """The column of a number, from 0 to width - 1."""
+        return round(self.scale.place(value, self.width - 1))
+
+    def head(self) -> str:
+        """The ends of the scale, left and right above the bars."""
+        low, high = f"{self.scale.low:.2g}", f"{self.scale.high:.2g}"
+        if self.scale.high <= self.scale.low:
+            return low
+        return low + high.rjust(self.width - len(low))
+
+    def bar(self, row: dict[str, Any]) -> str:
+        """The interval, the most likely weight and zero, as signs."""
+        signs = [" "] * self.width
+        ends = (row["5%"], row["95%"]) if not np.isnan(row["5%"]) else (row["map"], row["map"])
+        for i in range(self.place(ends[0]), self.place(ends[1]) + 1):
+            signs[i] = "="
+        signs[self.place(0.0)] = "|"
+        signs[self.place(row["map"])] = "•"
+        return "".join(signs)
+
 
 SURE = 0.95
 """A state is known when so many of the draws agree with what the learned policy does there."""
@@ -157,7 +267,7 @@ def draw_question(
     lines = draw_grid(task, taken, arrows, width)
     meaning = "what it would do" if situation.belief.is_point else "what it is sure of"
     _mark(task, lines, state, 3 + max(2, int(taken.sum(axis=1).max())))
-    return [*lines, indented(_legend(task.mdp)), indented(f"arrows: {meaning}")]
+    return [*lines, indented(_features_legend(task.mdp)), indented(f"arrows: {meaning}")]
 
 
 def known_actions(situation: Situation) -> Any:
@@ -178,7 +288,7 @@ def _mark(task: Task, lines: list[Text], state: int, wide: int) -> None:
     lines[row] = Text.assemble(line[:first], marked, line[first + wide :], no_wrap=True)
 
 
-def _legend(mdp: MDP) -> str:
+def _features_legend(mdp: MDP) -> str:
     letters = feature_letters(mdp)
     on = sorted({f for s in range(mdp.n_states) if (f := active_feature(mdp, s)) is not None})
     return "  ".join(f"{letters[i]} {shown_name(mdp.feature_name(i))}" for i in on[:24])
@@ -206,3 +316,79 @@ def belief_line(step: Step, situation: Situation) -> str:
         return f"{after}: {risk_words(step)}"
     end = "" if step.mixed else "; the chains have not mixed, so take it with care"
     return f"{after}: {known}; {risk_words(step)}{end}"
+
+
+COLUMNS = ("states", "k", "facets", "equal", "demos", "pairs", "shows", "time")
+LONGEST_NAME, WIDEST_RANK, UNSURE = 26, 40, "░"
+
+
+def draw_rank(rows: Sequence[Difficulty], *, width: int = 80) -> RenderableType:
+    """A line for each task that was ranked, bars of its pairs, and why others were not."""
+    ranked = [row for row in rows if row.error is None]
+    parts: list[RenderableType] = []
+    if ranked:
+        parts += [Padding(_table(ranked), (0, 0, 0, INDENT), expand=False), ""]
+        parts += [indented("pairs that must be seen:"), *_rank_bars(ranked, width), ""]
+        parts += [indented(line) for line in _legend(ranked)]
+    failed = [row for row in rows if row.error is not None]
+    if failed:
+        parts += [*([""] if ranked else []), indented("not ranked:")]
+        parts += [indented(f"{shown_name(row.name)}: {row.error}") for row in failed]
+    return Group(*parts)
+
+
+def _table(rows: Sequence[Difficulty]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("task", no_wrap=True, max_width=LONGEST_NAME)
+    for column in COLUMNS:
+        table.add_column(column, no_wrap=True, justify="right")
+    for row in rows:
+        table.add_row(shown_name(row.name, LONGEST_NAME), *_cells(row))
+    return table
+
+
+def _cells(row: Difficulty) -> list[str]:
+    return [
+        f"{row.n_states}",
+        f"{row.n_features}",
+        f"{row.n_facets}",
+        f"{row.n_equalities}",
+        between(row.fewest_demonstrations, row.n_demonstrations),
+        between(row.fewest_pairs, row.n_pairs),
+        f"{100 * (row.share or 0):.0f}%",
+        f"{row.seconds:.1f} s",
+    ]
+
+
+def _rank_bars(rows: Sequence[Difficulty], width: int) -> list[Text]:
+    """A bar for each task: full up to the proved bound, light from there to the lesson found."""
+    names = [shown_name(row.name, LONGEST_NAME) for row in rows]
+    left = max(map(len, names))
+    room = max(8, min(WIDEST_RANK, width - INDENT - left - 8))
+    most = max((row.n_pairs or 0 for row in rows), default=0) or 1
+    lines = []
+    for name, row in zip(names, rows, strict=True):
+        sure, found = (_length(n, most, room) for n in (row.fewest_pairs, row.n_pairs))
+        line = Text(f"{' ' * INDENT}{name:<{left}}  ")
+        line.append(BAR * sure, style="dark_sea_green4" if row.status == "complete" else "red3")
+        line.append(UNSURE * (found - sure)).append(f" {between(row.fewest_pairs, row.n_pairs)}")
+        lines.append(line)
+    return lines
+
+
+def _length(n: int | None, most: int, room: int) -> int:
+    return 0 if not n else max(1, round(n * room / most))
+
+
+def _legend(rows: Sequence[Difficulty]) -> list[str]:
+    """What the columns mean, only those that need it."""
+    lines = ["demos: whole episodes from the task's own starts; pairs: steps from anywhere"]
+    cells = [cell for row in rows for cell in _cells(row)[4:6]]
+    if any(".." in cell for cell in cells):
+        lines.append("2..3: at least 2, and 3 are enough")
+    if any(row.status == "partial" for row in rows):
+        lines.append("3+: whole episodes show only a part, of which `shows` is the share")
+    if any(row.arithmetic == "float" for row in rows):
+        named = ", ".join(shown_name(row.name) for row in rows if row.arithmetic == "float")
+        lines.append(f"in floats, not proved: {named}")
+    return lines

@@ -1,4 +1,4 @@
-"""Which recorded episodes teach a task, in words for a terminal."""
+"""Which recorded episodes teach a task, in words."""
 
 from __future__ import annotations
 

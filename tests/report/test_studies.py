@@ -1,9 +1,8 @@
-"""The page of study reports: everything that a study says is there, and is text."""
+"""The page of studies: whole, escaped, and the same whenever the same trials were run."""
 
 from dataclasses import dataclass
 
-from didact.report.studies.page import index_page
-from didact.report.studies.reports import StudyReport
+from didact.report.studies import StudyReport, index_page
 from didact.studies import setting
 from didact.studies.study import Study
 from didact.studies.summary import (

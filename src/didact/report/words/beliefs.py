@@ -1,4 +1,4 @@
-"""A belief in words and numbers, for terminals and pages: its weights, one scale, what it means."""
+"""A belief in words and numbers: its weights, one scale, what it means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exams and audits in words, for every edge."""
+"""Exams and audits in words."""
 
 from __future__ import annotations
 

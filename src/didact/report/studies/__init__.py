@@ -1,1 +1,0 @@
-"""Reports of studies: tables, figures, and the page that collects them."""
