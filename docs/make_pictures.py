@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from playwright.sync_api import Browser, sync_playwright
 
 from didact import equivalence_class, from_gymnasium, learn, make, plots, teach
-from didact.app.verify import verify
 from didact.plots.drawing import print_style
 from didact.report.page.lesson import lesson_page
+from didact.teaching.lesson import verify
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT = 900, 1110

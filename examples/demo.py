@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 import didact
-from didact.app.teach import verify
 from didact.report.terminal.worlds import draw_lesson, lesson_line
+from didact.teaching.lesson import verify
 
 
 def main(folder: Path) -> None:

@@ -31,9 +31,11 @@ LEVELS = (
     {"studies"},
     {"report", "plots"},
     {"app"},
-    {"cli", "studio", "widgets"},
+    {"cli", "studio"},
+    {"widgets"},
 )
-"""From the ground up. Rooms of one level do not import each other; some are not built yet."""
+"""From the ground up. Rooms of one level do not import each other. Widgets are the
+studio's views in a notebook."""
 
 REST = "the other modules"
 
@@ -65,7 +67,7 @@ STARTS = {"didact.cli.studio": "didact.studio", "didact.cli.study": "didact.stud
 
 OPEN_BY_NAME = {
     "didact": "the room of a public name",
-    "didact.app.studio": "the module of a question",
+    "didact.studio.questions": "the module of a question",
     "didact.cli": "the module of a command",
     "didact.files.extras": "a package that may not be installed, a module that a person names",
     "didact.mdp.showing": "pages and pictures",

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import didact
-from didact.app.verify import verify
 from didact.errors import ProofFailed
 from didact.mdp.files import task_document, task_from_document
-from didact.teaching.lesson import as_read
+from didact.teaching.lesson import as_read, verify
 from tests.beyond.test_feedback_proofs import counted
 from tests.effort import chunks, number
 from tests.laws.test_exams import world

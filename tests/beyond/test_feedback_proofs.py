@@ -8,11 +8,10 @@ from itertools import pairwise
 import pytest
 
 import didact
-from didact.app.verify import verify
 from didact.errors import InvalidInput, ProofFailed
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document, task_from_document
-from didact.teaching.lesson import as_read
+from didact.teaching.lesson import as_read, verify
 from tests.laws.test_exams import world
 from tests.laws.test_family_classes import small_family
 from tests.test_proofcheck import (

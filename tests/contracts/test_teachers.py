@@ -11,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from didact.app.verify import verify
 from didact.errors import InvalidInput, InvalidParameter
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.files import task_document
@@ -27,7 +26,7 @@ from didact.teaching import (
     teach,
     teachers,
 )
-from didact.teaching.lesson import LESSON_FORMAT
+from didact.teaching.lesson import LESSON_FORMAT, verify
 from didact.worlds import gridworld, make
 from tests.effort import crossed
 

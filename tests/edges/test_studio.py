@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from didact import exam, load_task, make, save_task, solve, teach
-from didact.app.painting import read_painting
-from didact.app.studio import MEADOW
 from didact.cli.studio import open_in_browser
+from didact.studio.questions import MEADOW
+from didact.studio.worlds import read_painting
 from tests.browser import CHROMIUM, CUT_OFF, DESK, PHONE, broken_rules
 from tests.edges.studio_server import (
     begin,

@@ -15,9 +15,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio is an extra")
 
-from didact.app.looking import looked_at
-from didact.app.painting import read_painting
-from didact.app.studio import MEADOW, QUESTIONS
+from didact.studio.questions import MEADOW, QUESTIONS
+from didact.studio.worlds import looked_at, read_painting
 from tests.edges.studio_server import running
 
 SCRIPT = '"><script>alert(1)</script>'

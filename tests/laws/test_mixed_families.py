@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 import didact
-from didact.app.verify import verify
 from didact.errors import InvalidInput
 from didact.mdp.files import family_document
+from didact.teaching.lesson import verify
 from tests.effort import number
 from tests.laws.test_family_classes import small_family
 from tests.test_proofcheck import SolvedFamily, cone_multipliers, primitive

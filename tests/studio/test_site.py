@@ -8,13 +8,17 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio is an extra")
 
-from didact.app.studio import MEADOW
-from didact.studio.crew import Limits
-from didact.studio.site import LARGEST_QUESTION, assets, studio_site
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from didact.studio.pool import Limits
+from didact.studio.questions import MEADOW
+from didact.studio.site import LARGEST_QUESTION, assets, read_body, studio_site
 from tests.studio.asgi import ask, asked
 
 PAGE = ("X-Didact-Page", "0123456789abcdef")
 JSON = ("Content-Type", "application/json")
+TYPE = [(b"content-type", b"application/json; charset=utf-8")]
 IMPORT = re.compile(r'from "\./([a-z_]+\.js)"')
 HOSTILE = '"><script>hacked=1</script>'
 
@@ -100,15 +104,51 @@ def test_a_body_that_grows_too_large_is_refused(site):
 
 def test_a_question_is_answered_or_refused_by_its_status(site):
     async def work():
-        await site.state.crew.start()
+        await site.state.pool.start()
         try:
             questions = ({"painting": dict(MEADOW)}, {"painting": {}}, {"world": "/etc/passwd"})
             bodies = [json.dumps(each).encode() for each in questions]
             return [await ask(site, "POST", "/ask/look", [PAGE, JSON], body=b) for b in bodies]
         finally:
-            await site.state.crew.stop()
+            await site.state.pool.stop()
 
     right, *wrong = asyncio.run(work())
     assert right.status == 200
     assert len(json.loads(right.body)["values"]) == 81
     assert [answer.status for answer in wrong] == [422, 422]
+
+
+def read(receive, most=100):
+    async def run():
+        return await read_body(Request({"type": "http", "headers": TYPE}, receive), most)
+
+    return asyncio.run(run())
+
+
+def test_parts_are_put_together():
+    parts = [b"ab", b"", b"c"]
+
+    async def receive():
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+    assert read(receive) == b"abc"
+
+
+def test_a_slow_body_is_given_up(monkeypatch):
+    monkeypatch.setattr("didact.studio.site.BODY_SECONDS", 0.0)
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    with pytest.raises(HTTPException) as refused:
+        read(receive)
+    assert refused.value.status_code == 408
+
+
+def test_a_body_that_breaks_off_is_refused():
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(HTTPException) as refused:
+        read(receive)
+    assert refused.value.status_code == 400

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.verify import NEEDS_EXACT, verify
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.halfspaces import Scope
 from didact.errors import InvalidFile, InvalidInput, Unsupported
@@ -17,10 +16,15 @@ from didact.mdp.items import Item
 from didact.mdp.recordings.formats import demonstrations_in, feedback_in, read_file
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
-from didact.teaching.lesson import LESSON_FORMAT
+from didact.teaching.lesson import LESSON_FORMAT, verify
 from didact.teaching.loss.remaining import Worst, remaining_loss
 from didact.teaching.suggested_starts import SuggestedStarts, further_starts
 from didact.worlds.opening import open_task_or_family
+
+NEEDS_EXACT = (
+    "a proof needs exact arithmetic, and floats prove nothing; use --arithmetic exact or leave "
+    "--proof out"
+)
 
 
 @dataclass(frozen=True, eq=False)

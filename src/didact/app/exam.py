@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from didact.app.verify import NEEDS_EXACT, verify
+from didact.app.check import NEEDS_EXACT
 from didact.auditing import Exam, exam
 from didact.auditing.exam import EXAM_FORMAT
 from didact.errors import Unsupported
-from didact.files.json import require_writable, write_text
+from didact.files.json import require_writable
 from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task
-from didact.report.page.items import exam_page
+from didact.report.page.writing import key_path, write_exam_pages
+from didact.teaching.lesson import verify
 from didact.worlds.opening import open_task_or_family
 
 
@@ -78,19 +77,3 @@ def _require_provable(
             "an exam of actions that is not closed passes nobody, so it has no proof to check; "
             "leave --no-closed or --proof out"
         )
-
-
-def write_exam_pages(
-    task: Task | Family, made: Exam, html: str | os.PathLike[str]
-) -> tuple[str, ...]:
-    """Write the sheet, and the key beside it; where they are."""
-    pages = os.fspath(html), key_path(html)
-    for place, key in zip(pages, (False, True), strict=True):
-        write_text(exam_page(task, made, key=key), place, kind=PAGE)
-    return pages
-
-
-def key_path(html: str | os.PathLike[str]) -> str:
-    """Where the key goes: exam.html has exam-key.html beside it."""
-    path = Path(html)
-    return str(path.with_name(f"{path.stem}-key{path.suffix}"))

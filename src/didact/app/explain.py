@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from didact.app.policies import read_policy
-from didact.app.verify import verify
-from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.classes import equivalence_class
 from didact.bec.halfspaces import Scope
 from didact.bec.rationalise import NearestReward, Rationalisation, nearest_reward, rationalise
 from didact.errors import InvalidParameter
@@ -18,14 +16,13 @@ from didact.files.kinds import PAGE
 from didact.mdp import Family, Task
 from didact.planning.solve import Arithmetic
 from didact.report.page.family import family_page
-from didact.report.page.lesson import Audience, lesson_fragment, lesson_page, task_fragment
+from didact.report.page.lesson import Audience, lesson_page
 from didact.report.page.scene import scene_of
 from didact.report.page.words import policy_story
+from didact.report.page.writing import EXACT_UP_TO
 from didact.teaching import Lesson, teach
+from didact.teaching.lesson import verified_lesson
 from didact.worlds.opening import open_task
-
-EXACT_UP_TO = 20_000
-"""Pages are exact and proved up to so many states times features, so that none takes long."""
 
 IfNotOptimal = Literal["stop", "nearest"]
 
@@ -102,7 +99,7 @@ def explain_source(
     task = reward.task
     known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
     lesson = teach(task, known=known, **{"trim": False, **settings})
-    verified = _verified(task, lesson)
+    verified = verified_lesson(task, lesson)
     shown: dict[str, Any] = {"command": command, "story": reward.story, "pair": pair}
     page = lesson_page(task, lesson, known=known, verified=verified, audience=audience, **shown)
     if out is not None:
@@ -143,38 +140,6 @@ def _require_pair(task: Task, pair: tuple[int, int]) -> None:
         )
 
 
-def _verified(task: Task, lesson: Lesson) -> str | None:
-    """What the independent checker says of the lesson's proof; None where there is none."""
-    return None if lesson.proof is None else verify(task, lesson.document())
-
-
-def write_lesson_page(
-    lesson: Lesson,
-    path: str | os.PathLike[str],
-    *,
-    task: Task,
-    known: EquivalenceClass | None = None,
-    **shown: Any,
-) -> None:
-    """Write the page of a lesson that is at hand, its proof checked: `lesson.report(path)`."""
-    verified = _verified(task, lesson)
-    write_text(lesson_page(task, lesson, known=known, verified=verified, **shown), path, kind=PAGE)
-
-
-def write_family_page(
-    lesson: Lesson,
-    path: str | os.PathLike[str],
-    *,
-    family: Family,
-    known: EquivalenceClass | None = None,
-    command: str | None = None,
-) -> None:
-    """Write the page of a family's lesson, its proof checked: `lesson.report(path)`."""
-    verified = None if lesson.proof is None else verify(family, lesson.document())
-    page = family_page(family, lesson, known=known, verified=verified, command=command)
-    write_text(page, path, kind=PAGE)
-
-
 @dataclass(frozen=True, eq=False)
 class ExplainedFamily:
     """A family, the lesson for it and its page."""
@@ -209,18 +174,8 @@ def explain_family(
         require_writable(out, PAGE)
     known = equivalence_class(family, scope=scope, arithmetic=arithmetic)
     lesson = teach(family, known=known, **{"trim": False, **settings})
-    verified = None if lesson.proof is None else verify(family, lesson.document())
+    verified = verified_lesson(family, lesson)
     page = family_page(family, lesson, known=known, verified=verified, command=command)
     if out is not None:
         write_text(page, out, kind=PAGE)
     return ExplainedFamily(family, lesson, verified, page)
-
-
-def lesson_in_notebook(lesson: Lesson, *, task: Task, known: EquivalenceClass | None = None) -> str:
-    """The page in a frame, as a notebook shows a lesson."""
-    return lesson_fragment(task, lesson, known=known)
-
-
-def task_in_notebook(task: Task) -> str:
-    """The world in a frame, as a notebook shows a task."""
-    return task_fragment(task)

@@ -9,14 +9,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from didact.app.subjects import task_or_family_in
-from didact.errors import InvalidFile, InvalidInput, InvalidParameter
+from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import beginning_like
 from didact.files.reading import read_text, shown_path
 from didact.inputs import finite_number, whole_number
 from didact.mdp import Demonstration, Family, Task
-from didact.mdp.demonstrations import as_demonstrations
 from didact.mdp.files import family_document, task_document
 from didact.mdp.naming import action_words
 from didact.mdp.task import cell_of
@@ -61,33 +59,6 @@ def init_study(
     return design
 
 
-def subject_of(records: Records) -> Task | Family:
-    """The world or the family of a study."""
-    try:
-        subject = task_or_family_in(records.subject_document)
-        _require_same(subject, records.design)
-    except InvalidInput as error:
-        raise InvalidFile(
-            f"{shown_path(records.path)}: table about, row 'subject': is damaged: {error}"
-        ) from None
-    return subject
-
-
-def _require_same(subject: Task | Family, design: Design) -> None:
-    """Refuse a design of another world: states and actions must exist, walks be possible."""
-    members = members_of(subject)
-    names = subject.names if isinstance(subject, Family) else (subject.name,)
-    if tuple(names) != design.members:
-        raise InvalidFile("the design is of other worlds")
-    for task, n_actions in zip(members, design.n_actions, strict=True):
-        whole_number(n_actions, "n_actions", task.mdp.n_actions, task.mdp.n_actions)
-    for member, state in (*design.practice, *design.test):
-        whole_number(state, "state", 0, members[member].mdp.n_states - 1)
-    for lesson in design.shown.values():
-        for each in lesson:
-            as_demonstrations([Demonstration(each)], members[each.member or 0])
-
-
 @dataclass(frozen=True, eq=False)
 class Staged:
     """All that participants of a study can see, drawn once: no page needs to compute anything.
@@ -103,7 +74,7 @@ class Staged:
 
 def staged(records: Records) -> Staged:
     """What participants see, from the file of a study."""
-    members, design = members_of(subject_of(records)), records.design
+    members, design = members_of(records.subject()), records.design
     places = (*design.practice, *design.test)
     asked = {member: _asking(members, member) for member, _ in places}
     return Staged(
@@ -223,7 +194,7 @@ def simulate_study(
         finite_number(each, "confidence", 0)
     records = Records(path, read_only=True)
     records.close()
-    design, subject = records.design, subject_of(records)
+    design, subject = records.design, records.subject()
     answers = simulated_answers(subject, design, n, tuple(confidences) or CONFIDENCES)
     found = estimates(scores(answers, design))
     spreads = [each.spread for each in found.values() if each.n > 1]

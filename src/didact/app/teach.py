@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.verify import verify
 from didact.errors import Unsupported
-from didact.files.json import require_writable, write_text
+from didact.files.json import require_writable
 from didact.files.kinds import PAGE, json_kind
-from didact.mdp import Family, Task, as_family, as_task
+from didact.mdp import Family, Task
 from didact.teaching import Frontier, Lesson, frontier, teach, teach_mixed, teach_within
-from didact.teaching.lesson import LESSON_FORMAT
+from didact.teaching.lesson import LESSON_FORMAT, verified_lesson, verify
 from didact.teaching.suggested_starts import SuggestedStarts, suggested_starts
 from didact.worlds.opening import open_task_or_family
 
@@ -87,23 +85,8 @@ def frontier_source(
         raise Unsupported(NO_PAGE)
     found = frontier(task, **settings)
     if out is not None:
-        write_frontier_page(found, out)
+        found.report(out)
     return task, found
-
-
-def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
-    """Write the page of a frontier: `frontier.report(path)`."""
-    from didact.report.page.family import frontier_page
-
-    write_text(frontier_page(found), path, kind=PAGE)
-
-
-def write_mixed_page(task: Task | Family, lesson: Lesson, path: str | os.PathLike[str]) -> None:
-    """Write the page of a lesson of several kinds: `lesson.report(path, task)`."""
-    from didact.report.page.items import mixed_lesson_page
-
-    whole = as_family(task, "task") if lesson.is_of_family else as_task(task)
-    write_text(mixed_lesson_page(whole, lesson), path, kind=PAGE)
 
 
 def lesson_with(
@@ -136,7 +119,7 @@ def teach_source(
         require_writable(out, json_kind(LESSON_FORMAT), [source])
     task = open_task_or_family(source, parameters)
     lesson = lesson_with(task, **settings)
-    verified = None if lesson.proof is None else verify(task, lesson.document())
+    verified = verified_lesson(task, lesson)
     if out is not None:
         lesson.save(out)
     return Taught(task, lesson, verified)

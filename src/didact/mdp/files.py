@@ -10,7 +10,7 @@ import os
 from fractions import Fraction
 from typing import Any
 
-from didact.errors import InvalidFile, InvalidInput
+from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import read_json, write_json
 from didact.files.reading import shown_path
 from didact.inputs import shown
@@ -280,6 +280,16 @@ def family_from_document(document: Any, folder: str = "") -> Family:
         raise InvalidFile("members must list at least one member; it is empty")
     _require_weights(members[0], document["weights"])
     return Family(members, names=document.get("names"), name=document.get("name", "family"))
+
+
+def task_or_family_from_document(document: Any) -> Task | Family:
+    """The task or the family of a document; members that are files are refused."""
+    if not isinstance(document, dict) or document.get("format") != FAMILY_FORMAT:
+        return task_from_document(document)
+    members = document.get("members")
+    if isinstance(members, list) and not all(isinstance(member, dict) for member in members):
+        raise InvalidParameter("members must stand in the family's own file; one is a path")
+    return family_from_document(document)
 
 
 def _require_weights(first: Task, given: list[Any]) -> None:

@@ -10,16 +10,16 @@ from importlib import import_module
 from typing import Any
 
 SHOWN = {
-    "report": "didact.app.explain:write_lesson_page",
-    "exam": "didact.app.exam:write_exam_pages",
-    "report of a frontier": "didact.app.teach:write_frontier_page",
-    "report of a mixed lesson": "didact.app.teach:write_mixed_page",
-    "report of a family": "didact.app.explain:write_family_page",
+    "report": "didact.report.page.writing:write_lesson_page",
+    "exam": "didact.report.page.writing:write_exam_pages",
+    "report of a frontier": "didact.report.page.writing:write_frontier_page",
+    "report of a mixed lesson": "didact.report.page.writing:write_mixed_page",
+    "report of a family": "didact.report.page.writing:write_family_page",
     "exam in a notebook": "didact.report.notebook:exam_fragment",
     "audit": "didact.report.notebook:audit_fragment",
     "mixed lesson": "didact.report.notebook:mixed_lesson_fragment",
-    "lesson": "didact.app.explain:lesson_in_notebook",
-    "task": "didact.app.explain:task_in_notebook",
+    "lesson": "didact.report.page.lesson:lesson_fragment",
+    "task": "didact.report.page.lesson:task_fragment",
     "model": "didact.report.notebook:mdp_fragment",
     "plan": "didact.report.notebook:plan_fragment",
     "evaluation": "didact.report.notebook:evaluation_fragment",

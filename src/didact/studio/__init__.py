@@ -1,6 +1,6 @@
 """The studio: a page on which everything the library does can be seen and touched.
 
-An edge as the command line is one: it asks `didact.app`, in worker processes, and draws. The two do
+An edge as the command line is one: worker processes answer the questions of its page. The two do
 not know each other; the command `didact studio` finds `serve` by name. Both `serve` functions load
 the server when they are called, after the process that workers are forked from was started.
 """
@@ -27,16 +27,16 @@ def serve(
     """Serve the studio until it is interrupted; ready(link): called when it can be opened.
 
     source, parameters: the world that it opens with. host, port: where it listens; names: other
-    names under which it is reached. limits: what work may take, by the names of `crew.Limits`.
+    names under which it is reached. limits: what work may take, by the names of `pool.Limits`.
     """
     warm_up()
     sites, server = (_module(name, "the studio's pages") for name in ("site", "server"))
-    from didact.app.studio import first_world
-    from didact.studio.crew import Limits
+    from didact.studio.pool import Limits
+    from didact.studio.questions import first_world
 
     site = sites.studio_site(Limits(**(limits or {})), first_world(source, parameters))
-    crew = site.state.crew
-    server.run(site, host=host, port=port, names=names, ready=ready, ending=crew.stop)
+    pool = site.state.pool
+    server.run(site, host=host, port=port, names=names, ready=ready, ending=pool.stop)
 
 
 def serve_study(

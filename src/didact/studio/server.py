@@ -15,7 +15,7 @@ import uvicorn
 
 from didact.errors import InvalidParameter
 from didact.inputs import shown
-from didact.studio.gate import Gate
+from didact.studio.access import Access
 
 IDLE = 10.0
 """Seconds that a connection may take for the headers of its next request."""
@@ -136,7 +136,7 @@ def run(
     names = list(names)
     allowed = host_names(host, port, names)
     connections = Connections()
-    gate = Gate(
+    access = Access(
         site,
         allowed,
         token,
@@ -145,7 +145,7 @@ def run(
         let_in=connections.let_in,
     )
     config = uvicorn.Config(
-        gate,
+        access,
         log_level="error",
         access_log=False,
         server_header=False,

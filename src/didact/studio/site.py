@@ -16,16 +16,15 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from didact.app.studio import QUESTIONS
 from didact.report.page.templates import STATIC as SHARED
 from didact.report.page.templates import render, with_imported
-from didact.studio.bodies import read_body
-from didact.studio.crew import Crew, Limits, Reply
 from didact.studio.forks import DONE, REFUSED
+from didact.studio.pool import Limits, Reply, WorkerPool
+from didact.studio.questions import QUESTIONS
 
 OWN = Path(__file__).parent / "static"
 KINDS = {".js": "text/javascript", ".css": "text/css"}
@@ -59,7 +58,7 @@ def modules() -> list[str]:
 
 def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
     """The application; first: the world that the page shows when its link names none."""
-    crew = Crew(limits)
+    pool = WorkerPool(limits)
 
     @cache
     def laid_out() -> str:
@@ -67,10 +66,10 @@ def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await crew.start()
+        await pool.start()
         early = asyncio.create_task(asyncio.to_thread(laid_out))  # while a browser gets ready
         yield
-        await crew.stop()
+        await pool.stop()
         await early
 
     async def page(request: Request) -> Response:
@@ -79,10 +78,10 @@ def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
     async def question(request: Request) -> Response:
         sender, kind = _asked(request)
         body = await read_body(request, LARGEST_QUESTION)
-        return _response(await _while_connected(request, crew.ask(sender, kind, body)))
+        return _response(await _while_connected(request, pool.ask(sender, kind, body)))
 
     async def stage(request: Request) -> Response:
-        return JSONResponse({"stage": crew.stage(*_asked(request))})
+        return JSONResponse({"stage": pool.stage(*_asked(request))})
 
     app = Starlette(
         routes=[
@@ -94,7 +93,7 @@ def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
         exception_handlers={HTTPException: refusal},
         lifespan=lifespan,
     )
-    app.state.crew = crew
+    app.state.pool = pool
     return app
 
 
@@ -147,3 +146,30 @@ async def refusal(request: Request, error: Exception) -> Response:
     """Why a request was refused, as JSON."""
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code)
+
+
+BODY_SECONDS = 10.0
+"""A body must be here after so long."""
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """The bytes of a JSON body; refused by 415, 413 or 408."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "send JSON (Content-Type: application/json)")
+    told = request.headers.get("content-length", "0")
+    if not (told.isascii() and told.isdigit()) or int(told) > most:
+        raise HTTPException(413, f"send at most {most} bytes")
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise HTTPException(413, f"send at most {most} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise HTTPException(408, "the request took too long to arrive") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "the request ended too early") from None
+    return b"".join(parts)

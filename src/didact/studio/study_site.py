@@ -31,8 +31,7 @@ from didact.studies.people.records import (
     Participant,
     Records,
 )
-from didact.studio.bodies import read_body
-from didact.studio.site import asset, refusal
+from didact.studio.site import asset, read_body, refusal
 
 LARGEST_ANSWER = 16 * 1024
 Kept = TypeVar("Kept")

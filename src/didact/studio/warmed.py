@@ -6,7 +6,7 @@ not wait for it.
 
 from __future__ import annotations
 
-from didact.app.studio import QUESTIONS
+from didact.studio.questions import QUESTIONS
 
 FIRST = {
     "name": "first",

@@ -35,7 +35,7 @@ def work(connection: Any, parent: int, memory: int, *, loads: float | None) -> N
     Messages go back: that it is ready; for each question that it has begun, the stages it is at,
     then the reply. loads: as for a `Worker`.
     """
-    from didact.app.studio import QUESTIONS
+    from didact.studio.questions import QUESTIONS
     from didact.studio.warmed import load_lessons
 
     begin_worker(parent)

@@ -27,7 +27,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from didact.bec.classes import EquivalenceClass
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, ProofFailed
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Family, Task, as_family
@@ -37,6 +37,7 @@ from didact.mdp.showing import show
 from didact.numerics.exact import Later
 from didact.planning.loss import VAGUE
 from didact.proofcheck import ProofError, check_proof
+from didact.stages import stage
 
 ENUMERATED, TESTED, EXCEEDED = "enumerated", "tested", "exceeded"
 """Every class of policies that fits was visited; a search found nothing worse; something is."""
@@ -380,13 +381,13 @@ class Lesson:
             show("report of a mixed lesson", self._whole(task), self, path)
             return
         if self.is_of_family:
-            family = self._whole(task)
-            show("report of a family", self, path, family=family, known=known, command=command)
+            whole = self._whole(task)
+            show("report of a family", whole, self, path, known=known, command=command)
             return
         if known is not None and task is not None and known.task is not task:
             known = None
         given = {"command": command, "audience": audience}
-        show("report", self, path, task=self._whole(task), known=known, **given)
+        show("report", self._whole(task), self, path, known=known, **given)
 
     def _whole(self, given: Any) -> Task | Family:
         """The task or family that a page shows: the one given, or that of the lesson."""
@@ -417,7 +418,7 @@ class Lesson:
         elif known is None or self.is_of_family:
             html = show("lesson from a file", self)
         else:
-            html = show("lesson", self, task=known.task, known=known)
+            html = show("lesson", known.task, self, known=known)
         return html
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -445,6 +446,20 @@ def check_document(whole: Task | Family, document: Mapping[str, Any]) -> str:
     """The line of the independent checker on a proof, a lesson or an exam; raises ProofError."""
     task = family_document(whole) if isinstance(whole, Family) else task_document(whole)
     return check_proof(as_read(task), as_read(document))
+
+
+def verify(whole: Task | Family, document: Mapping[str, Any]) -> str:
+    """The line of the independent checker as a stage of the work; raises ProofFailed."""
+    stage("checking the proof")
+    try:
+        return check_document(whole, document)
+    except ProofError as error:
+        raise ProofFailed(f"the proof failed: {error}") from None
+
+
+def verified_lesson(whole: Task | Family, lesson: Lesson) -> str | None:
+    """What the independent checker says of the lesson's proof; None where it has none."""
+    return None if lesson.proof is None else verify(whole, lesson.document())
 
 
 def checked_line(known: EquivalenceClass, document: Mapping[str, Any]) -> str:

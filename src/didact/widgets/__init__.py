@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from didact.files.extras import require_package
 
 if TYPE_CHECKING:
-    from didact.widgets.cone import ConeView as ConeView
-    from didact.widgets.player import LessonPlayer as LessonPlayer
-    from didact.widgets.world import World as World
+    from didact.widgets.views import ConeView as ConeView
+    from didact.widgets.views import LessonPlayer as LessonPlayer
+    from didact.widgets.views import World as World
 
 __all__ = ["ConeView", "LessonPlayer", "World"]
 
@@ -22,8 +22,6 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'didact.widgets' has no attribute {name!r}")
     require_package("anywidget", "notebook", "widgets in notebooks")
-    from didact.widgets import cone, player, world
+    from didact.widgets import views
 
-    return {"ConeView": cone.ConeView, "LessonPlayer": player.LessonPlayer, "World": world.World}[
-        name
-    ]
+    return getattr(views, name)

@@ -33,7 +33,7 @@ from didact.inputs import (
     whole_in,
     whole_number,
 )
-from didact.mdp import Demonstration, Family, Task
+from didact.mdp import Demonstration, Family, Task, as_demonstrations
 from didact.numerics.exact import Floats
 from didact.planning import reachable_states, rollout, solve
 from didact.random import require_seed, stream
@@ -294,6 +294,21 @@ class Design:
         order = stream(self.seed, "order", number).permutation(len(self.test)).tolist()
         shuffled = iter([self.test[i] for i in order])
         return [(kind, next(shuffled) if kind == "test" else at) for kind, at in self.steps()]
+
+
+def require_same(subject: Task | Family, design: Design) -> None:
+    """Refuse a design of another world: states and actions must exist, walks be possible."""
+    members = members_of(subject)
+    names = subject.names if isinstance(subject, Family) else (subject.name,)
+    if tuple(names) != design.members:
+        raise InvalidFile("the design is of other worlds")
+    for task, n_actions in zip(members, design.n_actions, strict=True):
+        whole_number(n_actions, "n_actions", task.mdp.n_actions, task.mdp.n_actions)
+    for member, state in (*design.practice, *design.test):
+        whole_number(state, "state", 0, members[member].mdp.n_states - 1)
+    for lesson in design.shown.values():
+        for each in lesson:
+            as_demonstrations([Demonstration(each)], members[each.member or 0])
 
 
 def design_study(

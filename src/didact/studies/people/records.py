@@ -32,8 +32,10 @@ from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import parse_json, plain_numbers, write_bytes
 from didact.files.reading import shown_path
 from didact.inputs import is_whole, shown
+from didact.mdp import Family, Task
+from didact.mdp.files import task_or_family_from_document
 from didact.studies.databases import connect, in_words, transaction
-from didact.studies.people.design import ASKING, Design
+from didact.studies.people.design import ASKING, Design, require_same
 
 FORMAT = "didact.people/1"
 TABLES = """
@@ -140,6 +142,17 @@ class Records:
             except InvalidFile:
                 if before is None or before == self._used():
                     raise
+
+    def subject(self) -> Task | Family:
+        """The world or the family of the study; it must be the design's."""
+        try:
+            subject = task_or_family_from_document(self.subject_document)
+            require_same(subject, self.design)
+        except InvalidInput as error:
+            raise InvalidFile(
+                f"{shown_path(self.path)}: table about, row 'subject': is damaged: {error}"
+            ) from None
+        return subject
 
     def _used(self) -> tuple[int, int] | None:
         """When a file at rest was changed, and its size; None while a program has it open."""

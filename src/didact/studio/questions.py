@@ -47,12 +47,11 @@ def _of_subject(module: str, name: str) -> Callable[[Any], dict[str, Any]]:
     """A question about a world that `name` of a module of this room answers."""
 
     def answer(question: Any) -> dict[str, Any]:
-        from didact.app.subjects import read_subject
+        from didact.studio.worlds import read_subject
 
         subject = read_subject(question)
-        told: dict[str, Any] = getattr(import_module(f"didact.app.{module}"), name)(
-            subject, question
-        )
+        asked = getattr(import_module(f"didact.studio.{module}"), name)
+        told: dict[str, Any] = asked(subject, question)
         return told
 
     return answer
@@ -60,26 +59,25 @@ def _of_subject(module: str, name: str) -> Callable[[Any], dict[str, Any]]:
 
 def look(question: Any) -> dict[str, Any]:
     """What is optimal in a painted world, in floats: its picture, values and actions by cell."""
-    from didact.app.looking import looked_at
-    from didact.app.subjects import painting_in
+    from didact.studio.worlds import looked_at, painting_in
 
     return looked_at(painting_in(question))
 
 
 QUESTIONS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
     "look": look,
-    "open": _of_subject("subjects", "opened"),
+    "open": _of_subject("worlds", "opened"),
     "teach": _of_subject("lessons", "taught"),
     "frontier": _of_subject("lessons", "frontier_of"),
-    "fit": _of_subject("fitting", "fitted"),
-    "roll": _of_subject("fitting", "rolled"),
+    "fit": _of_subject("lessons", "fitted"),
+    "roll": _of_subject("lessons", "rolled"),
     "quiz": _of_subject("playing", "quiz"),
     "score": _of_subject("playing", "score"),
     "next": _of_subject("playing", "next_asked"),
-    "exam": _of_subject("examining", "asked_exam"),
-    "grade": _of_subject("examining", "graded_exam"),
-    "audit": _of_subject("examining", "audited_policy"),
-    "export": _of_subject("exporting", "exported"),
+    "exam": _of_subject("playing", "asked_exam"),
+    "grade": _of_subject("playing", "graded_exam"),
+    "audit": _of_subject("playing", "audited_policy"),
+    "export": _of_subject("lessons", "exported"),
 }
 """Every question by name."""
 
@@ -88,7 +86,7 @@ def first_world(source: str | None, parameters: Mapping[str, Any] | None) -> dic
     """What a page opens with: the world that a person named on the command line."""
     if source is None:
         return {"painting": dict(MEADOW)}
-    from didact.app.subjects import opened
+    from didact.studio.worlds import opened
     from didact.worlds.opening import open_task_or_family
 
     subject: Task | Family = open_task_or_family(source, parameters)

@@ -1,4 +1,6 @@
-"""A painted grid world: the document that a page keeps, and the exact task that it means.
+"""The world that a question is about: painted, named, or given as a document; what is best in it.
+
+A painted grid world is a document that a page keeps, and it means an exact task:
 
     {"name": "meadow", "rows": ["aab", "a#b"], "features": [["grass", "-1", 3], ["sand", "-2", 5]],
      "ends": [2], "starts": [], "slip": "0.1", "discount": "0.95"}
@@ -7,12 +9,17 @@ Letters are features in order, '#' is a wall; ends and starts are numbers of cel
 the top left. Without starts every cell that does not end is one. Numbers are read exactly as they
 are written. A colour is one of twelve. What a page sends is checked here, with limits, before
 anything is computed.
+
+Names are those of built-in worlds and of registered environments of Gymnasium, parameters are
+numbers: a page can neither name a file nor have a module imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from fractions import Fraction
 from string import ascii_lowercase
 from typing import Any
@@ -22,11 +29,22 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
 from didact.inputs import shown, shown_name, whole_number
-from didact.mdp import Task
-from didact.mdp.files import task_document, write_number
+from didact.mdp import Family, Task
+from didact.mdp.files import (
+    family_document,
+    task_document,
+    task_or_family_from_document,
+    write_number,
+)
 from didact.mdp.task import active_feature, cell_of
 from didact.numerics.exact import read_number
+from didact.planning import solve
+from didact.report.page.world import task_drawn
 from didact.worlds.grids import ACTION_NAMES, as_probability, grid_task, one_hot
+from didact.worlds.gym.environments import installed_id
+from didact.worlds.gym.minigrid import is_minigrid
+from didact.worlds.opening import open_task_or_family
+from didact.worlds.registry import worlds
 
 MOST_ROWS = 30
 """How many rows and columns a painting may have."""
@@ -259,3 +277,140 @@ def _means(painting: Painting, task: Task) -> bool:
     except InvalidParameter:
         return False
     return {**made, "name": None} == {**wanted, "name": None}
+
+
+def looked_at(painting: Painting) -> dict[str, Any]:
+    """The picture, and by cell the value and the optimal actions (None and [] in walls).
+
+    n_close: comparisons that floats leave open; they are drawn as ties.
+    """
+    task = painting.task()
+    plan = solve(task.mdp, task.true_weights, arithmetic="float")
+    values: list[float | None] = []
+    optimal: list[list[int]] = []
+    state = 0
+    for letter in "".join(painting.rows):
+        free = letter != WALL
+        values.append(float(plan.values[state]) if free else None)
+        optimal.append(plan.optimal_actions(state) if free else [])
+        state += free
+    picture, key = task_drawn(task, plan)
+    return {
+        "picture": picture,
+        "key": key,
+        "values": values,
+        "optimal": optimal,
+        "n_close": plan.n_close - plan.n_settled,
+    }
+
+
+WAYS = ("painting", "world", "task")
+MOST_STATES = 5_000
+"""How many states a world may have in all to be opened by a page."""
+NAMELESS = {"grid", "gymnasium"}
+"""Built-in worlds that are drawn or named by texts; a page paints, or gives the id itself."""
+_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,40}(/[\w.-]{1,40})?-v[0-9]{1,3}")
+_VALUE = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12})?(/[0-9]{1,12})?|[0-9]{1,2}x[0-9]{1,2}")
+
+
+def read_subject(question: Any) -> Task | Family:
+    """The task or the family that a question names."""
+    way = _way(question)
+    if way == "painting":
+        return read_painting(question["painting"]).task()
+    if way == "task":
+        return _small(task_or_family_from_document(question["task"]))
+    return _small(open_task_or_family(*_named(question)))
+
+
+def painting_in(question: Any) -> Painting:
+    """The painting that a question is about."""
+    if _way(question) != "painting":
+        raise InvalidParameter("this can only be asked about a painted world; paint one")
+    return read_painting(question["painting"])
+
+
+def _way(question: Any) -> str:
+    given = [way for way in WAYS if isinstance(question, dict) and way in question]
+    if len(given) != 1:
+        raise InvalidParameter(
+            f"a question must name its world by one of {', '.join(WAYS)}; it is {shown(question)}"
+        )
+    return given[0]
+
+
+def _named(question: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    source, parameters = question["world"], question.get("parameters", {})
+    if not isinstance(source, str) or not (_is_built_in(source) or _is_environment(source)):
+        raise InvalidParameter(
+            "world must be the name of a built-in world or of an environment of Gymnasium; it is "
+            f"{shown(source)}"
+        )
+    if not isinstance(parameters, dict) or len(parameters) > 20:
+        raise InvalidParameter(f"parameters must be a table; it is {shown(parameters)}")
+    for name in parameters:
+        if not name.isidentifier():  # it stands in the code that the page shows to be copied
+            raise InvalidParameter(f"the name of a parameter must be a word; it is {shown(name)}")
+    return source, {name: _value(value, name) for name, value in parameters.items()}
+
+
+def _is_built_in(source: str) -> bool:
+    return source in worlds() and source not in NAMELESS
+
+
+def _is_environment(source: str) -> bool:
+    if not _ID.fullmatch(source):
+        return False
+    return installed_id(source) is not None or is_minigrid(source)
+
+
+def _value(value: Any, name: str) -> Any:
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**9):
+        return value
+    if isinstance(value, Decimal) and abs(value) < 10**9:
+        return str(value)
+    if isinstance(value, str) and _VALUE.fullmatch(value):
+        return int(value) if value.isdigit() else value
+    raise InvalidParameter(
+        f"parameter {shown(name)} must be a number, a fraction or sides such as 4x5; it is "
+        f"{shown(value)}"
+    )
+
+
+def _small(found: Task | Family) -> Task | Family:
+    members = found.members if isinstance(found, Family) else [found]
+    n_states = sum(member.mdp.n_states for member in members)
+    if n_states > MOST_STATES:
+        raise InvalidParameter(
+            f"a world must have at most {MOST_STATES} states here; it has {n_states}. "
+            "The command line takes larger ones"
+        )
+    return found
+
+
+def opened(found: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
+    """How a page keeps a world: as a painting where it is one, else by name or document."""
+    _small(found)
+    painting = None if isinstance(found, Family) else painting_of(found)
+    if painting is not None:
+        return {"subject": {"painting": painting.document()}, "name": found.name}
+    if "world" in question and _can_be_named(question):
+        kept = {"world": question["world"], "parameters": _plain(question.get("parameters", {}))}
+        return {"subject": kept, "name": found.name}
+    document = family_document(found) if isinstance(found, Family) else task_document(found)
+    return {"subject": {"task": document}, "name": found.name}
+
+
+def _can_be_named(question: Mapping[str, Any]) -> bool:
+    try:
+        _named(question)
+    except InvalidParameter:
+        return False
+    return True
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: str(value) if isinstance(value, Decimal) else value
+        for name, value in parameters.items()
+    }

@@ -35,7 +35,7 @@ HEADERS = {
 """Of every answer. Neither scripts nor styles are inline."""
 
 
-class Gate:
+class Access:
     """An ASGI application in front of another one.
 
     hosts: what the Host header may be, with the port. token: opens the door once; None where every

@@ -86,7 +86,7 @@ class Job:
         self.dropped.set()
 
 
-class Crew:
+class WorkerPool:
     """Some workers and the questions that wait for them."""
 
     def __init__(self, limits: Limits):

@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 
-from didact import make, solve
-from didact.app.playing import next_asked, quiz, random_lesson, score
+from didact import exam, make, solve
 from didact.errors import InvalidInput
 from didact.mdp import as_demonstrations
+from didact.studio.playing import (
+    asked_exam,
+    audited_policy,
+    graded_exam,
+    next_asked,
+    quiz,
+    random_lesson,
+    score,
+)
 
 TASK = make("random-grid", size=4, n_features=2, seed=1)
 OPTIMAL = solve(TASK.mdp, TASK.true_weights, arithmetic="exact").optimal
@@ -53,3 +61,39 @@ def test_a_strategy_asks_until_nothing_is_left():
 def test_questions_are_checked(given):
     with pytest.raises(InvalidInput):
         next_asked(TASK, given)
+
+
+EXAMINED = make("random-grid", size=3, n_features=3, seed=2)
+
+
+@pytest.mark.parametrize("ask", ["comparisons", "actions"])
+def test_right_answers_pass_and_a_wrong_one_fails(ask):
+    sheet = asked_exam(EXAMINED, {"ask": ask})
+    assert all("key" not in each and "costs" not in each for each in sheet["questions"])
+    made = exam(EXAMINED, ask=ask)
+    right = [list(q.key) if isinstance(q.key, tuple) else q.key for q in made.questions]
+    assert graded_exam(EXAMINED, {"ask": ask, "answers": right})["verdict"] == "pass"
+    wrong = {"first": "second", "second": "first", "equal": "first"}
+    first = wrong[right[0]] if ask == "comparisons" else [a for a in range(4) if a not in right[0]]
+    graded = graded_exam(EXAMINED, {"ask": ask, "answers": [first, *right[1:]]})
+    assert (graded["verdict"], graded["question"]) == ("fail", 0)
+    assert graded["key"] == right
+
+
+def test_policies_are_audited():
+    best = solve(EXAMINED.mdp, EXAMINED.true_weights).optimal.argmax(axis=1).tolist()
+    assert audited_policy(EXAMINED, {"policy": best})["verdict"] == "pass"
+    worst = solve(EXAMINED.mdp, EXAMINED.true_weights).action_values.argmin(axis=1).tolist()
+    assert audited_policy(EXAMINED, {"policy": worst})["verdict"] == "fail"
+
+
+@pytest.mark.parametrize("given", [{"ask": "preferences"}, {"answers": []}, {"answers": "x"}])
+def test_answers_are_checked(given):
+    with pytest.raises(InvalidInput):
+        graded_exam(EXAMINED, given)
+
+
+@pytest.mark.parametrize("policy", [None, [0], [9] * 9, ["up"] * 9, {}])
+def test_uploaded_policies_are_checked(policy):
+    with pytest.raises(InvalidInput):
+        audited_policy(EXAMINED, {"policy": policy})
