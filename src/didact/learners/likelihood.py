@@ -18,9 +18,9 @@ from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.kernels import (
     UNIT,
-    graph_of,
     iterate_on_graph,
-    new_graph_plan,
+    model_of,
+    new_plan,
     reward_table,
     single_successors,
     walk_functional_graph,
@@ -112,8 +112,8 @@ class _Walker:
 
     def __init__(self, mdp: MDP, policy: NDArray[np.uint32]):
         """policy (S,): followed, and made optimal in place."""
-        self.mdp, self.graph = mdp, graph_of(mdp)
-        self.plan = new_graph_plan(mdp.n_states, policy)
+        self.mdp, self.graph = mdp, model_of(mdp)
+        self.plan = new_plan(mdp, policy)
         self.work = EXPECTED_CALLS * policy.size * mdp.n_actions
 
     def improve(self, rewards: Floats, tolerance: float) -> bool:

@@ -24,23 +24,19 @@ from numpy.typing import NDArray
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.inputs import shown
 from didact.mdp import MDP, Task
-from didact.numerics.compiled import inlined, kernel
+from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
 from didact.planning.kernels import (
     LARGEST,
     UNIT,
-    Graph,
-    GraphPlan,
     Model,
-    SweepPlan,
+    PlanWorkspace,
     expected_value,
-    graph_of,
-    iterate_by_sweeps,
-    iterate_on_graph,
+    iterate,
     model_of,
-    new_graph_plan,
-    new_sweep_plan,
+    new_plan,
     reward_reach,
+    roundings,
 )
 from didact.planning.linear import discounted_sums
 from didact.planning.solve import MAX_ROUNDS, iterate_directly, plan_in_floats
@@ -160,13 +156,9 @@ class _Planner:
     def __init__(self, mdp: MDP):
         self.mdp = mdp
         self.table = np.zeros(mdp.n_states * mdp.n_actions)
-        if mdp.is_deterministic():
-            self.model: Graph | Model = graph_of(mdp)
-            self.plan: GraphPlan | SweepPlan = new_graph_plan(mdp.n_states)
-            self.kernel, self.slack, self.work = plan_each_on_graph, 32, 20 * self.table.size
-        else:
-            self.model, self.plan = model_of(mdp), new_sweep_plan(mdp)
-            self.kernel, self.slack = plan_each_by_sweeps, 4
+        self.model, self.plan = model_of(mdp), new_plan(mdp)
+        self.work = 20 * self.table.size
+        if not mdp.is_deterministic():
             self.work = 100 * mdp.transitions.n_entries
 
     def values(self, weights: Floats) -> Floats:
@@ -174,15 +166,13 @@ class _Planner:
         mdp = self.mdp
         rewards = rewards_of(mdp, weights)
         columns = rewards.shape[1] // mdp.n_states
-        tolerances = self.slack * (UNIT * value_reach(mdp, weights))
+        tolerances = roundings(mdp) * (UNIT * value_reach(mdp, weights))
         found = np.empty((weights.shape[0], mdp.n_states))
         done = 0
         while done < len(found):
             rest = (rewards[done:].ravel(), tolerances[done:], self.table, found[done:].ravel())
             work = self.work * (len(found) - done)
-            stopped = self.kernel.run(
-                work, self.model, Batch(columns, *rest), MAX_ROUNDS, self.plan
-            )
+            stopped = plan_each.run(work, self.model, Batch(columns, *rest), MAX_ROUNDS, self.plan)
             done = len(found) if stopped < 0 else done + stopped + 1
             if stopped >= 0:
                 found[done - 1] = self._directly(rewards[done - 1])
@@ -209,13 +199,7 @@ def spread_rewards(number: int, n_states: int, batch: Batch) -> None:
 
 
 @kernel
-def iterate(model: Any, rewards: Any, tolerance: float, most: int, plan: Any) -> int:
-    """What settles one reward: `iterate_on_graph` or `iterate_by_sweeps`."""
-    raise NotImplementedError
-
-
-@kernel
-def plan_each(model: Any, batch: Batch, most: int, plan: GraphPlan | SweepPlan) -> int:
+def plan_each(model: Model, batch: Batch, most: int, plan: PlanWorkspace) -> int:
     """Values of each reward by policy iteration from the last policy; -1, or who did not settle.
 
     A reward that is zero everywhere has values that are zero: nothing is left to be small against.
@@ -232,10 +216,6 @@ def plan_each(model: Any, batch: Batch, most: int, plan: GraphPlan | SweepPlan) 
         for state in range(n_states):
             found[i * n_states + state] = values[state]
     return -1
-
-
-plan_each_on_graph = plan_each.filled(iterate=iterate_on_graph)
-plan_each_by_sweeps = plan_each.filled(iterate=iterate_by_sweeps)
 
 
 class Lost(NamedTuple):
@@ -288,33 +268,20 @@ class Losses:
         gaps = np.where(mdp.terminal[:, None], 0.0, gaps)
         probe = stream(0, "losses", "probe").standard_normal(mdp.n_features)
         self.reach = 0.0
-        if mdp.is_deterministic():
-            self.kernel, self.slack, self.work = lose_each_on_graph, 32, 60 * gaps.size
-        else:
-            self.kernel, self.slack = lose_each_by_sweeps, 4
+        self.kernel, self.plan = lose_each, new_plan(mdp)
+        self.work = 60 * gaps.size
+        if not mdp.is_deterministic():
             self.work = 300 * mdp.transitions.n_entries
-        self.plan = self._new_plan()
         self.truth = self._level(-gaps.ravel(), float(gaps.max(initial=0.0)) / (1 - mdp.discount))
         probed = self._table(probe)
         self.probe = self._level(probed, float(np.abs(probed).max()) / (1 - mdp.discount))
         self.table = np.zeros(gaps.size)
         self.start = mdp.start.floats
 
-    def _new_plan(self) -> GraphPlan | SweepPlan:
-        is_graph = self.mdp.is_deterministic()
-        return new_graph_plan(self.mdp.n_states) if is_graph else new_sweep_plan(self.mdp)
-
-    def _model(self, allowed: NDArray[np.uint8] | None = None) -> Graph | Model:
-        return (
-            graph_of(self.mdp, allowed)
-            if self.mdp.is_deterministic()
-            else model_of(self.mdp, allowed)
-        )
-
     def _level(self, rewards: Floats, reach: float) -> Level:
         allowed = np.ones(rewards.size, dtype=np.uint8)
-        tolerance = self.slack * UNIT * reach
-        return Level(self._model(allowed), rewards, tolerance, self._new_plan())
+        tolerance = roundings(self.mdp) * UNIT * reach
+        return Level(model_of(self.mdp, allowed), rewards, tolerance, new_plan(self.mdp))
 
     def _table(self, weights: Floats) -> Floats:
         rewards = rewards_of(self.mdp, weights[None])[0]
@@ -391,12 +358,13 @@ class Losses:
             np.zeros(n, dtype=np.int64),
         )
         nothing, done = np.zeros(0), 0
+        tolerances = roundings(mdp) * UNIT * reach
         while done < n:
             left = LossArrays(*(part[done * (len(part) // n) :] for part in found))
-            rest = (rewards[done:].ravel(), self.slack * UNIT * reach[done:], self.table, nothing)
+            rest = (rewards[done:].ravel(), tolerances[done:], self.table, nothing)
             stopped = self.kernel.run(
                 self.work * (n - done),
-                *(self._model(), Batch(columns, *rest), MAX_ROUNDS, self.plan),
+                *(model_of(mdp), Batch(columns, *rest), MAX_ROUNDS, self.plan),
                 *((self.truth, self.probe), left),
             )
             if stopped < 0:
@@ -414,30 +382,8 @@ class Losses:
         )
 
 
-@inlined
-def after_graph(model: Graph, row: int, values: Any) -> float:
-    """The value of the state that a row leads to."""
-    value: float = values[model.successor[row]]
-    return value
-
-
-@inlined
-def after_sweep(model: Model, row: int, values: Any) -> float:
-    """The expected value after a row."""
-    value: float = expected_value(model.moves, row, values)
-    return value
-
-
-@inlined
-def after(model: Any, row: int, values: Any) -> float:
-    """What follows a row: `after_graph` or `after_sweep`."""
-    raise NotImplementedError
-
-
 @kernel
-def keep_best(
-    model: Graph | Model, rewards: Any, values: Any, tie: float, clear: float, kept: Any
-) -> int:
+def keep_best(model: Model, rewards: Any, values: Any, tie: float, clear: float, kept: Any) -> int:
     """kept[row] = 1 where a row is within the tie of the best of its state; how many are close."""
     n_actions = model.n_actions
     close = 0
@@ -449,9 +395,11 @@ def keep_best(
             continue
         best = -1e308
         for row in range(first, first + n_actions):
-            best = max(best, rewards[row] + model.discount * after(model, row, values))
+            best = max(
+                best, rewards[row] + model.discount * expected_value(model.moves, row, values)
+            )
         for row in range(first, first + n_actions):
-            gap = best - (rewards[row] + model.discount * after(model, row, values))
+            gap = best - (rewards[row] + model.discount * expected_value(model.moves, row, values))
             kept[row] = 1 if gap <= tie else 0
             if tie < gap <= clear:
                 close += 1
@@ -469,9 +417,9 @@ def first_alike(level: Level, tie: float, policy: Any) -> None:
             continue
         first = state * n_actions
         own = first + policy[state]
-        worth = rewards[own] + model.discount * after(model, own, values)
+        worth = rewards[own] + model.discount * expected_value(model.moves, own, values)
         for row in range(first, own):
-            value = rewards[row] + model.discount * after(model, row, values)
+            value = rewards[row] + model.discount * expected_value(model.moves, row, values)
             if abs(value - worth) <= tie:
                 policy[state] = row - first
                 break
@@ -479,10 +427,10 @@ def first_alike(level: Level, tie: float, policy: Any) -> None:
 
 @kernel
 def lose_each(
-    model: Graph | Model,
+    model: Model,
     batch: Batch,
     most: int,
-    plan: GraphPlan | SweepPlan,
+    plan: PlanWorkspace,
     levels: tuple[Level, Level],
     found: LossArrays,
 ) -> int:
@@ -525,15 +473,3 @@ def lose_each(
             ended = model.ends[state] != 0
             found.policies[i * n_states + state] = 0 if ended else probe.plan.policy[state]
     return -1
-
-
-lose_each_on_graph = lose_each.filled(
-    iterate=iterate_on_graph,
-    keep_best=keep_best.filled(after=after_graph),
-    first_alike=first_alike.filled(after=after_graph),
-)
-lose_each_by_sweeps = lose_each.filled(
-    iterate=iterate_by_sweeps,
-    keep_best=keep_best.filled(after=after_sweep),
-    first_alike=first_alike.filled(after=after_sweep),
-)

@@ -109,6 +109,14 @@ def rounding_of_backup(mdp: MDP, scale: Any, reach: Any, longest: int) -> Any:
     )
 
 
+def roundings(mdp: MDP) -> int:
+    """By how many roundings of the largest value there can be an action must be better.
+
+    Evaluation on the graph adds up along whole paths, a sweep only over one row.
+    """
+    return 32 if mdp.is_deterministic() else 4
+
+
 def contraction_gap(mdp: MDP) -> float:
     """1 - discount, rounded down."""
     if "gap" not in mdp._derived:
@@ -121,15 +129,28 @@ def actions_by_state(taken: NDArray[np.bool_]) -> list[list[int]]:
     return [[a for a, is_taken in enumerate(row) if is_taken] for row in taken.tolist()]
 
 
-class Graph(NamedTuple):
-    """A deterministic model, flat: where each row leads, which states end, which rows are allowed.
+class Moves(NamedTuple):
+    """Rows of next states: those of row i are entries offsets[i] to offsets[i + 1].
 
-    successor: of an empty row its own state.
+    offsets are unsigned: an index that cannot be negative saves a test in the innermost loop.
+    """
+
+    offsets: Any
+    successors: Any
+    probabilities: Any
+
+
+class Model(NamedTuple):
+    """A model, flat: its moves, which states end, and which rows are allowed.
+
+    successor: of a deterministic model the next state of each row, its own where that is empty; of
+    others no entries.
     """
 
     n_states: int
     n_actions: int
     discount: float
+    moves: Moves
     successor: Any
     ends: Any
     allowed: Any
@@ -143,25 +164,62 @@ class Paths(NamedTuple):
     path: Any
 
 
-class GraphPlan(NamedTuple):
-    """A policy and its values (S,), which stay from one reward to the next, and workspace."""
+class System(NamedTuple):
+    """(I - W) values = payments, W the rows that a policy takes times the discount."""
+
+    offsets: Any
+    successors: Any
+    weights: Any
+    payments: Any
+
+
+class Krylov(NamedTuple):
+    """The vectors of BiCGSTAB by their usual names; `shadow` is the first residual."""
+
+    r: Any
+    shadow: Any
+    p: Any
+    v: Any
+    s: Any
+    t: Any
+
+
+class PlanWorkspace(NamedTuple):
+    """A policy and its values (S,), which stay from one reward to the next, and workspace.
+
+    payments, paths: for evaluations on the graph. system, krylov: for those by BiCGSTAB. What a
+    model does not need has no entries.
+    """
 
     policy: Any
     values: Any
     payments: Any
     paths: Paths
+    system: System
+    krylov: Krylov
 
 
-def graph_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Graph:
-    """The arrays of a deterministic model; without a mask all rows are allowed."""
-    n_rows = mdp.n_states * mdp.n_actions
-    return Graph(
+def moves_of(mdp: MDP) -> Moves:
+    """The rows of a model."""
+    rows = mdp.transitions
+    if "offsets" not in mdp._derived:
+        fits = rows.n_entries < 2**32
+        mdp._derived["offsets"] = rows.offsets.astype(np.uint32) if fits else rows.offsets
+    return Moves(mdp._derived["offsets"], rows.successors, rows.probabilities.floats)
+
+
+def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
+    """The arrays of a model; without a mask all rows are allowed."""
+    nothing = np.zeros(0, dtype=np.uint32)
+    nothing.setflags(write=False)  # as the other one: compiled code is of one type
+    return Model(
         mdp.n_states,
         mdp.n_actions,
         mdp.discount,
-        single_successors(mdp),
+        moves_of(mdp),
+        single_successors(mdp) if mdp.is_deterministic() else nothing,
         mdp.terminal.view(np.uint8),
-        np.ones(n_rows, dtype=np.uint8) if allowed is None else allowed,
+        np.ones(mdp.n_states * mdp.n_actions, dtype=np.uint8) if allowed is None else allowed,
     )
 
 
@@ -172,11 +230,25 @@ def new_paths(n_states: int, following: NDArray[np.uint32] | None = None) -> Pat
     return Paths(first if following is None else following, seen, path)
 
 
-def new_graph_plan(n_states: int, policy: NDArray[np.uint32] | None = None) -> GraphPlan:
-    """A plan that begins with the policy, or with the first action everywhere."""
-    first = np.zeros(n_states, dtype=np.uint32) if policy is None else policy
-    values, payments = np.zeros((2, n_states))
-    return GraphPlan(first, values, payments, new_paths(n_states))
+def new_krylov(n_states: int) -> Krylov:
+    """A workspace for the vectors of so many states."""
+    return Krylov(*np.zeros((6, n_states)))
+
+
+def new_plan(mdp: MDP, policy: NDArray[np.uint32] | None = None) -> PlanWorkspace:
+    """A plan that begins with the policy, or with the first action everywhere, and values 0."""
+    n = mdp.n_states
+    n_graph, n_system = (n, 0) if mdp.is_deterministic() else (0, n)
+    width = n_system * longest_row(mdp)
+    offsets, successors = np.zeros(n_system + 1, np.uint32), np.zeros(width, np.uint32)
+    return PlanWorkspace(
+        np.zeros(n, dtype=np.uint32) if policy is None else policy,
+        np.zeros(n),
+        np.zeros(n_graph),
+        new_paths(n_graph),
+        System(offsets, successors, np.zeros(width), np.zeros(n_system)),
+        new_krylov(n_system),
+    )
 
 
 @kernel
@@ -229,22 +301,22 @@ def walk_functional_graph(
 
 
 @kernel
-def improve_on_graph(graph: Graph, rewards: Any, tolerance: float, policy: Any, values: Any) -> int:
+def improve_on_graph(model: Model, rewards: Any, tolerance: float, policy: Any, values: Any) -> int:
     """Switch every state to its best action if that is better by the tolerance; count switches."""
-    successor, ends, allowed = graph.successor, graph.ends, graph.allowed
+    successor, ends, allowed = model.successor, model.ends, model.allowed
     switched = 0
-    for state in range(graph.n_states):
+    for state in range(model.n_states):
         if ends[state] != 0:
             continue
-        row = state * graph.n_actions
+        row = state * model.n_actions
         own = policy[state]
         # The own action keeps its place unless another is better by more than rounding: else tied
         # actions would be exchanged for ever.
-        best = rewards[row + own] + graph.discount * values[successor[row + own]] + tolerance
+        best = rewards[row + own] + model.discount * values[successor[row + own]] + tolerance
         choice = own
-        for action in range(graph.n_actions):
+        for action in range(model.n_actions):
             if allowed[row + action] != 0:
-                value = rewards[row + action] + graph.discount * values[successor[row + action]]
+                value = rewards[row + action] + model.discount * values[successor[row + action]]
                 if value > best:
                     best = value
                     choice = action
@@ -256,11 +328,11 @@ def improve_on_graph(graph: Graph, rewards: Any, tolerance: float, policy: Any, 
 
 @kernel
 def iterate_on_graph(
-    graph: Graph, rewards: Any, tolerance: float, most: int, plan: GraphPlan
+    model: Model, rewards: Any, tolerance: float, most: int, plan: PlanWorkspace
 ) -> int:
     """Policy iteration with exact evaluation; the number of rounds, or -1 after `most` of them."""
-    n_states, n_actions, discount = graph.n_states, graph.n_actions, graph.discount
-    successor, ends = graph.successor, graph.ends
+    n_states, n_actions, discount = model.n_states, model.n_actions, model.discount
+    successor, ends = model.successor, model.ends
     policy, values, payments, paths = plan.policy, plan.values, plan.payments, plan.paths
     following = paths.following
     for state in range(n_states):
@@ -273,99 +345,9 @@ def iterate_on_graph(
                 payments[state] = rewards[row]
                 following[state] = successor[row]
         walk_functional_graph(1, discount, ends, paths, payments, values)
-        if improve_on_graph(graph, rewards, tolerance, policy, values) == 0:
+        if improve_on_graph(model, rewards, tolerance, policy, values) == 0:
             return rounds + 1
     return -1
-
-
-class Moves(NamedTuple):
-    """Rows of next states: those of row i are entries offsets[i] to offsets[i + 1].
-
-    offsets are unsigned: an index that cannot be negative saves a test in the innermost loop.
-    """
-
-    offsets: Any
-    successors: Any
-    probabilities: Any
-
-
-class Model(NamedTuple):
-    """A model, flat: its moves, which states end, and which rows are allowed."""
-
-    n_states: int
-    n_actions: int
-    discount: float
-    moves: Moves
-    ends: Any
-    allowed: Any
-
-
-class System(NamedTuple):
-    """(I - W) values = payments, W the rows that a policy takes times the discount."""
-
-    offsets: Any
-    successors: Any
-    weights: Any
-    payments: Any
-
-
-class Krylov(NamedTuple):
-    """The vectors of BiCGSTAB by their usual names; `shadow` is the first residual."""
-
-    r: Any
-    shadow: Any
-    p: Any
-    v: Any
-    s: Any
-    t: Any
-
-
-class SweepPlan(NamedTuple):
-    """A policy and its values (S,), which stay from one reward to the next, and workspace."""
-
-    policy: Any
-    values: Any
-    system: System
-    krylov: Krylov
-
-
-def moves_of(mdp: MDP) -> Moves:
-    """The rows of a model."""
-    rows = mdp.transitions
-    if "offsets" not in mdp._derived:
-        fits = rows.n_entries < 2**32
-        mdp._derived["offsets"] = rows.offsets.astype(np.uint32) if fits else rows.offsets
-    return Moves(mdp._derived["offsets"], rows.successors, rows.probabilities.floats)
-
-
-def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
-    """The arrays of a model; without a mask all rows are allowed."""
-    n_rows = mdp.n_states * mdp.n_actions
-    return Model(
-        mdp.n_states,
-        mdp.n_actions,
-        mdp.discount,
-        moves_of(mdp),
-        mdp.terminal.view(np.uint8),
-        np.ones(n_rows, dtype=np.uint8) if allowed is None else allowed,
-    )
-
-
-def new_krylov(n_states: int) -> Krylov:
-    """A workspace for the vectors of so many states."""
-    return Krylov(*np.zeros((6, n_states)))
-
-
-def new_sweep_plan(mdp: MDP, policy: NDArray[np.uint32] | None = None) -> SweepPlan:
-    """A plan that begins with the policy, or with the first action everywhere, and values 0."""
-    n, width = mdp.n_states, mdp.n_states * longest_row(mdp)
-    offsets, successors = np.zeros(n + 1, dtype=np.uint32), np.zeros(width, dtype=np.uint32)
-    return SweepPlan(
-        np.zeros(n, dtype=np.uint32) if policy is None else policy,
-        np.zeros(n),
-        System(offsets, successors, np.zeros(width), np.zeros(n)),
-        new_krylov(n),
-    )
 
 
 @inlined
@@ -543,7 +525,7 @@ def sweep_again(model: Model, rewards: Any, tolerance: float, policy: Any, value
 
 @kernel
 def sweep_until(
-    model: Model, rewards: Any, tolerance: float, enough: float, most: int, plan: SweepPlan
+    model: Model, rewards: Any, tolerance: float, enough: float, most: int, plan: PlanWorkspace
 ) -> int:
     """Greedy sweeps and inexact evaluations in turn, until a sweep changes nothing that counts.
 
@@ -574,12 +556,10 @@ def sweep_until(
 
 
 @kernel
-def iterate_by_sweeps(
-    model: Model, rewards: Any, tolerance: float, most: int, plan: SweepPlan
-) -> int:
-    """Greedy sweeps and inexact evaluations in turn, until a sweep changes nothing that counts.
-
-    The number of rounds, or -1 after `most` of them.
-    """
-    rounds: int = sweep_until(model, rewards, tolerance, 0.0, most, plan)
+def iterate(model: Model, rewards: Any, tolerance: float, most: int, plan: PlanWorkspace) -> int:
+    """Policy iteration from the plan's policy on; the number of rounds, or -1 after `most`."""
+    if len(model.successor) > 0:
+        rounds: int = iterate_on_graph(model, rewards, tolerance, most, plan)
+    else:
+        rounds = sweep_until(model, rewards, tolerance, 0.0, most, plan)
     return rounds

@@ -32,15 +32,13 @@ from didact.planning.kernels import (
     actions_by_state,
     back_up_values,
     contraction_gap,
-    graph_of,
-    iterate_by_sweeps,
-    iterate_on_graph,
+    iterate,
     longest_row,
     model_of,
-    new_graph_plan,
-    new_sweep_plan,
+    new_plan,
     reward_table,
     rounding_of_backup,
+    roundings,
     single_successors,
 )
 from didact.planning.linear import discounted_sums
@@ -381,22 +379,12 @@ def plan_in_floats(
     else:
         policy = allowed.reshape(mdp.n_states, -1).argmax(axis=1).astype(np.uint32)
     largest = scale / (1.0 - mdp.discount)
-    # An action must be better by some roundings of the largest value there can be: evaluation on
-    # the graph adds up along whole paths, a sweep only over one row.
-    if mdp.is_deterministic():
-        found = new_graph_plan(mdp.n_states, policy)
-        n_rounds = iterate_on_graph.run(
-            10 * rewards.size,
-            *(graph_of(mdp, allowed), rewards, 32 * UNIT * largest, MAX_ROUNDS, found),
-        )
-        values, method = found.values, "policy iteration on the functional graph"
-    else:
-        swept = new_sweep_plan(mdp, policy)
-        n_rounds = iterate_by_sweeps.run(
-            200 * mdp.transitions.n_entries,
-            *(model_of(mdp, allowed), rewards, 4 * UNIT * largest, MAX_ROUNDS, swept),
-        )
-        values, method = swept.values, "policy iteration with BiCGSTAB"
+    plan, is_graph = new_plan(mdp, policy), mdp.is_deterministic()
+    method = f"policy iteration {'on the functional graph' if is_graph else 'with BiCGSTAB'}"
+    work = 10 * rewards.size if is_graph else 200 * mdp.transitions.n_entries
+    tolerance = roundings(mdp) * UNIT * largest
+    n_rounds = iterate.run(work, model_of(mdp, allowed), rewards, tolerance, MAX_ROUNDS, plan)
+    values = plan.values
     if n_rounds < 0:
         values, n_rounds = iterate_directly(mdp, rewards, allowed, policy)
         method = "policy iteration with direct solves"

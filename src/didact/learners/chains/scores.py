@@ -34,13 +34,11 @@ from didact.planning.kernels import (
     LARGEST,
     UNIT,
     Model,
-    SweepPlan,
-    System,
+    PlanWorkspace,
     expected_value,
     largest_of,
     model_of,
-    new_krylov,
-    new_sweep_plan,
+    new_plan,
     single_successors,
     sweep_until,
 )
@@ -136,7 +134,7 @@ class ScoreWorkspace(NamedTuple):
     values: Any
     chosen: Any
     tour: Tour
-    plan: SweepPlan
+    plan: PlanWorkspace
     failures: Any
     rough: Any
 
@@ -480,7 +478,7 @@ class Scorer:
             np.zeros(n + 1),
             (np.arange(n) * mdp.n_actions).astype(np.uint32),
             tour,
-            _no_plan() if n else new_sweep_plan(mdp),
+            new_plan(mdp),
             failures,
             rough,
         )
@@ -496,13 +494,6 @@ class Scorer:
         """The rewards (S*A,) of the weights that were scored last."""
         paid: Floats = work.paid
         return paid if self.model.by_action else np.repeat(paid, self.mdp.n_actions)
-
-
-def _no_plan() -> SweepPlan:
-    """Of deterministic models: kernels need arrays of the same types, and large ones no memory."""
-    nothing = np.zeros(0, dtype=np.uint32)
-    system = System(np.zeros(1, dtype=np.uint32), nothing.copy(), np.zeros(0), np.zeros(0))
-    return SweepPlan(nothing, np.zeros(0), system, new_krylov(0))
 
 
 def shown_in(evidence: Evidence, confidence: float) -> ShownCounts:
