@@ -44,7 +44,7 @@ FLOORS = {
     "worlds": ({REST}, {"gym"}, {"simulators"}, {"registry"}, {"opening"}),
     "teaching": ({REST}, {"covers"}, {"clips", "uvm"}, {"teachers", "witness"},
                  {"trim"}, {"feedback"}, {"loss"}, {"build"},
-                 {"check", "lesson_files", "teach"}, {"suggested_starts"},
+                 {"lesson_files", "teach"}, {"check"},
                  {"frontier", "rank", "select", "transfer"}),
     "learners": ({REST}, {"chains"}, {"points"}, {"clips"}, {"learn"}),
     "studies": ({REST}, {"extensions", "paper", "people"}, {"registry"}),

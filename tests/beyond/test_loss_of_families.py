@@ -16,7 +16,7 @@ from didact.bec.classes import shown_pairs
 from didact.errors import InvalidParameter, Unsupported
 from didact.teaching import picked
 from didact.teaching.loss.fan import fan_of
-from didact.teaching.loss.remaining import remaining_loss
+from didact.teaching.loss.search import remaining_loss
 from tests.all_policies import counts_and_losses, largest_loss
 
 BOUNDS = ("1%", "100%", 1.0)

@@ -8,7 +8,7 @@ from scipy.stats import binom
 import didact
 from didact.bec.observed.openness import distances_to_cone
 from didact.numerics.intervals import binomial_upper_bound
-from didact.teaching.clips.clips import clips_of
+from didact.teaching.clips.lesson import clips_of
 from tests.bec.observed.test_branches import Tabular
 from tests.effort import number
 

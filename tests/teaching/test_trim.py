@@ -8,12 +8,10 @@ import pytest
 import didact
 from didact.bec.classes import demonstration_rows
 from didact.errors import InvalidInput
-from didact.teaching.covers.candidates import Candidates, offered_candidates, offers_of, starts_of
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.problem import Problem
-from didact.teaching.loss.remaining import remaining_loss
+from didact.teaching.covers.candidates import Candidates, offers_of, starts_of
+from didact.teaching.covers.problem import Problem, cover_elements, offered_candidates
+from didact.teaching.loss.search import remaining_loss
 from didact.teaching.trim import (
-    _are_closed,
     all_closed,
     earliest_candidate,
     needs_of,
@@ -217,7 +215,7 @@ def test_what_is_no_yes_or_no_is_refused():
 
 
 @pytest.mark.parametrize("seed", chunks(2, 4))
-def test_lines_of_a_family_are_closed_when_their_demonstrations_are(seed):
+def test_demonstrations_of_a_family_are_closed_by_definition(seed):
     tasks = [grid(seed), didact.make("random-grid", size=3, n_features=4, seed=seed)]
     tasks = [didact.Task(task.mdp, tasks[0].true_weights.floats) for task in tasks]
     known, rng = didact.equivalence_class(didact.Family(tasks)), np.random.default_rng(seed)
@@ -233,8 +231,8 @@ def test_lines_of_a_family_are_closed_when_their_demonstrations_are(seed):
                      [divmod(p - known.parts[m].first * 4, 4) for p in line], m)
                  for m, line in enumerate(lines) if line and len(lines) == 2]  # fmt: skip
         if len(lines) == 2:
-            found = _are_closed(known.parts, lines, 4)
-            assert found == all_closed(known.parts, shown) == is_closed_by_definition(known, shown)
+            found = all_closed(known.parts, shown)
+            assert found == is_closed_by_definition(known, shown)
             seen.add(found)
     assert seen == {True, False}
 

@@ -38,7 +38,7 @@ from didact.mdp.recordings.formats import given_items
 from didact.planning import evaluate, reachable_states, solve
 from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts
-from didact.teaching.covers.elements import Elements, cover_elements
+from didact.teaching.covers.problem import Elements, cover_elements
 
 LEVEL, DELTA = 0.95, 0.05
 """Steps tell the 0.95 value at risk, and a bound on it that holds with probability 0.95."""

@@ -16,9 +16,9 @@ from didact.mdp.items import Item
 from didact.mdp.recordings.formats import demonstrations_in, feedback_in, read_file
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching import Verdict, check, load_lesson
+from didact.teaching.check import SuggestedStarts, further_starts
 from didact.teaching.lesson import LESSON_FORMAT, verify
-from didact.teaching.loss.remaining import Worst, remaining_loss
-from didact.teaching.suggested_starts import SuggestedStarts, further_starts
+from didact.teaching.loss.search import Worst, remaining_loss
 from didact.worlds.opening import open_task_or_family
 
 NEEDS_EXACT = (

@@ -11,8 +11,8 @@ from didact.files.json import require_writable
 from didact.files.kinds import PAGE, json_kind
 from didact.mdp import Family, Task
 from didact.teaching import Frontier, Lesson, frontier, teach, teach_mixed, teach_within
+from didact.teaching.check import SuggestedStarts, suggested_starts
 from didact.teaching.lesson import LESSON_FORMAT, verified_lesson, verify
-from didact.teaching.suggested_starts import SuggestedStarts, suggested_starts
 from didact.worlds.opening import open_task_or_family
 
 

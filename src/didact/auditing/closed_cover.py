@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.teaching.covers.reductions import Uncoverable, lowered
+from didact.teaching.covers.minimum import Uncoverable, lowered
 
 DENOMINATORS = (12, 60, 10**4, 10**8)
 """Duals are rounded to fractions with such denominators, then scaled so that they are feasible."""

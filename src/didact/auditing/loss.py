@@ -64,7 +64,7 @@ from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.good_enough import read_loss
 from didact.teaching.loss.region import Region, least_cell, region_of, region_that_fits, worst_cell
 from didact.teaching.loss.search import PUSHES, largest, planner_rounds
-from didact.teaching.trim import is_closed
+from didact.teaching.trim import all_closed
 
 if TYPE_CHECKING:
     from didact.auditing.exam import Exam
@@ -279,7 +279,7 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
     whole = held.best & held.whole[:, None]
     taken = [Demonstration([(s, a)]) for s, a in np.argwhere(whole).tolist()]
     is_right = not (whole & ~known.plan.optimal).any()
-    if is_right and is_closed(known.task.mdp, known.plan, taken):
+    if is_right and all_closed(known.parts, taken):
         region = region_of(fan, known.rows.normals[known.rows.stated_by(whole)])
         judged = _judged_by_region(found, region, bound, deadline)
         if judged.passed or _answers_so(fan, judged.witness, held):

@@ -24,8 +24,7 @@ from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
 from didact.numerics.geometry import singular_directions
 from didact.random import Seed, as_generator
-from didact.teaching.clips.clips import as_said
-from didact.teaching.clips.lesson import ClipLesson
+from didact.teaching.clips.lesson import ClipLesson, as_said
 
 Floats = NDArray[np.float64]
 

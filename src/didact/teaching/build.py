@@ -30,14 +30,20 @@ from didact.numerics.exact import whole_if_whole
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.teaching.covers.candidates import GivenStarts, Starts, as_candidates, lines_of
-from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.fewest import CoverCertificate, cheapest_lesson
 from didact.teaching.covers.greedy import harmonic
-from didact.teaching.covers.problem import Cost, Picks, Problem, candidate_costs
-from didact.teaching.covers.reductions import lp_bound
+from didact.teaching.covers.minimum import lp_bound
+from didact.teaching.covers.problem import (
+    Cost,
+    Coverage,
+    Picks,
+    Problem,
+    candidate_costs,
+    cover_elements,
+)
 from didact.teaching.covers.walks import Allowed, as_probability, probability_in
 from didact.teaching.lesson import Lesson, Missing
-from didact.teaching.loss.remaining import order_by_loss
+from didact.teaching.loss.search import order_by_loss
 from didact.teaching.trim import all_closed, close, needs_of, trimmed
 from didact.teaching.witness import facet_records, hardest_step, judge, missing_elements
 

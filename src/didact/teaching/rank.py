@@ -34,8 +34,7 @@ from didact.mdp.showing import in_notebook, show
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.covers.candidates import Candidates, as_horizon, as_starts
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Problem, cover_elements
 from didact.teaching.lesson import Lesson, checked_bound
 from didact.teaching.teach import teach
 from didact.teaching.teachers import exact_minimum

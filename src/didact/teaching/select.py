@@ -39,9 +39,8 @@ from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.candidates import MAX_PAIRS, Candidates
-from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.greedy import greedy_cover
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Coverage, Problem, cover_elements
 from didact.teaching.feedback.halfspaces import (
     Segment,
     WrongItem,

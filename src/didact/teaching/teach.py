@@ -31,12 +31,10 @@ from didact.teaching.covers.candidates import (
     GivenStarts,
     Starts,
     all_starts,
-    offered_candidates,
     offers_of,
     require_in_scope,
     starts_of,
 )
-from didact.teaching.covers.elements import cover_elements
 from didact.teaching.covers.fewest import cheapest_lesson
 from didact.teaching.covers.greedy import FixedCosts
 from didact.teaching.covers.problem import (
@@ -44,8 +42,10 @@ from didact.teaching.covers.problem import (
     Picks,
     Problem,
     candidate_costs,
+    cover_elements,
     member_costs,
     members_of,
+    offered_candidates,
 )
 from didact.teaching.covers.walks import probability_in
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson

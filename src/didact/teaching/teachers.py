@@ -36,9 +36,8 @@ from didact.numerics.exact import whole_if_whole
 from didact.random import Seed, as_generator, require_seed
 from didact.registry import Registry
 from didact.teaching.covers.greedy import greedy_cover
-from didact.teaching.covers.minimum import cheapest_cover
+from didact.teaching.covers.minimum import Uncoverable, cheapest_cover
 from didact.teaching.covers.problem import Picks, Problem
-from didact.teaching.covers.reductions import Uncoverable
 from didact.teaching.uvm import minimise_uncertainty
 
 

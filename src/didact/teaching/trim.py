@@ -21,19 +21,17 @@ optimal lies in the class of the demonstrations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, Part, part_with
+from didact.bec.classes import EquivalenceClass, Part
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
 from didact.planning import Plan, reachable_pairs
-from didact.planning.kernels import single_successors
-from didact.planning.paths import all_ranges
 from didact.teaching.covers.candidates import (
     Candidates,
     Indices,
@@ -41,8 +39,7 @@ from didact.teaching.covers.candidates import (
     aimed_demonstrations,
     as_candidates,
 )
-from didact.teaching.covers.elements import Elements, cover_elements
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Elements, Problem, cover_elements
 
 Line = list[int]
 """A demonstration as pairs s*A + a of the common numbering."""
@@ -244,7 +241,7 @@ def trimmed(
     is_complete = problem.covered_by(numbers) == problem.elements.everything
     needs = needs_of(problem.elements) if is_complete else needs_of_cone(problem.known, whole)
     parts = problem.known.parts
-    if not _are_closed(parts, whole, problem.candidates.n_actions):
+    if not all_closed(parts, _shown(problem.candidates, whole)):
         return cut(needs, swaps=is_complete)
     kept = _followed(problem, cut(needs))
     found = cut(needs_of_pairs([[pair for pair in line if pair in kept] for line in whole]))
@@ -259,22 +256,6 @@ def _lines(candidates: Candidates, numbers: Sequence[int] | None = None) -> list
 
 def _shown(candidates: Candidates, lines: Sequence[Line]) -> tuple[Demonstration, ...]:
     return tuple(candidates.demonstration(line) for line in lines)
-
-
-def _are_closed(parts: Sequence[Part], lines: Sequence[Line], width: int) -> bool:
-    """Whether what lines show of each part is closed."""
-    shown = set().union(*lines)
-    if len(parts) == 1:
-        return is_closed_by(parts[0].task.mdp, parts[0].plan, shown)
-    while shown:
-        part = part_with(parts, min(shown) // width)
-        mdp, first = part.task.mdp, part.first * width
-        own = {pair for pair in shown if pair < first + mdp.n_states * width}
-        home = [(pair - first) // width * mdp.n_actions + (pair - first) % width for pair in own]
-        if not is_closed_by(mdp, part.plan, home):
-            return False
-        shown -= own
-    return True
 
 
 def _followed(problem: Problem, kept: Sequence[Demonstration]) -> set[int]:
@@ -318,29 +299,10 @@ def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration])
     return np.flatnonzero((needed & ~shown).ravel())
 
 
-def is_closed(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration]) -> bool:
-    """Whether a lesson shows all that closure asks for: looking one step ahead is enough."""
-    width = mdp.n_actions
-    return is_closed_by(mdp, plan, {s * width + a for shown in demonstrations for s, a in shown})
-
-
-def is_closed_by(mdp: MDP, plan: Plan, shown: Collection[int]) -> bool:
-    """The same of optimal pairs s*A + a, each given once."""
-    rows = np.fromiter(shown, np.int64, len(shown))
-    ends = mdp.terminal.copy()
-    ends[rows // mdp.n_actions] = True
-    if rows.size < plan.n_optimal[ends].sum():
-        return False
-    if mdp.is_deterministic():
-        return bool(ends[single_successors(mdp)[rows]].all())
-    offsets = mdp.transitions.offsets
-    targets = mdp.transitions.successors[all_ranges(offsets[rows], offsets[rows + 1])]
-    return bool(ends[targets].all())
-
-
 def all_closed(parts: Sequence[Part], demonstrations: Sequence[Demonstration]) -> bool:
-    """Whether what is shown of each part is closed."""
-    return all(is_closed(part.task.mdp, part.plan, part.own(demonstrations)) for part in parts)
+    """Whether what is shown of each part is closed: nothing that closure asks for is missing."""
+    shown = [(part, part.own(demonstrations)) for part in parts]
+    return not any(missing_pairs(part.task.mdp, part.plan, own).size for part, own in shown if own)
 
 
 def close(

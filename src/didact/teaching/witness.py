@@ -35,7 +35,7 @@ from didact.numerics.texts import number_texts
 from didact.planning import Plan, evaluate, solve
 from didact.planning.solve import Arithmetic
 from didact.stages import stage
-from didact.teaching.covers.elements import Coverage, Elements
+from didact.teaching.covers.problem import Coverage, Elements
 from didact.teaching.lesson import Missing
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from didact.studies.extensions.simulators import (
     SimulatorSettings,
     stake_of,
 )
-from didact.teaching.clips.clips import clips_of
+from didact.teaching.clips.lesson import clips_of
 from tests.effort import number
 
 SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), situations=60,

@@ -9,8 +9,7 @@ import pytest
 from didact.errors import InvalidParameter
 from didact.random import stream
 from didact.teaching.covers.greedy import greedy_cover, harmonic
-from didact.teaching.covers.minimum import cheapest_cover
-from didact.teaching.covers.reductions import lp_bound
+from didact.teaching.covers.minimum import cheapest_cover, lp_bound
 from tests.effort import number
 from tests.teaching.covers.instances import (
     cheapest_by_force,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from didact.bec.classes import equivalence_class
-from didact.teaching.covers.elements import cover_elements, stated_by_lines
+from didact.teaching.covers.problem import cover_elements, stated_by_lines
 from didact.worlds import make
 
 

@@ -40,8 +40,7 @@ from didact.numerics.exact import Floats
 from didact.planning import Plan, SuccessorFeatures, float_successor_features, solve
 from didact.registry import passing_on
 from didact.teaching.covers.candidates import as_horizon, as_starts, candidate_demonstrations
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Problem, cover_elements
 from didact.teaching.teachers import greedy_picks
 
 Indices = NDArray[np.int64]

@@ -26,7 +26,7 @@ from didact.planning import Plan
 from didact.planning.loss import action_gaps
 from didact.planning.solve import plan_in_floats
 from didact.teaching import Lesson
-from didact.teaching.covers.elements import Coverage, Elements, cover_elements
+from didact.teaching.covers.problem import Coverage, Elements, cover_elements
 from didact.teaching.witness import witness_plan
 
 TRIED = 3

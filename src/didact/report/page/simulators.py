@@ -20,8 +20,7 @@ from didact.report.words.observed import (
     open_words,
     weights_words,
 )
-from didact.teaching.clips.clips import Clip
-from didact.teaching.clips.lesson import ClipLesson
+from didact.teaching.clips.lesson import Clip, ClipLesson
 from didact.worlds.simulators.restoring import pictures_of
 
 MOST_CLIPS = 40

@@ -14,10 +14,10 @@ from didact.mdp import Demonstration, Family, Task
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.teaching import Frontier, Lesson, Transfer, Verdict
+from didact.teaching.check import AIMING, SuggestedStarts
 from didact.teaching.feedback.halfspaces import WrongPair
 from didact.teaching.lesson import FEWEST, Within
-from didact.teaching.loss.remaining import Worst
-from didact.teaching.suggested_starts import AIMING, SuggestedStarts
+from didact.teaching.loss.search import Worst
 
 _LEARNERS = {"half-spaces": "learners of half-spaces", "planner": "learners that plan"}
 

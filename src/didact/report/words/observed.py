@@ -10,8 +10,7 @@ import numpy as np
 from didact.bec.observed.openness import MANY, nearest_to_observed
 from didact.bec.observed.result import Observed
 from didact.inputs import counted, in_one_line, shown_name
-from didact.teaching.clips.clips import Clip
-from didact.teaching.clips.lesson import ClipLesson, LeftOpen
+from didact.teaching.clips.lesson import Clip, ClipLesson, LeftOpen
 
 MOST_LISTED = 20
 

@@ -30,9 +30,8 @@ from didact.studies.summary import (
     TableCell,
     estimate,
 )
-from didact.teaching.covers.candidates import offered_candidates, offers_of, starts_of
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.candidates import offers_of, starts_of
+from didact.teaching.covers.problem import Problem, cover_elements, offered_candidates
 from didact.teaching.lesson import ENUMERATED
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.good_enough import Goal, Pool, good_enough

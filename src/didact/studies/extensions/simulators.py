@@ -35,8 +35,7 @@ from didact.studies.summary import (
     estimate,
 )
 from didact.teaching.clips.certify import certify
-from didact.teaching.clips.clips import Clip, clips_of
-from didact.teaching.clips.lesson import ClipLesson, teach_observed
+from didact.teaching.clips.lesson import Clip, ClipLesson, clips_of, teach_observed
 from didact.worlds.simulators.classics import MountainCar, Pendulum
 from didact.worlds.simulators.point_robot import PointRobot
 

@@ -35,8 +35,7 @@ from didact.studies.summary import (
 )
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations
-from didact.teaching.covers.elements import cover_elements
-from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.covers.problem import Picks, Problem, cover_elements
 from didact.teaching.teachers import scot
 from didact.teaching.uvm import minimise_uncertainty
 from didact.worlds import make

@@ -33,8 +33,13 @@ from didact.errors import InvalidParameter
 from didact.inputs import flag, instance, is_number, shown, whole_number
 from didact.numerics.intervals import binomial_upper_bound
 from didact.random import Seed, as_generator
-from didact.teaching.clips.clips import clip_from
-from didact.teaching.clips.lesson import ClipCertificate, ClipLesson, LeftOpen, assumptions_of
+from didact.teaching.clips.lesson import (
+    ClipCertificate,
+    ClipLesson,
+    LeftOpen,
+    assumptions_of,
+    clip_from,
+)
 
 MAX_ROUNDS = 20
 """Of sampled states; after them the last bounds are given."""

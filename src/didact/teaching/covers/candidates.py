@@ -15,9 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import or_
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +31,10 @@ from didact.mdp.transitions import require_index
 from didact.planning import Plan, reachable_pairs
 from didact.planning.kernels import single_successors
 from didact.random import Seed, as_generator
-from didact.teaching.covers.elements import Elements
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_FACTOR = 0x9E3779B97F4A7C15
-"""Odd, and far from any number of a pair."""
 ROLLOUTS = 20
 """Sampled trajectories from each start, where the number is not given."""
 MAX_PAIRS = 50_000_000
@@ -220,7 +215,7 @@ def _sample(
         return rows, moves.successors[entries].astype(np.int64)
 
     sampled = _unroll(mdp, starts, np.full(starts.size, horizon), step)
-    return _distinct(np.ascontiguousarray(sampled.T))
+    return _distinct(sampled)
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
@@ -252,19 +247,10 @@ def _require_room(n_starts: int, n_steps: int) -> None:
         )
 
 
-def _distinct(columns: Indices) -> Indices:
-    """Columns (H, n) without repetition, in order of first appearance, as rows.
-
-    They are told apart by a number each; where two have the same one, by all they hold.
-    """
-    factors = np.cumprod(np.full(len(columns), _FACTOR, dtype=np.uint64))
-    keys = factors @ columns.view(np.uint64)
-    order = np.argsort(keys, kind="stable")
-    again = 1 + np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
-    first = np.delete(order, again)
-    if not np.array_equal(columns[:, order[again]], columns[:, order[again - 1]]):
-        first = np.unique(columns, axis=1, return_index=True)[1]
-    return np.ascontiguousarray(columns[:, np.sort(first)].T)
+def _distinct(rows: Indices) -> Indices:
+    """The rows without repetition, in order of first appearance."""
+    first = {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}
+    return rows[sorted(first.values())]
 
 
 def widened(pairs: Indices, width: int) -> Indices:
@@ -401,50 +387,6 @@ def require_in_scope(known: EquivalenceClass, offers: Sequence[Starts]) -> Seque
                 f"{numbered_state(offer.part.task, int(outside[0]))} {reason}"
             )
     return offers
-
-
-class Covering(NamedTuple):
-    """Candidates, and what each covers where that had to be found out."""
-
-    candidates: Candidates
-    masks: Mapping[int, int] | None
-
-
-def offered_candidates(
-    elements: Elements, offers: Sequence[Starts], *, rollouts: int | None, seed: Seed
-) -> Covering:
-    """All candidates of all offers, and those aimed at what could be shown and no sample shows."""
-    found = [
-        candidate_demonstrations(
-            offer.part.task.mdp,
-            offer.plan,
-            starts=offer.starts,
-            horizon=offer.horizon,
-            rollouts=rollouts,
-            seed=seed,
-        )
-        for offer in offers
-    ]
-    candidates = gathered(elements.known, list(zip(offers, found, strict=True)))
-    sampled = [o for o, own in zip(offers, found, strict=True) if own.sampled]
-    if rollouts or not sampled:
-        return Covering(candidates, None)
-    return _with_aimed(elements, candidates, sampled)
-
-
-def _with_aimed(elements: Elements, candidates: Candidates, offers: list[Starts]) -> Covering:
-    """The candidates and trajectories aimed at what could be shown and no sample shows."""
-    masks = elements.masks_of(candidates.pairs)
-    missing = elements.everything & ~reduce(or_, set(masks.values()), 0)
-    if not missing:
-        return Covering(candidates, masks)
-    targets = elements.pairs_for(missing)
-    width = candidates.n_actions
-    aimed = [(offer, offer.aimed_at(offer.home_pairs(targets, width))[0]) for offer in offers]
-    more = [(offer, own) for offer, own in aimed if len(own)]
-    if not more:
-        return Covering(candidates, masks)
-    return Covering(candidates.joined(gathered(elements.known, more)), None)
 
 
 def gathered(known: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:

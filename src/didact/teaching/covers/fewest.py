@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,11 +38,8 @@ from didact.mdp.files import write_number
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_text
 from didact.teaching.covers.candidates import Candidates
-
-if TYPE_CHECKING:
-    from didact.teaching.covers.minimum import Minimum
-
-from didact.teaching.covers.reductions import bits_of
+from didact.teaching.covers.greedy import FixedCosts, bits_of
+from didact.teaching.covers.minimum import Minimum, Uncoverable, cheapest_cover
 from didact.teaching.covers.walks import (
     Allowed,
     OfferedItem,
@@ -459,10 +456,6 @@ def _minimum(columns: Columns, *, generate: bool, time_limit: float | None) -> M
 
     generate: add walks to the columns until no allowed walk excludes more weight than it costs.
     """
-    from didact.teaching.covers.greedy import FixedCosts
-    from didact.teaching.covers.minimum import cheapest_cover
-    from didact.teaching.covers.reductions import Uncoverable
-
     witnesses, fixed = columns.witnesses, columns.allowed.fixed
 
     def find_gap(chosen: tuple[int, ...]) -> set[int] | None:

@@ -6,15 +6,14 @@ the most that so many can. With fixed costs of groups neither bound holds. Ratio
 exactly. Ties go to the higher gain, then to the lower rank, which by default is the number (equal
 ratio and gain mean equal cost).
 
-Lazy: a candidate's last known gain bounds its gain from above, since what is covered only grows, so
-most candidates are not looked at again.
+Lazy (Minoux 1978): most candidates are not looked at again after each pick.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -75,85 +74,74 @@ def greedy_cover(
     everything = (1 << n_elements) - 1
     if max(masks.values(), default=0) > everything:
         raise InvalidParameter(f"elements must be numbers below {n_elements}")
-    queue = _Queue(masks, costs, rank, fixed_costs)
+    opened: set[int] = set()
     picks: list[int] = []
     gains: list[int] = []
-    while covered != everything and len(picks) != most:
-        pick = queue.next(covered)
-        if pick is None:
-            break
+
+    def order(number: int) -> Any:
+        return number if rank is None else rank(number)
+
+    def entry(gain: int, number: int) -> tuple[Any, ...]:
+        cost = costs[number]
+        if fixed_costs is not None:
+            cost += fixed_costs.more(number, opened)
+        # Gains per cost 1 stay whole numbers: fractions are slow.
+        return -gain if cost == 1 else Fraction(-gain) / cost, -gain, order(number), number
+
+    first = _first_of_each(masks, costs, order, fixed_costs)
+    heap = [entry(masks[number].bit_count(), number) for number in first]
+    heapq.heapify(heap)
+    while heap and covered != everything and len(picks) != most:
+        _, last_known, _, pick = heap[0]
+        gain = (masks[pick] & ~covered).bit_count()
+        if gain < -last_known:
+            # What is covered only grows, so a gain known from before bounds the gain from above.
+            heapq.heapreplace(heap, entry(gain, pick)) if gain else heapq.heappop(heap)
+            continue
+        heapq.heappop(heap)
         after = covered | masks[pick]
         after = after if closure is None else closure(after)
         picks.append(pick)
         gains.append((after & ~covered).bit_count())
         covered = after
+        if fixed_costs is not None and fixed_costs.more(pick, opened):
+            # The group is paid: the ratios of its other candidates rise.
+            opened.add(fixed_costs.group_of[pick])
+            heap = [entry(-known, number) for _, known, _, number in heap]
+            heapq.heapify(heap)
     return Greedy(tuple(picks), tuple(gains))
 
 
-class _Queue:
-    """Candidates by their last known gain; of those that cover the same, only the first."""
+def _first_of_each(
+    masks: Mapping[int, int], costs: Costs, order: Rank, fixed_costs: FixedCosts | None
+) -> Iterable[int]:
+    """For each set of elements the candidate that goes before all others with just it.
 
-    def __init__(
-        self,
-        masks: Mapping[int, int],
-        costs: Costs,
-        rank: Rank | None,
-        fixed_costs: FixedCosts | None,
-    ):
-        self._masks, self._costs, self._rank, self._fixed = masks, costs, rank, fixed_costs
-        self._opened: set[int] = set()
-        first = self._first_of_each()
-        # Where all cost the same, gains are compared as whole numbers: fractions are slow.
-        self._uniform = fixed_costs is None and len({costs[number] for number in first}) <= 1
-        self._heap = [self._entry(masks[number].bit_count(), number) for number in first]
-        heapq.heapify(self._heap)
+    Where groups cost, for each group: a dearer candidate of an open group may be the better.
+    """
+    first: dict[tuple[int, int], int] = {}
+    useful = (number for number, mask in masks.items() if mask)
+    for number in sorted(useful, key=lambda number: (costs[number], order(number))):
+        group = 0 if fixed_costs is None else fixed_costs.group_of[number]
+        first.setdefault((masks[number], group), number)
+    return first.values()
 
-    def _first_of_each(self) -> list[int]:
-        """For each set of elements the candidate that goes before all others with just it.
 
-        Where groups cost, for each group: a dearer candidate of an open group may be the better.
-        """
-        first: dict[tuple[int, int], int] = {}
-        for number, mask in self._masks.items():
-            if mask:
-                key = mask, 0 if self._fixed is None else self._fixed.group_of[number]
-                best = first.setdefault(key, number)
-                if best != number and self._order(number) < self._order(best):
-                    first[key] = number
-        return list(first.values())
+def hits_of(cuts: Sequence[Collection[int]]) -> Mapping[int, int]:
+    """For each candidate the cuts that it hits, as the bits of an integer."""
+    hits: dict[int, int] = {}
+    for number, cut in enumerate(cuts):
+        for candidate in cut:
+            hits[candidate] = hits.get(candidate, 0) | 1 << number
+    return hits
 
-    def _order(self, number: int) -> tuple[Any, ...]:
-        return self._costs[number], number if self._rank is None else self._rank(number)
 
-    def _entry(self, gain: int, number: int) -> tuple[Any, ...]:
-        ratio: int | Fraction = gain
-        if not self._uniform:
-            more = 0 if self._fixed is None else self._fixed.more(number, self._opened)
-            ratio = Fraction(gain) / (self._costs[number] + more)
-        return -ratio, -gain, number if self._rank is None else self._rank(number), number
-
-    def next(self, covered: int) -> int | None:
-        """The candidate that gains most per cost beyond what is covered; None where none gains."""
-        while self._heap:
-            known, number = -self._heap[0][1], self._heap[0][-1]
-            gain = (self._masks[number] & ~covered).bit_count()
-            if not gain:
-                heapq.heappop(self._heap)
-            elif gain < known:
-                heapq.heapreplace(self._heap, self._entry(gain, number))
-            else:
-                heapq.heappop(self._heap)
-                self._open(number)
-                return int(number)
-        return None
-
-    def _open(self, number: int) -> None:
-        """Count the fixed cost of a candidate's group no longer: the ratios of its others rise."""
-        if self._fixed is None or self._fixed.group_of[number] in self._opened:
-            return
-        self._opened.add(self._fixed.group_of[number])
-        self._heap = [self._entry(-gain, other) for _, gain, _, other in self._heap]
-        heapq.heapify(self._heap)
+def bits_of(mask: int) -> Iterator[int]:
+    """The places of the bits that are set, ascending."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
 def harmonic(d: int) -> Fraction:

@@ -5,15 +5,20 @@ be chosen (all that contradict a reward which fits the chosen ones and is wrong)
 that hits all cuts known so far costs no more than any cover, so its cost is a lower bound; once it
 leaves no gap it is a cover itself, and the bound is the proof (Moreno-Centeno and Karp 2013).
 
-Reductions come first and are exact; what they leave goes to HiGHS as a MILP. With fixed costs of
-groups candidates stand for others only inside a group, or where their own group costs nothing, and
-the MILP has one more variable for each group: a candidate may be chosen only where its group is
-paid.
+Reductions come first and are exact: a cut that holds another cut says nothing new, a candidate that
+hits no more than another and costs no less is not needed, and the only candidate of a cut is taken;
+again and again until nothing changes, which ends because every round drops a cut or a candidate.
+They keep the cheapest cost and the value of the linear relaxation, and settle nearly every instance
+of teaching without a solver. What they leave goes to HiGHS as a MILP. With fixed costs of groups
+candidates stand for others only inside a group, or where their own group costs nothing, and the
+MILP has one more variable for each group: a candidate may be chosen only where its group is paid.
 
 Costs are exact: integers and fractions as they are, floats as the decimals they are written as.
 They become whole numbers without common divisor, so that a bound of the solver can be rounded up.
 HiGHS is trusted to a relative TOLERANCE: where it was needed, covers that cost 500,000 such units
-and more are proved up to a relative 2 * TOLERANCE only.
+and more are proved up to a relative 2 * TOLERANCE only. The value of the linear relaxation
+(`lp_bound`) is not trusted at all: the solver's dual prices are rounded to fractions, clipped at
+zero and scaled down until no candidate is overpaid, and weak duality does the rest.
 
 The same input gives the same answer (without a time limit): among covers of the same cost it is the
 one that reductions and HiGHS, which is deterministic, come to.
@@ -23,31 +28,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidParameter
+from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import shown
-from didact.teaching.covers.greedy import FixedCosts, greedy_cover
-from didact.teaching.covers.reductions import (
-    TOLERANCE,
-    Cut,
-    Price,
-    Uncoverable,
-    bits_of,
-    cheapest_choice,
-    hits_of,
-    lowered,
-    packing_bound,
-    reduced,
-    solve_cover,
-    whole_costs,
-)
+from didact.numerics.exact import read_number
+from didact.teaching.covers.greedy import FixedCosts, bits_of, greedy_cover, hits_of
 
+Cut = Collection[int]
+Price = int | float | Fraction
+Rank = Callable[[int], tuple[int, int, int]]
 FindGap = Callable[[tuple[int, ...]], Cut | None]
 
 
@@ -138,7 +135,7 @@ class _Search:
             raise Uncoverable(self._cuts.index(frozenset()))
         self._n_elements = len(self._cuts)
         self._n_solves = 0
-        self._lower = _units(lower, self._unit)
+        self._lower = math.ceil(Fraction(lower) / self._unit)
         self._best: tuple[int, ...] = ()
         self._upper: int | None = None
 
@@ -187,32 +184,26 @@ class _Search:
 
         After the deadline only what needs no solver.
         """
-        if self._fixed_costs is not None:
-            return self._relax_with_fixed_costs(self._fixed_costs, deadline)
-        core = reduced(self._cuts, self._rank)
-        chosen: int | None = None if core.cuts else 0
-        bound = packing_bound(core.cuts, core.costs)
         seconds = deadline - time.monotonic()
+        if self._fixed_costs is not None:  # reductions across groups do not hold
+            if seconds <= 0:
+                return None
+            self._n_solves += 1
+            chosen, bound = solve_with_fixed_costs(
+                self._cuts, self._rank, self._fixed_costs, seconds
+            )
+            self._lower = max(self._lower, bound)
+            return chosen
+        core = reduced(self._cuts, self._rank)
+        chosen = None if core.cuts else ()
+        bound = packing_bound(core.cuts, core.costs)
         if core.cuts and seconds > 0:
             self._n_solves += 1
-            chosen, proved = solve_cover(core.cuts, core.costs, seconds)
+            cuts, costs = [[*bits_of(cut)] for cut in core.cuts], dict(enumerate(core.costs))
+            chosen, proved = solve_cover(cuts, costs, None, seconds)
             bound = max(bound, proved)
         self._lower = max(self._lower, self._total(core.forced) + bound)
-        if chosen is None:
-            return None
-        return (*core.forced, *(core.names[place] for place in bits_of(chosen)))
-
-    def _relax_with_fixed_costs(
-        self, fixed_costs: FixedCosts, deadline: float
-    ) -> tuple[int, ...] | None:
-        """The same where groups cost: reductions across groups do not hold."""
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
-            return None
-        self._n_solves += 1
-        chosen, bound = solve_with_fixed_costs(self._cuts, self._rank, fixed_costs, seconds)
-        self._lower = max(self._lower, bound)
-        return chosen
+        return None if chosen is None else (*core.forced, *(core.names[c] for c in chosen))
 
     def result(self) -> Minimum:
         """The best cover in the caller's costs."""
@@ -228,13 +219,6 @@ class _Search:
         )
 
 
-def _units(lower: Price, unit: Fraction) -> int:
-    """A bound in whole units, rounded up; one in floats is lowered by the tolerance before."""
-    if isinstance(lower, float):
-        return math.ceil(lowered(lower) / unit)
-    return math.ceil(Fraction(lower) / unit)
-
-
 def _in_range(candidates: Iterable[int], n_candidates: int, place: str) -> frozenset[int]:
     found = frozenset(int(candidate) for candidate in candidates)
     if found and not 0 <= min(found) <= max(found) < n_candidates:
@@ -245,38 +229,18 @@ def _in_range(candidates: Iterable[int], n_candidates: int, place: str) -> froze
     return found
 
 
-Rank = Callable[[int], tuple[int, int, int]]
-
-
 def solve_with_fixed_costs(
-    cuts: Sequence[Collection[int]], rank: Rank, fixed_costs: FixedCosts, seconds: float
+    cuts: Sequence[Cut], rank: Rank, fixed_costs: FixedCosts, seconds: float
 ) -> tuple[tuple[int, ...] | None, int]:
     """The cheapest hitting set with its groups by HiGHS, or the best in time; and a lower bound.
 
-    rank: (cost, ...) of a candidate. All costs are whole numbers.
+    rank: (cost, ...) of a candidate. Candidates that another one can stand for, whatever else is
+    chosen, are left out.
     """
     if not cuts:  # as for a class of ties alone, before any is found
         return (), 0
-    kept = _undominated(cuts, rank, fixed_costs)
-    costs = [rank(candidate)[0] for candidate in kept]
-    paid = sorted({fixed_costs.group_of[c] for c in kept if fixed_costs.more(c, ())})
-    prices = [int(fixed_costs.prices[group]) for group in paid]
-    constraints = _constraints(cuts, kept, paid, fixed_costs)
-    picked, certified = cheapest_choice([*costs, *prices], constraints, seconds)
-    if picked is None:
-        return None, certified
-    chosen = [
-        candidate
-        for candidate, is_picked in zip(kept, picked[: len(kept)], strict=True)
-        if is_picked
-    ]
-    return (tuple(chosen) if all(set(cut) & set(chosen) for cut in cuts) else None), certified
-
-
-def _undominated(cuts: Sequence[Collection[int]], rank: Rank, fixed_costs: FixedCosts) -> list[int]:
-    """Candidates that no other one can stand for, whatever else is chosen."""
     hits = hits_of(cuts)
-    kept: list[int] = []
+    kept: dict[int, int] = {}
     for candidate in sorted(hits, key=lambda c: (rank(c)[0], -hits[c].bit_count(), rank(c))):
         group, hit = fixed_costs.group_of[candidate], hits[candidate]
         if not any(
@@ -284,31 +248,240 @@ def _undominated(cuts: Sequence[Collection[int]], rank: Rank, fixed_costs: Fixed
             and (fixed_costs.group_of[other] == group or not fixed_costs.more(other, ()))
             for other in kept
         ):
-            kept.append(candidate)
+            kept[candidate] = rank(candidate)[0]
+    return solve_cover(cuts, kept, fixed_costs, seconds)
+
+
+class Uncoverable(Unsupported):
+    """Some cut has no candidate, so no choice covers; `cut` is its number, elements first."""
+
+    def __init__(self, cut: int):
+        super().__init__(f"no candidate closes gap {cut}: all of them together do not cover")
+        self.cut = cut
+
+
+@dataclass(frozen=True)
+class Core:
+    """What reductions leave: candidates to take, and cuts over renamed candidates.
+
+    names: the candidate at each place, cheap ones first. costs: of the places. cuts: sets of places
+    as the bits of integers.
+    """
+
+    forced: tuple[int, ...]
+    names: tuple[int, ...]
+    costs: tuple[int, ...]
+    cuts: tuple[int, ...]
+
+
+def reduced(cuts: Sequence[Cut], rank: Rank) -> Core:
+    """The cuts after reductions that keep the cheapest cost and the value of the relaxation.
+
+    rank: (cost, ...) of a candidate, a total order; among candidates that hit the same cuts the
+    first one stands for all.
+    """
+    best: dict[int, tuple[int, int, int]] = {}
+    for candidate, hit in hits_of(cuts).items():
+        ranked = rank(candidate)
+        if hit not in best or ranked < best[hit]:
+            best[hit] = ranked
+    places = sorted((ranked, hit) for hit, ranked in best.items())
+    masks = [0] * len(cuts)
+    for place, (_, hit) in enumerate(places):
+        for cut in bits_of(hit):
+            masks[cut] |= 1 << place
+    costs = tuple(ranked[0] for ranked, _ in places)
+    names = tuple(ranked[2] for ranked, _ in places)
+    forced, left = _shrink(masks, costs)
+    return Core(tuple(names[place] for place in bits_of(forced)), names, costs, tuple(left))
+
+
+def _shrink(cuts: list[int], costs: Sequence[int]) -> tuple[int, list[int]]:
+    """Take what is forced and drop what is dominated until nothing changes."""
+    forced = 0
+    while True:
+        smallest = _without_supersets(cuts)
+        single = reduce(or_, (cut for cut in smallest if cut & (cut - 1) == 0), 0)
+        forced |= single
+        open_cuts = [cut for cut in smallest if not cut & single]
+        useful = _undominated(open_cuts, costs)
+        narrowed = [cut & useful for cut in open_cuts]
+        if narrowed == cuts:
+            return forced, cuts
+        cuts = narrowed
+
+
+def _without_supersets(cuts: Sequence[int]) -> list[int]:
+    kept: list[int] = []
+    for cut in sorted(set(cuts), key=lambda cut: (cut.bit_count(), cut)):
+        if not any(smaller & cut == smaller for smaller in kept):
+            kept.append(cut)
     return kept
 
 
-def _constraints(
-    cuts: Sequence[Collection[int]],
-    kept: Sequence[int],
-    paid: Sequence[int],
-    fixed_costs: FixedCosts,
-) -> list[Any]:
-    """Every cut is hit, and who is chosen comes from a group that is paid."""
-    from scipy.optimize import LinearConstraint
+def _undominated(cuts: Sequence[int], costs: Sequence[int]) -> int:
+    """The places, costs ascending, that no other place of at most their cost can stand for."""
+    hits = hits_of([list(bits_of(cut)) for cut in cuts])
+    useful = 0
+    for place, hit in hits.items():
+        rivals = reduce(and_, (cuts[cut] for cut in bits_of(hit)))
+        above = rivals >> (place + 1) << (place + 1)
+        if rivals & ((1 << place) - 1):
+            continue
+        if any(costs[rival] == costs[place] and hits[rival] != hit for rival in bits_of(above)):
+            continue
+        useful |= 1 << place
+    return useful
+
+
+TOLERANCE = 1e-6
+"""Relative error of a bound of HiGHS that is allowed for."""
+_LARGEST_OBJECTIVE = 1e6
+_DENOMINATORS = (60, 10**4, 10**9)
+
+
+def solve_cover(
+    cuts: Sequence[Cut],
+    costs: Mapping[int, int],
+    fixed_costs: FixedCosts | None,
+    seconds: float,
+) -> tuple[tuple[int, ...] | None, int]:
+    """The cheapest hitting set by HiGHS, or the best one found in time, and a lower bound.
+
+    costs: of the candidates that may be chosen. fixed_costs: of their groups, whole numbers too.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    place = {candidate: i for i, candidate in enumerate(costs)}
+    group_of = (
+        {}
+        if fixed_costs is None
+        else {
+            candidate: fixed_costs.group_of[candidate]
+            for candidate in costs
+            if fixed_costs.more(candidate, ())
+        }
+    )
+    column = {group: len(place) + i for i, group in enumerate(sorted({*group_of.values()}))}
+    prices = [] if fixed_costs is None else [int(fixed_costs.prices[group]) for group in column]
+    objective, scale = scaled_objective([*costs.values(), *prices])
+    hit = incidence([[place[c] for c in cut if c in place] for cut in cuts], len(objective))
+    constraints = [LinearConstraint(hit, lb=1.0)]
+    if group_of:  # who is chosen comes from a group that is paid
+        chosen_ones = incidence([[place[c]] for c in group_of], len(objective))
+        paid = incidence([[column[group]] for group in group_of.values()], len(objective))
+        constraints.append(LinearConstraint(paid - chosen_ones, lb=0.0))
+    options = {"mip_rel_gap": 0.0} | ({} if math.isinf(seconds) else {"time_limit": seconds})
+    answer = milp(
+        objective,
+        integrality=np.ones(len(objective)),
+        bounds=Bounds(0.0, 1.0),
+        constraints=constraints,
+        options=options,
+    )
+    bound = answer.mip_dual_bound
+    usable = bound is not None and math.isfinite(bound)
+    certified = math.ceil(lowered(bound) * scale) if usable else 0
+    if answer.x is None:
+        return None, certified
+    chosen = tuple(c for c, i in place.items() if answer.x[i] > 0.5)
+    return (chosen if all({*cut} & {*chosen} for cut in cuts) else None), certified
+
+
+def scaled_objective(costs: Sequence[int]) -> tuple[list[float], Fraction]:
+    """The costs as floats of a size that solvers like, and what one of their units is worth."""
+    scale = max(Fraction(1), Fraction(max(costs)) / int(_LARGEST_OBJECTIVE))
+    return [float(cost / scale) for cost in costs], scale
+
+
+def lowered(bound: float) -> Fraction:
+    """A bound in floats less what it is trusted to."""
+    return Fraction(bound) - Fraction(TOLERANCE) * max(Fraction(1), Fraction(abs(bound)))
+
+
+def incidence(cuts: Sequence[Sequence[int]], n_places: int) -> Any:
+    """The (cuts, places) matrix of who hits what, sparse."""
     from scipy.sparse import csr_array
 
-    place = {candidate: i for i, candidate in enumerate(kept)}
-    width = len(kept) + len(paid)
-    entries = [(i, place[c], 1.0) for i, cut in enumerate(cuts) for c in cut if c in place]
-    column = {group: len(kept) + i for i, group in enumerate(paid)}
-    charged = [c for c in kept if fixed_costs.group_of[c] in column]
-    links = [(i, place[c], -1.0) for i, c in enumerate(charged)]
-    links += [(i, column[fixed_costs.group_of[c]], 1.0) for i, c in enumerate(charged)]
-    found = []
-    for listed, height, least in ((entries, len(cuts), 1.0), (links, len(charged), 0.0)):
-        if height:
-            rows, columns, values = zip(*listed, strict=True)
-            matrix = csr_array((values, (rows, columns)), shape=(height, width))
-            found.append(LinearConstraint(matrix, lb=least))
-    return found
+    offsets = np.cumsum([0, *(len(places) for places in cuts)])
+    indices = np.concatenate(cuts)
+    return csr_array((np.ones(len(indices)), indices, offsets), shape=(len(cuts), n_places))
+
+
+def packing_bound(cuts: Sequence[int], costs: Sequence[int]) -> int:
+    """A lower bound by dual ascent: each cut in turn, small ones first, pays what it still can."""
+    left = list(costs)
+    paid = 0
+    for cut in sorted(cuts, key=int.bit_count):
+        members = list(bits_of(cut))
+        price = min(left[place] for place in members)
+        paid += price
+        for place in members:
+            left[place] -= price
+    return paid
+
+
+def lp_bound(elements: Sequence[Cut], costs: Sequence[Price]) -> Fraction:
+    """The value of the linear relaxation, as a lower bound that is proved in exact arithmetic.
+
+    elements: for each the candidates that cover it; one without candidates raises Uncoverable.
+    """
+    used = sorted({candidate for cut in elements for candidate in cut})
+    whole, unit = whole_costs([costs[candidate] for candidate in used])
+    cost_of = dict(zip(used, whole, strict=True))
+    for number, cut in enumerate(elements):
+        if not len(cut):
+            raise Uncoverable(number)
+    core = reduced(elements, lambda candidate: (cost_of[candidate], 0, candidate))
+    forced = sum(cost_of[candidate] for candidate in core.forced)
+    return unit * (forced + (_dual_value(core.cuts, core.costs) if core.cuts else 0))
+
+
+def _dual_value(cuts: Sequence[int], costs: Sequence[int]) -> Fraction:
+    """The best exact dual value that the float prices of HiGHS lead to."""
+    from scipy.optimize import linprog
+
+    objective, scale = scaled_objective(costs)
+    answer = linprog(
+        objective,
+        A_ub=-incidence([[*bits_of(cut)] for cut in cuts], len(costs)),
+        b_ub=[-1.0] * len(cuts),
+    )
+    values = [Fraction(packing_bound(cuts, costs))]
+    if answer.status == 0:
+        prices = [Fraction(max(0.0, -price)) for price in answer.ineqlin.marginals.tolist()]
+        for largest in _DENOMINATORS:
+            neat = [price.limit_denominator(largest) * scale for price in prices]
+            values.append(_feasible_value(neat, cuts, costs))
+    return max(values)
+
+
+def _feasible_value(
+    prices: Sequence[Fraction], cuts: Sequence[int], costs: Sequence[int]
+) -> Fraction:
+    """The sum of the prices after scaling them down so that no place is paid above its cost."""
+    loads = [Fraction(0)] * len(costs)
+    for cut, price in zip(cuts, prices, strict=True):
+        for place in bits_of(cut):
+            loads[place] += price
+    share = Fraction(1)
+    for cost, load in zip(costs, loads, strict=True):
+        if share * load > cost:
+            share = cost / load
+    return share * sum(prices, Fraction(0))
+
+
+def whole_costs(costs: Sequence[Price]) -> tuple[list[int], Fraction]:
+    """Costs as whole multiples, without common divisor, of one exact unit."""
+    exact: list[int | Fraction]
+    if all(type(cost) is int for cost in costs):
+        exact = [int(cost) for cost in costs]
+    else:
+        exact = [read_number(cost, f"costs[{i}]") for i, cost in enumerate(costs)]
+    for i, cost in enumerate(exact):
+        if cost <= 0:
+            raise InvalidParameter(f"costs[{i}] must be positive; it is {shown(costs[i])}")
+    common = math.lcm(*(cost.denominator for cost in exact))
+    scaled = [cost.numerator * (common // cost.denominator) for cost in exact]
+    divisor = max(1, math.gcd(*scaled))
+    return [cost // divisor for cost in scaled], Fraction(divisor, common)

@@ -26,8 +26,8 @@ from didact.mdp.files import write_number
 from didact.numerics.exact import read_number
 from didact.numerics.texts import number_text
 from didact.teaching.covers.candidates import Starts
+from didact.teaching.covers.greedy import bits_of
 from didact.teaching.covers.problem import Cost
-from didact.teaching.covers.reductions import bits_of
 
 MAX_NODES = 400_000
 """(state, set) nodes of one search; a search that needs more gives no bound."""

@@ -26,8 +26,7 @@ from didact.bec.classes import EquivalenceClass, Part, part_with
 from didact.bec.linear import Row
 from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking
 from didact.mdp.items import Item
-from didact.teaching.covers.elements import Elements
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Elements, Problem
 from didact.teaching.feedback.halfspaces import direction, trajectory_counts
 
 KINDS = ("demonstrations", "comparisons", "preferences", "corrections", "rankings")

@@ -46,7 +46,7 @@ from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.items import Comparison, Feedback, Item, Stop, has_ended, ways_of
 from didact.mdp.naming import action_words, state_words
 from didact.numerics.texts import number_text, number_texts
-from didact.teaching.covers.elements import cover_elements
+from didact.teaching.covers.problem import cover_elements
 from didact.teaching.witness import ExactHalfspaces, hardest_step, worst_loss
 
 if TYPE_CHECKING:

@@ -28,10 +28,9 @@ from didact.mdp.items import Item
 from didact.mdp.naming import pair_words
 from didact.numerics.exact import changed, read_number, whole_if_whole
 from didact.numerics.texts import number_text
-from didact.teaching.covers.elements import Coverage, cover_elements
 from didact.teaching.covers.fewest import CoverCertificate, mix_certificate
 from didact.teaching.covers.greedy import FixedCosts
-from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.problem import Coverage, Problem, cover_elements
 from didact.teaching.covers.walks import Allowed, OfferedItem, probability_in
 from didact.teaching.feedback.candidates import KINDS, Offered, offered_items
 from didact.teaching.feedback.halfspaces import (

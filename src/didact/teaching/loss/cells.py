@@ -26,7 +26,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.facets import find_facets
-from didact.bec.linear import null_basis, primitive, row_reduced
+from didact.bec.linear import Row, null_basis, primitive, row_reduced
 from didact.bec.nnls import residuals_from_others
 from didact.numerics.exact import Floats
 from didact.planning.successor import successor_features
@@ -406,9 +406,20 @@ def exact_weights(fan: Fan, lost: WorstLoss) -> tuple[Fraction, ...]:
         for s in np.flatnonzero(fan.states).tolist()
         for row in (counts.pairs[s][a] for a in np.flatnonzero(lost.optimal[s]).tolist())
     }
-    width = len(lost.weights)
-    across = null_basis(*row_reduced([row for row in sorted(rows) if any(row)]), width)
-    unit = lost.weights / np.linalg.norm(lost.weights)
+    found = weights_on_ties([row for row in sorted(rows) if any(row)], lost.weights)
+    assert found is not None
+    return found
+
+
+def weights_on_ties(rows: Sequence[Row], weights: Floats) -> tuple[Fraction, ...] | None:
+    """The fractions nearest to weights (k,) for which all rows are exactly 0; None where none are.
+
+    A combination of an exact basis of the null space, with shares by least squares.
+    """
+    across = null_basis(*row_reduced(list(rows)), len(weights))
+    if not across:
+        return None
+    unit = weights / np.linalg.norm(weights)
     basis = np.array([[float(x) for x in row] for row in across])
     lengths = np.linalg.norm(basis, axis=1)
     shares = np.linalg.lstsq((basis / lengths[:, None]).T, unit, rcond=None)[0] / lengths

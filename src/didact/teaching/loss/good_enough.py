@@ -24,23 +24,23 @@ from didact.mdp import Demonstration
 from didact.numerics.exact import read_number
 from didact.random import stream
 from didact.stages import counting
-from didact.teaching.covers.greedy import greedy_cover
+from didact.teaching.covers.greedy import greedy_cover, hits_of
 from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Problem
-from didact.teaching.covers.reductions import hits_of
 from didact.teaching.lesson import ENUMERATED, EXCEEDED, TESTED, Within, Witness
 from didact.teaching.loss.cells import PolicyCells, affordable_cells
 from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.region import Region, VisitedCells, region_of, worst_cell
-from didact.teaching.loss.remaining import order_by_loss, remaining_loss
 from didact.teaching.loss.search import (
     Cuts,
     Plans,
     boundary_rounds,
     check_witness,
     largest,
+    order_by_loss,
     planner_rounds,
     push,
+    remaining_loss,
     violations,
 )
 from didact.teaching.teachers import greedy_picks

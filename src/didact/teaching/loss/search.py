@@ -11,26 +11,42 @@ every cut is one that the lesson misses, and each round of the hitting set has s
 The search is quick, and never a proof. Half-space learners: random points on the boundary of C(D),
 its corners, corners moved a little at several scales, and the surroundings of the worst points
 found. Learners that plan: a walk inside H(D) from the truth.
+
+`remaining_loss` is that of the worst reward that fits demonstrations, for each kind of learner.
+
+`order_by_loss` is an order in which every prefix loses little. From the whole lesson, the
+demonstration is put last without which the rest loses least, then the same with the rest. Going
+forward would be blind: the first few demonstrations lose nearly everything whichever they are, and
+only together they begin to count. What a set of demonstrations loses is the largest loss of the
+rewards drawn so far that fit it. They are drawn on the boundary of its cone, when it is about to be
+chosen: rewards that fit a set fit every part of it, so the draws are shared. The order is a good
+one by a search, no claim is made.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.linear import dot, null_basis, primitive, row_reduced
+from didact.bec.classes import EquivalenceClass, shown_pairs
+from didact.bec.linear import dot, primitive
+from didact.mdp import Demonstration
 from didact.numerics.exact import Floats
 from didact.planning.batch import Lost
+from didact.random import stream
 from didact.teaching.covers.problem import Problem
-from didact.teaching.lesson import SURELY, Witness
-from didact.teaching.loss.cells import WorstLoss, exact_weights
-from didact.teaching.loss.fan import Fan
-from didact.teaching.loss.region import Region
+from didact.teaching.lesson import ENUMERATED, SURELY, TESTED, Witness
+from didact.teaching.loss.cells import WorstLoss, affordable_cells, exact_weights, weights_on_ties
+from didact.teaching.loss.fan import Fan, fan_of
+from didact.teaching.loss.region import Region, region_of, worst_cell
 
 TOUCHES, APART = 1e-12, 1e-9
 """A unit row with a smaller product with unit weights may exclude them; one below the second, may
@@ -114,29 +130,14 @@ class Cuts:
             heights = self.problem.known.rows.normals @ weights
             against = (heights < TOUCHES) & ~self.stated[list(fits)].any(axis=0)
             excludes = (self.stated & against).any(axis=1)
-            exact = self._on_ties(weights, np.flatnonzero(~against & (heights < APART))) or exact
+            near, rows = np.flatnonzero(~against & (heights < APART)), self.problem.known.rows.exact
+            if rows is not None and len(near):
+                exact = weights_on_ties([rows[row] for row in near.tolist()], weights) or exact
         else:
             excludes = (self.shown & ~optimal.ravel()).any(axis=1)
         found = np.array(excludes)
         found[list(fits)] = False
         return Witness(exact, float(loss), learner, frozenset(np.flatnonzero(found).tolist()))
-
-    def _on_ties(self, weights: Floats, rows: NDArray[np.int64]) -> tuple[Fraction, ...] | None:
-        """The nearest weights for which rows that are nearly 0 are 0; None where there are none."""
-        exact = self.problem.known.rows.exact
-        if exact is None or not len(rows):
-            return None
-        across = null_basis(*row_reduced([exact[row] for row in rows.tolist()]), len(weights))
-        if not across:
-            return None
-        basis = np.array([[float(x) for x in row] for row in across])
-        lengths = np.linalg.norm(basis, axis=1)
-        shares = np.linalg.lstsq((basis / lengths[:, None]).T, weights, rcond=None)[0] / lengths
-        taken = [Fraction(repr(float(share))) for share in shares]
-        columns = zip(*across, strict=True)
-        return tuple(
-            sum((c * x for c, x in zip(taken, col, strict=True)), Fraction(0)) for col in columns
-        )
 
     def _keep(self, witness: Witness) -> bool:
         """Keep a witness, unless another's cut is within its own."""
@@ -304,3 +305,144 @@ def largest(rounds: Iterable[tuple[Floats, Lost]]) -> tuple[float, Floats | None
         if lost.losses[at] > loss:
             loss, weights = float(lost.losses[at]), drawn[at]
     return loss, weights
+
+
+TIME_LIMIT = 20.0
+"""Seconds for visiting cells, where none are given."""
+
+
+class Worst(NamedTuple):
+    """The most that a kind of learner was found to lose, and how that is known.
+
+    status: 'enumerated': nothing loses more; 'tested': at least so much is lost, perhaps more.
+    weights: (k,), of a reward that fits and loses it; None where nothing is lost. member: of a
+    family the one where it is lost; loss and share are then what is lost in the unit of its fan.
+    """
+
+    learner: str
+    loss: float
+    share: float
+    status: str
+    weights: tuple[float, ...] | None
+    member: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        weights = None if self.weights is None else list(self.weights)
+        found = {**self._asdict(), "weights": weights}
+        if self.member is None:
+            del found["member"]
+        return found
+
+
+def remaining_loss(
+    known: EquivalenceClass,
+    demonstrations: Sequence[Demonstration],
+    *,
+    fan: Fan | None = None,
+    time_limit: float = TIME_LIMIT,
+) -> tuple[Worst, Worst]:
+    """What the demonstrations, all of them right, may still cost: half-spaces, then planners.
+
+    In a family losses are shares of the members' own spreads, unless its fan says otherwise.
+    """
+    fan = fan_of(known) if fan is None else fan
+    shown = shown_pairs(known.parts, demonstrations)
+    region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
+    rng = stream(0, "remaining")
+    cells = worst_cell(region, deadline=time.monotonic() + time_limit)
+    half = largest(boundary_rounds(region, rng)) if not cells.is_proved else (0.0, None)
+    if cells.worst is not None and cells.worst.loss >= half[0]:
+        half = cells.worst.loss, cells.worst.weights
+    chart = affordable_cells(fan)
+    is_charted = chart is not None and chart.finish(time.monotonic() + time_limit)
+    plans = largest(planner_rounds(fan, shown.ravel(), rng))
+    if chart is not None and is_charted:
+        plans = chart.worst(shown)[:2]
+    spread = fan.spread or math.inf
+
+    def worst(learner: str, found: tuple[float, Floats | None], status: str) -> Worst:
+        loss, weights = found
+        if weights is None or loss <= 0.0:
+            return Worst(learner, loss, loss / spread, status, None)
+        lost = [member.losses.of(weights[None]).losses[0] for member in fan.members]
+        member = int(np.argmax(lost)) if lost else None
+        return Worst(learner, loss, loss / spread, status, tuple(weights.tolist()), member)
+
+    return (
+        worst("half-spaces", half, ENUMERATED if cells.is_proved else TESTED),
+        worst("planner", plans, ENUMERATED if is_charted else TESTED),
+    )
+
+
+EXCLUDED = -1e-9
+"""Unit weights whose product with a unit row is below it do not fit the row."""
+KEPT = 60
+"""So many of the worst rewards of each round of a search are kept."""
+ALIKE = 1e-9
+"""Losses that differ by a smaller share of the spread are alike: the later one goes last."""
+
+
+@dataclass
+class _Pool:
+    """Rewards drawn so far: their losses (n,), and which demonstrations exclude them (n, m)."""
+
+    fan: Fan
+    rows: Sequence[Floats]
+    rng: np.random.Generator
+    losses: Floats = field(default_factory=lambda: np.zeros(0))
+    excluded: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+    searched: set[frozenset[int]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.excluded = np.zeros((0, len(self.rows)), dtype=np.bool_)
+
+    def largest(self, chosen: Sequence[int]) -> float:
+        """The largest loss of a reward that fits the chosen demonstrations."""
+        fits = ~self.excluded[:, list(chosen)].any(axis=1)
+        return float(self.losses[fits].max(initial=0.0))
+
+    def search(self, chosen: Sequence[int]) -> bool:
+        """Draw rewards that fit the chosen demonstrations; whether that was not done before."""
+        if frozenset(chosen) in self.searched:
+            return False
+        self.searched.add(frozenset(chosen))
+        region = region_of(self.fan, np.concatenate([self.rows[number] for number in chosen]))
+        for weights, lost in boundary_rounds(region, self.rng):
+            worst = np.argsort(-lost.losses)[:KEPT]
+            self._add(weights[worst], lost.losses[worst])
+        return True
+
+    def _add(self, weights: Floats, losses: Floats) -> None:
+        weights = weights / np.linalg.norm(weights, axis=1)[:, None]
+        outside = [(weights @ rows.T < EXCLUDED).any(axis=1) for rows in self.rows]
+        self.excluded = np.concatenate([self.excluded, np.column_stack(outside)])
+        self.losses = np.concatenate([self.losses, losses])
+
+
+def order_by_loss(
+    known: EquivalenceClass, demonstrations: Sequence[Demonstration], rng: np.random.Generator
+) -> tuple[int, ...]:
+    """The numbers of the demonstrations in an order whose prefixes lose little."""
+    fan = fan_of(known)
+    rows = [
+        known.rows.normals[known.rows.stated_by(shown_pairs(known.parts, [shown]))]
+        for shown in demonstrations
+    ]
+    pool, left, last = _Pool(fan, rows, rng), list(range(len(demonstrations))), []
+    while len(left) > 1:
+        chosen = _least_missed(pool, left)
+        last.append(chosen)
+        left.remove(chosen)
+    return (*left, *reversed(last))
+
+
+def _least_missed(pool: _Pool, left: Sequence[int]) -> int:
+    """The one without which the others lose least, after a search that finds nothing worse."""
+    while True:
+        without = {number: [n for n in left if n != number] for number in left}
+        losses = {number: pool.largest(rest) for number, rest in without.items()}
+        enough = min(losses.values()) + ALIKE * pool.fan.spread
+        chosen = max(number for number, loss in losses.items() if loss <= enough)
+        if not pool.search(without[chosen]):
+            return chosen

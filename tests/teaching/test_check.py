@@ -7,7 +7,7 @@ import pytest
 
 import didact
 from didact.errors import InvalidInput
-from didact.teaching.suggested_starts import MAX_STARTS, further_starts, suggested_starts
+from didact.teaching.check import MAX_STARTS, further_starts, suggested_starts
 from tests.effort import chunks
 
 
