@@ -47,9 +47,8 @@ _one_at_a_time = threading.RLock()
 class Kernel:
     """A function of arrays, numbers and tuples of them; `run` and `compiled` compile it."""
 
-    def __init__(self, plain: FunctionType, *, inline: bool = False):
+    def __init__(self, plain: FunctionType):
         self.plain = plain
-        self.inline = inline
         self.__doc__ = plain.__doc__
         self.__name__ = plain.__name__
         self._dispatchers: dict[bool, Any] = {}
@@ -98,20 +97,6 @@ class Kernel:
             _seal(dispatcher)
         return result
 
-    def filled(self, **kernels: Kernel) -> Kernel:
-        """A kernel of the same code that calls these kernels by names that it uses.
-
-        So a loop is written once, with a kernel that says what stands in the hole. What else its
-        file defines is taken as it is now.
-        """
-        missing = set(kernels) - set(self.plain.__code__.co_names)
-        if missing:
-            raise AssertionError(f"{self.__name__} calls nothing by the name {missing}")
-        twin = self._over({**self.plain.__globals__, **kernels})
-        twin.__annotations__ = self.plain.__annotations__
-        twin.__doc__ = self.__doc__
-        return Kernel(twin, inline=self.inline)
-
     def fingerprint(self) -> str:
         """A digest of the kernel's code and of all kernels, constants and named tuples it uses."""
         return _digest(self, {})
@@ -120,13 +105,6 @@ class Kernel:
         """What the names in the kernel's code stand for in its file."""
         names = self.plain.__globals__
         return {name: names[name] for name in self.plain.__code__.co_names if name in names}
-
-    def _over(self, names: dict[str, Any]) -> FunctionType:
-        """The plain function over other global names."""
-        plain = self.plain
-        twin = FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__)
-        twin.__module__, twin.__qualname__ = plain.__module__, plain.__qualname__
-        return twin
 
     def _dispatcher(self, *, cached: bool) -> Any:
         """Numba's dispatcher; kernels that others call need no cache of their own."""
@@ -137,12 +115,14 @@ class Kernel:
 
     def _new_dispatcher(self, cached: bool) -> Any:
         numba = _compiler()
-        twin = self._over({"__builtins__": __builtins__, "__name__": self.plain.__module__})
+        plain, names = self.plain, {"__builtins__": __builtins__, "__name__": self.plain.__module__}
         for name, value in self.used().items():
             is_kernel = isinstance(value, Kernel)
-            twin.__globals__[name] = value._dispatcher(cached=False) if is_kernel else value
+            names[name] = value._dispatcher(cached=False) if is_kernel else value
+        twin = FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__)
+        twin.__module__, twin.__qualname__ = plain.__module__, plain.__qualname__
         if not cached:
-            return numba.njit(twin, inline="always" if self.inline else "never", **OPTIONS)
+            return numba.njit(twin, **OPTIONS)
         twin.__qualname__ += f"-{self.fingerprint()}"
         try:
             made = numba.njit(twin, cache=True, **OPTIONS)
@@ -157,16 +137,6 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     """Mark a plain function as a kernel."""
     assert isinstance(function, FunctionType)
     return Kernel(function)
-
-
-def inlined(function: Callable[..., Any]) -> Kernel:
-    """Mark a plain function of a few lines, or of one caller, as a kernel that costs no call there.
-
-    A call costs some nanoseconds, in the innermost loops as much as the work itself, and more where
-    it hands on many arrays.
-    """
-    assert isinstance(function, FunctionType)
-    return Kernel(function, inline=True)
 
 
 @cache
@@ -244,7 +214,7 @@ def _digest(value: Any, seen: dict[Kernel, str]) -> str:
             used = [(name, _digest(other, seen)) for name, other in sorted(value.used().items())]
             read = [_digest(hint, seen) for hint in kinds]
             known = (_digest(plain.__code__, seen), plain.__defaults__, used, read)
-            text = repr((*known, value.inline, OPTIONS))
+            text = repr((*known, OPTIONS))
             seen[value] = hashlib.sha256(text.encode()).hexdigest()[:16]
         return seen[value]
     if isinstance(value, CodeType):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidNumber
 from didact.mdp import MDP
-from didact.numerics.compiled import inlined, kernel
+from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
 
 UNIT = 2.0**-53
@@ -350,7 +350,7 @@ def iterate_on_graph(
     return -1
 
 
-@inlined
+@kernel
 def expected_value(moves: Moves, row: int, values: Any) -> float:
     """E[V(next)] of one row; 0 where it is empty."""
     offsets, successors, probabilities = moves.offsets, moves.successors, moves.probabilities
@@ -360,7 +360,7 @@ def expected_value(moves: Moves, row: int, values: Any) -> float:
     return total
 
 
-@inlined
+@kernel
 def largest_of(values: Any) -> float:
     """The largest |value|."""
     largest = 0.0

@@ -24,7 +24,7 @@ import math
 from typing import Any, NamedTuple
 
 from didact.learners.chains.scores import ScoreInputs, score
-from didact.numerics.compiled import inlined, kernel
+from didact.numerics.compiled import kernel
 
 PLAIN, L2, L1, BOX, DIRECT = range(5)
 """What a place stands for: the weights themselves, with a normal reference; their direction by
@@ -113,7 +113,7 @@ class Points(NamedTuple):
     densities: Any
 
 
-@inlined
+@kernel
 def length_of(kind: int, at: int, k: int, places: Any) -> float:
     """|u|_1 for L1, else |u|_2, of the place from `at` on."""
     total = 0.0
@@ -126,7 +126,7 @@ def length_of(kind: int, at: int, k: int, places: Any) -> float:
     return math.sqrt(total)
 
 
-@inlined
+@kernel
 def stand_for(kind: int, proposed: Any, weights: Any) -> float:
     """Fill the weights that a place stands for; its log reference density, -inf if outside."""
     k = len(proposed)
@@ -309,7 +309,7 @@ def propose_walk(
                 proposed[j] = reflected(proposed[j])
 
 
-@inlined
+@kernel
 def redraw_radius(p: int, radius: float, points: Points) -> None:
     """Put point p at another distance from 0, in the same direction."""
     places = points.places
@@ -320,7 +320,7 @@ def redraw_radius(p: int, radius: float, points: Points) -> None:
     points.references[p] = -radius if points.kind == L1 else -0.5 * radius * radius
 
 
-@inlined
+@kernel
 def begin_step(p: int, i: int, proposal: Proposal, randomness: Randomness, points: Points) -> int:
     """Propose a place for point p by random numbers i; 0 if that has no density."""
     places, proposed = points.places, points.proposed
@@ -342,7 +342,7 @@ def begin_step(p: int, i: int, proposal: Proposal, randomness: Randomness, point
     return 0 if reference == -math.inf else 1
 
 
-@inlined
+@kernel
 def log_ratio(p: int, i: int, proposal: Proposal, randomness: Randomness, points: Points) -> float:
     """log of pi(there) / pi(here), for jumps times q(here) / q(there)."""
     numbers = points.numbers
@@ -361,7 +361,7 @@ def density_of(kind: int, score: float, reference: float) -> float:
     return score + reference if kind == PLAIN else score
 
 
-@inlined
+@kernel
 def accept(p: int, i: int, proposal: Proposal, randomness: Randomness, points: Points) -> float:
     """Go to the proposed place or stay; the log of the acceptance ratio."""
     numbers, proposed = points.numbers, points.proposed
@@ -383,7 +383,7 @@ def accept(p: int, i: int, proposal: Proposal, randomness: Randomness, points: P
     return change
 
 
-@inlined
+@kernel
 def adapt_step(chance: float, points: Points) -> None:
     """Move the step size towards an acceptance rate of TARGET (Robbins and Monro)."""
     numbers, counters = points.numbers, points.counters
@@ -392,7 +392,7 @@ def adapt_step(chance: float, points: Points) -> None:
     numbers[LOG_STEP] = min(LARGEST_LOG_STEP, max(SMALLEST_LOG_STEP, moved))
 
 
-@inlined
+@kernel
 def keep_draw(p: int, points: Points) -> None:
     """Count the step, and keep the weights that point p stands for if it is one to keep."""
     counters, samples, densities = points.counters, points.samples, points.densities
@@ -411,7 +411,7 @@ def keep_draw(p: int, points: Points) -> None:
     counters[STORED] = at + 1
 
 
-@inlined
+@kernel
 def score_needed(
     p: int, i: int, proposal: Proposal, randomness: Randomness, points: Points
 ) -> float:

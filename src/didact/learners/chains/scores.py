@@ -28,7 +28,7 @@ import numpy as np
 
 from didact.errors import InvalidNumber
 from didact.learners.evidence import Evidence
-from didact.numerics.compiled import inlined, kernel
+from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
 from didact.planning.kernels import (
     LARGEST,
@@ -269,7 +269,7 @@ def evaluate_in_order(model: ScoreModel, payments: Any, tour: Tour, values: Any)
         values[state] = payments[state] + discount * values[following[state]]
 
 
-@inlined
+@kernel
 def follow_better(model: ScoreModel, values: Any, tolerance: float, following: Any) -> int:
     """Features of states: let every state lead to its best successor; how many were switched."""
     n_actions, successor = model.model.n_actions, model.successor
@@ -289,7 +289,7 @@ def follow_better(model: ScoreModel, values: Any, tolerance: float, following: A
     return switched
 
 
-@inlined
+@kernel
 def choose_better(model: ScoreModel, work: ScoreWorkspace, tolerance: float) -> int:
     """Features of pairs: let every state take its best row; how many were switched."""
     n_actions, discount = model.model.n_actions, model.model.discount

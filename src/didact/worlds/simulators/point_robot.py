@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.inputs import whole_number
-from didact.numerics.compiled import inlined, kernel
+from didact.numerics.compiled import kernel
 from didact.random import stream
 from didact.worlds.simulators.batches import as_weights
 
@@ -180,7 +180,7 @@ def _interpolation(places: Floats) -> Any:
     return csr_array((shares.ravel(), (rows, columns.ravel())), shape=(len(places), SIDE * SIDE))
 
 
-@inlined
+@kernel
 def value_at(values: Any, across: Any, along: Any) -> Any:
     """Bilinear interpolation at one place."""
     i = min(int(across * (SIDE - 1)), SIDE - 2)
