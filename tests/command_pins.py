@@ -20,7 +20,7 @@ from typing import Any
 
 import didact
 from didact.cli import main
-from didact.cli.exits import BAD_INPUT
+from didact.cli.printing import BAD_INPUT
 from tests.pins import digest, rounded
 
 FILE = Path(__file__).parent / "data" / "commands.json"

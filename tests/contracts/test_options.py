@@ -16,7 +16,6 @@ from didact.app import explain as explaining
 from didact.app import reproduce as reproducing
 from didact.bec import ObserveSettings, ObserveWorkers
 from didact.cli import COMMANDS, cli
-from didact.cli.spellings import OLD, respelled
 from didact.learners.chains.birl import birl
 from didact.teaching.build import TeachSettings
 from didact.teaching.clips.lesson import teach_observed
@@ -112,12 +111,3 @@ def test_every_keyword_can_be_given_on_the_command_line(name):
     for keyword in inspect.signature(function).parameters:
         if keyword not in PYTHON_ONLY and (name, keyword) not in PYTHON_ONLY:
             assert keyword in offered or keyword == "weights", (name, keyword)
-
-
-@pytest.mark.parametrize(("name", "old"), [(name, old) for name in OLD for old in OLD[name]])
-def test_old_spellings_go_on_working_and_help_does_not_show_them(name, old):
-    new = OLD[name][old]
-    taken = [o for p in command_named(name).params for o in (*p.opts, *p.secondary_opts)]
-    assert new in taken
-    assert old not in taken
-    assert respelled(name, ["a", old, f"{old}=3", "--", old]) == ["a", new, f"{new}=3", "--", old]

@@ -127,7 +127,7 @@ def test_parameters_are_read_as_typed(didact, settings, expected):
 
 def test_lists_and_decimals_keep_their_exact_values(didact, tmp_path):
     path = str(tmp_path / "saved.json")
-    didact("show", "six-cell", "-p", "weights=-1,-0.3", "-p", "discount=9/10", "--save", path)
+    didact("show", "six-cell", "-p", "weights=-1,-0.3", "-p", "discount=9/10", "--out", path)
     task = load_task(path)
     assert [str(w) for w in task.true_weights.fractions()] == ["-1", "-3/10"]
     assert str(task.mdp.exact_discount) == "9/10"
@@ -135,12 +135,12 @@ def test_lists_and_decimals_keep_their_exact_values(didact, tmp_path):
 
 def test_a_saved_world_is_shown_the_same(didact, tmp_path):
     path = str(tmp_path / "saved.json")
-    saved = didact("show", "random-grid", "-p", "size=4", "--save", path)
+    saved = didact("show", "random-grid", "-p", "size=4", "--out", path)
     assert saved.out.endswith(f"\n  saved as {path}\n")
     again = didact("show", path)
     assert again.out + f"  saved as {path}\n" == saved.out
     assert task_document(load_task(path)) == task_document(make("random-grid", size=4))
-    quiet = didact("show", "six-cell", "--json", "--save", path)
+    quiet = didact("show", "six-cell", "--json", "--out", path)
     assert json.loads(quiet.out)["n_states"] == 6
 
 
@@ -210,7 +210,7 @@ def test_arithmetic_is_chosen_and_told(didact, arithmetic):
         (["show", "."], ".: cannot be read: Is a directory"),
         (["show", "Nope-v9"], "has no environment 'Nope-v9'"),
         (["show", "Blackjack-v1"], "Blackjack-v1 draws random numbers in its steps"),
-        (["show", "six-cell", "--save", "no/such/folder.json"], "cannot be written"),
+        (["show", "six-cell", "--out", "no/such/folder.json"], "cannot be written"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(didact, arguments, message):
@@ -257,7 +257,7 @@ def test_a_file_takes_no_parameters(didact, tmp_path):
 
 def test_a_failed_command_saves_nothing(didact, tmp_path):
     path = tmp_path / "saved.json"
-    assert didact("show", "chain", "-p", "length=2", "--save", str(path)).code == 2
+    assert didact("show", "chain", "-p", "length=2", "--out", str(path)).code == 2
     assert not path.exists()
 
 
@@ -271,7 +271,7 @@ def test_no_arguments_and_help_are_the_same_page(didact):
 
 
 def test_a_bug_is_a_traceback(didact, monkeypatch):
-    monkeypatch.setattr("didact.app.show.solve", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("didact.planning.solve", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         didact("show", "six-cell")
 
@@ -280,7 +280,7 @@ def test_an_interrupt_is_one_line_and_130(didact, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("didact.app.show.solve", interrupted)
+    monkeypatch.setattr("didact.planning.solve", interrupted)
     answer = didact("show", "six-cell")
     assert (answer.code, answer.err.strip()) == (130, "didact: interrupted")
 
@@ -382,7 +382,7 @@ def test_python_without_asserts_says_the_same(tmp_path, monkeypatch):
         "select lesson.json --task six-cell --method exact --json",
         "audit six-cell --agent weights.json --loss 10% --json",
         "exam six-cell --json --ask comparisons",
-        "rank six-cell chain --greedy",
+        "rank six-cell chain --no-exact",
         "exam six-cell --json --ask actions",
         "audit six-cell --agent weights.json",
         "show nothing.json",

@@ -32,7 +32,7 @@ def didact(didact, own_registries):
 
 
 def test_a_run_is_a_line_and_a_table(didact):
-    answer = didact("ask", *SMALL, "--queries", 2, "--horizon", 3, "--learner", NAME)
+    answer = didact("ask", *SMALL, "--n-queries", 2, "--horizon", 3, "--learner", NAME)
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert re.fullmatch(
@@ -47,7 +47,7 @@ def test_a_run_is_a_line_and_a_table(didact):
 
 @pytest.mark.parametrize("columns", [40, 60, 120])
 def test_tables_fit_the_terminal(didact, columns):
-    settings = ("--queries", 2, "--horizon", 1, "--learner", NAME)
+    settings = ("--n-queries", 2, "--horizon", 1, "--learner", NAME)
     answer = didact("ask", *SMALL, *settings, columns=columns)
     assert answer.code == 0
     assert max(map(len, answer.out.splitlines()[1:])) <= columns
@@ -55,7 +55,7 @@ def test_tables_fit_the_terminal(didact, columns):
 
 def test_machines_get_the_document_and_files_hold_it(didact, tmp_path):
     path = tmp_path / "run.json"
-    settings = ("--queries", 2, "--horizon", 2, "--strategy", "scot", "--learner", NAME)
+    settings = ("--n-queries", 2, "--horizon", 2, "--strategy", "scot", "--learner", NAME)
     answer = didact("ask", *SMALL, *settings, "--json", "--out", path)
     assert (answer.code, answer.err) == (0, "")
     document = json.loads(answer.out)
@@ -70,7 +70,7 @@ def test_machines_get_the_document_and_files_hold_it(didact, tmp_path):
 
 def test_options_reach_strategy_learner_and_loop(didact):
     answer = didact(
-        "ask", *SMALL, "--queries", 9, "--horizon", 1, "--strategy", "max-entropy", "-s",
+        "ask", *SMALL, "--n-queries", 9, "--horizon", 1, "--strategy", "max-entropy", "-s",
         "n_bins=4", "--states", "1,2,5", "--repeat", "--sure", "0.99", "--learner", NAME,
         "--confidence", 7, "-l", "n_points=50", "--json",
     )  # fmt: skip
@@ -86,7 +86,7 @@ def test_options_reach_strategy_learner_and_loop(didact):
     [
         (("--strategy", "best"), "no strategy is called 'best'"),
         (("--learner", "bird"), "no learner is called 'bird'"),
-        (("--queries", "0"), "--n-queries"),
+        (("--n-queries", "0"), "--n-queries"),
         (("--states", "1,x"), "--states must read 0,3,7; it is '1,x'"),
         (("--states", "99"), "states must be from 0 to 15"),
         (("--sure", "2"), "sure must be above 0 and at most 1; it is 2.0"),
@@ -97,7 +97,7 @@ def test_options_reach_strategy_learner_and_loop(didact):
         (("-l", "truth=false"), "'truth' is not an option of a learner"),
         (("-l", "seed=3"), "'seed' is not an option of a learner"),
         (("-l", "confidence=3", "--confidence", "4"), "confidence must be given once"),
-        (("--from", "nowhere.json"), "nowhere.json: cannot be read"),
+        (("--demonstrations", "nowhere.json"), "nowhere.json: cannot be read"),
         (("--out", "nowhere/run.json"), "nowhere/run.json: cannot be written"),
         (("--person", "--out", "nowhere/run.json"), "nowhere/run.json: cannot be written"),
     ],
@@ -113,7 +113,7 @@ def test_bad_input_is_one_line(didact, monkeypatch, tmp_path, arguments, message
 
 
 def person(didact, out, typed, *arguments):
-    settings = ("--learner", NAME, "--queries", 3, "--sure", 1, "--person", "--out", out)
+    settings = ("--learner", NAME, "--n-queries", 3, "--sure", 1, "--person", "--out", out)
     return didact("ask", *SMALL, *settings, *arguments, typed=typed)
 
 
@@ -164,7 +164,7 @@ def test_a_session_goes_on_from_its_file_and_never_overwrites_another(didact, tm
         f"exists already; go on with --demonstrations {out}, or choose another --out" in refused.err
     )
     assert out.read_bytes() == before
-    answer = person(didact, out, "l\nq\n", "--from", out)
+    answer = person(didact, out, "l\nq\n", "--demonstrations", out)
     assert answer.code == 0
     shown = json.loads(out.read_text())["demonstrations"]
     assert [d[0][1] for d in shown] == [1, 3, 2]
@@ -308,7 +308,7 @@ def test_a_person_says_which_of_two_actions_is_better(didact, tmp_path):
     """One answer, one that is neither of the two, one taken back, and on from the file."""
     out = tmp_path / "mine.json"
     comparing = ("--comparisons", "--strategy", "random", "--learner", "max-entropy", "-l")
-    settings = (*comparing, "penalty=1", "--person", "--out", out, "--queries", 3)
+    settings = (*comparing, "penalty=1", "--person", "--out", out, "--n-queries", 3)
     asks = re.compile(r"which is better in row \d, column \d, (\w+) or (\w+)\?")
     first = didact("ask", "six-cell", *settings, typed="q\n")
     one, other = asks.search(first.out).groups()
@@ -321,7 +321,7 @@ def test_a_person_says_which_of_two_actions_is_better(didact, tmp_path):
     names = {"up": 0, "down": 1, "left": 2, "right": 3}
     (kept,) = json.loads(out.read_text())["items"]
     assert (kept["better"], kept["other"]) == (names[other], names[one])
-    again = didact("ask", "six-cell", *settings, "--from", out, typed="q\n")
+    again = didact("ask", "six-cell", *settings, "--demonstrations", out, typed="q\n")
     assert "question 2 of 4" in again.out
     learned = didact("learn", "six-cell", out, "--learner", "ml-irl")
     assert "after 0 pairs and 1 answer" in learned.out
@@ -336,11 +336,11 @@ def asking(folder, *settings) -> Terminal:
     return Terminal("ask", "six-cell", "--person", *settings, folder=folder)
 
 
-QUICK = ("--learner", "birl", "--steps", "400", "--chains", "2")
+QUICK = ("--learner", "birl", "--n-steps", "400", "--n-chains", "2")
 
 
 def test_arrow_keys_answer_in_a_terminal(tmp_path):
-    terminal = asking(tmp_path, "--queries", "3", "--sure", "1", "--confidence", "1", *QUICK)
+    terminal = asking(tmp_path, "--n-queries", "3", "--sure", "1", "--confidence", "1", *QUICK)
     terminal.until("question 1 of 3")
     terminal.press("\x1b[B")
     terminal.until("question 2 of 3")
@@ -359,7 +359,7 @@ def test_arrow_keys_answer_in_a_terminal(tmp_path):
 
 @pytest.mark.parametrize("how", ["ctrl-c", "sigint", "kill"])
 def test_an_interrupted_session_loses_nothing(tmp_path, how):
-    settings = ("--queries", "5", "--horizon", "3", "--sure", "1", "--states", "2,5", *QUICK)
+    settings = ("--n-queries", "5", "--horizon", "3", "--sure", "1", "--states", "2,5", *QUICK)
     terminal = asking(tmp_path, *settings)
     terminal.until("question 1 of 5, step 1 of 3: what to do")
     for step in (2, 3):
@@ -379,7 +379,7 @@ def test_an_interrupted_session_loses_nothing(tmp_path, how):
 
 
 def test_words_are_not_broken_at_a_terminal(tmp_path):
-    terminal = asking(tmp_path, "--queries", "1", "--sure", "1", *QUICK)
+    terminal = asking(tmp_path, "--n-queries", "1", "--sure", "1", *QUICK)
     terminal.until("question 1 of 1")
     terminal.press("d")
     assert terminal.end() == 0
@@ -394,7 +394,7 @@ def test_words_are_not_broken_at_a_terminal(tmp_path):
 
 def test_ctrl_d_and_q_stop_at_a_terminal(tmp_path):
     for key in ("\x04", "q"):
-        settings = ("--queries", "3", "--sure", "1", "--out", f"{ord(key)}.json", *QUICK)
+        settings = ("--n-queries", "3", "--sure", "1", "--out", f"{ord(key)}.json", *QUICK)
         terminal = asking(tmp_path, *settings)
         terminal.until("question 1 of 3")
         terminal.press(key)

@@ -65,7 +65,7 @@ def test_a_table_is_a_file_and_teaches_the_same(didact, lesson, tmp_path):
     for target in ("again.json", "again.jsonl", "again-v0", "again-folder"):
         assert didact("convert", "lesson.csv", target, "--task", "random-grid").code == 0
         assert didact("check", "random-grid", target).code == 0
-        back = didact("convert", target, "back.csv", "--force")
+        back = didact("convert", target, "back.csv", "--replace")
         assert (back.code, back.err) == (0, "")
         assert (tmp_path / "back.csv").read_bytes() == (tmp_path / "lesson.csv").read_bytes()
     refused(didact("convert", "lesson.csv", "x-v0"), "do not say which task they belong to")
@@ -86,15 +86,15 @@ def test_an_existing_target_needs_force(didact, lesson):
     arguments = ("convert", "lesson.json", "grid-v0", "--task", "random-grid")
     assert didact(*arguments).code == 0
     refused(didact(*arguments), "exists already")
-    assert didact(*arguments, "--force").code == 0
+    assert didact(*arguments, "--replace").code == 0
     refused(didact("convert", "grid-v0", "lesson.json"), "exists already")
 
 
 def test_formats_can_be_said(didact, lesson):
-    arguments = ("--task", "random-grid", "--to", "imitation")
+    arguments = ("--task", "random-grid", "--target-format", "imitation")
     assert didact("convert", "lesson.json", "named-v0", *arguments).code == 0
-    assert didact("convert", "named-v0", "lines.txt", "--to", "jsonl").code == 0
-    assert didact("convert", "lines.txt", "again.json", "--from", "jsonl").code == 0
+    assert didact("convert", "named-v0", "lines.txt", "--target-format", "jsonl").code == 0
+    assert didact("convert", "lines.txt", "again.json", "--source-format", "jsonl").code == 0
     refused(didact("convert", "lines.txt", "x.json"), "neither JSON")
 
 

@@ -213,7 +213,7 @@ def test_feedback_among_episodes_is_learned_from(didact, tmp_path):
     assert (done.code, done.err) == (0, "")
     assert "after 1 pair and 2 answers" in done.out
     assert "it loses nothing" in done.out
-    drawn = didact("learn", "six-cell", path, "--steps", "100", "--json")
+    drawn = didact("learn", "six-cell", path, "--n-steps", "100", "--json")
     assert json.loads(drawn.out)["n_answers"] == 2
     assert didact("check", "six-cell", path).code == 0
     refused(didact("learn", "six-cell", path, "--learner", "bio-irl"), "demonstrations alone")

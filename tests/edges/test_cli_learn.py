@@ -174,8 +174,8 @@ def test_json_of_a_point_has_nulls_and_no_nan(didact, shown):
 
 def test_options_go_to_the_learner(didact, shown):
     answer = didact(
-        "learn", "six-cell", shown, "--learner", "drawn", "--confidence", "5", "--steps", "60",
-        "--chains", "3", "-l", "apart=0.5", "--json",
+        "learn", "six-cell", shown, "--learner", "drawn", "--confidence", "5", "--n-steps", "60",
+        "--n-chains", "3", "-l", "apart=0.5", "--json",
     )  # fmt: skip
     document = json.loads(answer.out)
     assert (document["confidence"], document["n_chains"], document["n_draws"]) == (5.0, 3, 60)
@@ -186,8 +186,8 @@ def test_all_options_of_chains_have_a_name(didact, shown):
     met = {}
     register_learner("any")(lambda evidence, rng, **rest: met.update(rest) or [0, 0])
     didact(
-        "learn", "six-cell", shown, "--learner", "any", "--confidence", "5", "--steps", "60",
-        "--chains", "3", "--step-size", "0.25", "--prior", "box", "--burn-in", "7",
+        "learn", "six-cell", shown, "--learner", "any", "--confidence", "5", "--n-steps", "60",
+        "--n-chains", "3", "--step-size", "0.25", "--prior", "box", "--burn-in", "7",
     )  # fmt: skip
     assert met == {
         "confidence": 5.0, "n_steps": 60, "n_chains": 3, "step_size": 0.25, "prior": "box",
@@ -249,7 +249,7 @@ def test_trying_the_place_leaves_nothing_behind(didact, shown, tmp_path):
         (["six-cell", "SHOWN", "--learner", "drawn", "-l", "depth"], "must read NAME=VALUE"),
         (["six-cell", "SHOWN", "--learner", "drawn", "-l", "seed=3"], "'seed' must not be given"),
         (
-            ["six-cell", "SHOWN", "--learner", "drawn", "--steps", "9", "-l", "n_steps=8"],
+            ["six-cell", "SHOWN", "--learner", "drawn", "--n-steps", "9", "-l", "n_steps=8"],
             "'n_steps' must not be given",
         ),
         (["six-cell", "SHOWN", "--learner", "drawn", "--prior", "box"], "has no option 'prior'"),
@@ -355,7 +355,7 @@ def test_a_page_says_where_the_draws_disagree():
 def test_steps_that_are_not_believed_are_told(didact, tmp_path):
     right = [[2, 1], [5, 2], [4, 2], [3, 0]]
     (tmp_path / "log.json").write_text(json.dumps([right] * 5 + [[[4, 3]]]))
-    options = ("--confidence", "20", "--steps", "300", "--chains", "2")
+    options = ("--confidence", "20", "--n-steps", "300", "--n-chains", "2")
     answer = didact("learn", "six-cell", tmp_path / "log.json", *options)
     assert re.search(
         r"  wrong steps: \S+ of 21; a teacher of this confidence takes \S+, and ", answer.out

@@ -56,7 +56,7 @@ def test_what_is_claimed_is_what_check_says(didact, dataset):
     """The chosen episodes, written out, cover what the selection says they cover."""
     for budget in (1, 2, dataset):
         answer = didact(
-            "select", "grid-v0", "--budget", budget, "--json", "--out", "part.json", "--force"
+            "select", "grid-v0", "--budget", budget, "--json", "--out", "part.json", "--replace"
         )
         document = json.loads(answer.out)
         world = ("random-grid", "-p", "size=6", "-p", "n_features=5", "-p", "seed=2")

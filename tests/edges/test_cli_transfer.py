@@ -29,7 +29,7 @@ def test_the_seen_worlds_are_determined(didact, tmp_path):
     lesson, out = tmp_path / "lesson.json", tmp_path / "found.json"
     world = (*WORLD, "--members", 3)
     assert didact("teach", *world, "--horizon", 1, "--out", lesson).code == 0
-    told = didact("transfer", lesson, *world, "--chosen", "--out", out)
+    told = didact("transfer", lesson, *world, "--no-drawn", "--out", out)
     assert told.code == 0
     assert told.verdict.endswith("3 of 3 unseen worlds are determined completely (proved).")
     assert "confidence" not in told.out

@@ -10,17 +10,17 @@ import pytest
 from tests.command_line import Answer, in_own_process
 
 COMMANDS = {
-    "a task": ["show", "six-cell", "--save", "task.json"],
+    "a task": ["show", "six-cell", "--out", "task.json"],
     "a lesson": ["teach", "six-cell", "--out", "lesson.json"],
     "a page": ["explain", "six-cell", "-o", "page.html"],
-    "a belief": ["learn", "six-cell", "shown.json", "--steps", "20", "--out", "belief.npz"],
-    "a run": ["ask", "six-cell", "--queries", "1", "--steps", "20", "--out", "run.json"],
-    "ranks": ["rank", "six-cell", "--greedy", "--out", "rank.json"],
-    "JSON": ["convert", "shown.json", "to.json", "--task", "six-cell", "--force"],
-    "JSON lines": ["convert", "shown.json", "to.jsonl", "--task", "six-cell", "--force"],
-    "a table": ["convert", "shown.json", "to.csv", "--task", "six-cell", "--force"],
-    "Minari": ["convert", "shown.json", "./to-v0", "--task", "six-cell", "--force"],
-    "imitation": ["convert", "shown.json", "to", "--task", "six-cell", "--force"],
+    "a belief": ["learn", "six-cell", "shown.json", "--n-steps", "20", "--out", "belief.npz"],
+    "a run": ["ask", "six-cell", "--n-queries", "1", "--n-steps", "20", "--out", "run.json"],
+    "ranks": ["rank", "six-cell", "--no-exact", "--out", "rank.json"],
+    "JSON": ["convert", "shown.json", "to.json", "--task", "six-cell", "--replace"],
+    "JSON lines": ["convert", "shown.json", "to.jsonl", "--task", "six-cell", "--replace"],
+    "a table": ["convert", "shown.json", "to.csv", "--task", "six-cell", "--replace"],
+    "Minari": ["convert", "shown.json", "./to-v0", "--task", "six-cell", "--replace"],
+    "imitation": ["convert", "shown.json", "to", "--task", "six-cell", "--replace"],
 }
 
 SCRIPT = """

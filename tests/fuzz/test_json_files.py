@@ -291,7 +291,7 @@ def are_probabilities(policy: np.ndarray, folder: Path) -> None:
 
 def converted(path: Path) -> list[str]:
     target = path.parent.with_name("converted.jsonl")
-    return ["convert", str(path), str(target), "--task", "six-cell", "--force"]
+    return ["convert", str(path), str(target), "--task", "six-cell", "--replace"]
 
 
 TARGETS = {

@@ -63,7 +63,7 @@ STUDY = register_study(NAME, Counting, count)
 
 def main() -> None:
     from didact.app.reproduce import reproduce
-    from didact.cli.settings import read_settings
+    from didact.cli.options import read_settings
 
     folder, where, *changes = sys.argv[1:]
     local = where.isdigit()

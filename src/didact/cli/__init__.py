@@ -1,6 +1,7 @@
-"""The command line: thin commands over the use cases in `didact.app`.
+"""The command line: one module for each command, with its options, its work and what it prints.
 
-Exit codes are those of `didact.cli.exits`. A traceback is always a bug.
+Modules of commands import what they work with when they run, so that help comes at once. Exit codes
+are those of `didact.cli.printing`. A traceback is always a bug.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from typing import Any
 import click
 
 from didact import __version__
-from didact.cli import exits, printing
-from didact.cli.spellings import respelled
+from didact.cli import printing
 from didact.errors import DidactError, DidactWarning, ProofFailed
 
 COMMANDS = (
@@ -51,18 +51,11 @@ class LazyGroup(click.Group):
             each.context_class = OwnOutput
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command and its arguments, old spellings of options as they are called now."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command, respelled(name or "", rest)
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a reader that stops reading is no error (Click would exit with 1).
 
         Click takes an EOFError for an interruption, which it is not where a file or a worker ended
-        too early; keys that a person types are read by `didact.cli.keys`.
+        too early; keys that a person types are read by `didact.cli.ask`.
         """
         try:
             return super().invoke(ctx)
@@ -71,7 +64,7 @@ class LazyGroup(click.Group):
             return 0
         except KeyboardInterrupt:
             printing.end_line()  # after ^C, which a terminal shows
-            _fail("interrupted", exits.INTERRUPTED)
+            _fail("interrupted", printing.INTERRUPTED)
         except EOFError as error:
             raise RuntimeError("something that was read ended too early") from error
 
@@ -106,22 +99,22 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(arguments, prog_name="didact", standalone_mode=False)
         sys.stdout.flush()
     except ProofFailed as error:
-        _fail(str(error), exits.PROOF_FAILED)
+        _fail(str(error), printing.PROOF_FAILED)
     except DidactError as error:
-        _fail(str(error), exits.BAD_INPUT)
+        _fail(str(error), printing.BAD_INPUT)
     except click.ClickException as error:
         context: click.Context | None = getattr(error, "ctx", None)
         hint = "" if context is None else f" Try '{context.command_path} --help'."
-        _fail(error.format_message() + hint, exits.BAD_INPUT)
+        _fail(error.format_message() + hint, printing.BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted", exits.INTERRUPTED)
+        _fail("interrupted", printing.INTERRUPTED)
     except OSError as error:
         _drop(sys.stdout)
         if error.filename is not None:
-            _fail(f"{error.filename}: {error.strerror}", exits.BAD_INPUT)
-        _fail(f"the output cannot be written: {error.strerror}", exits.NO_OUTPUT)
+            _fail(f"{error.filename}: {error.strerror}", printing.BAD_INPUT)
+        _fail(f"the output cannot be written: {error.strerror}", printing.NO_OUTPUT)
     except MemoryError:
-        _fail("there is not enough memory for this; try a smaller world", exits.BAD_INPUT)
+        _fail("there is not enough memory for this; try a smaller world", printing.BAD_INPUT)
     else:
         sys.exit(code if isinstance(code, int) else 0)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.settings import read_numbers, read_options, world_settings
 from didact.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -88,11 +87,10 @@ def command(
     """
     from didact.active import AskSettings
     from didact.app.ask import ask_task
-    from didact.cli.progress import waiting
     from didact.worlds.opening import open_task
 
-    task = open_task(world, world_settings(world, settings, seed))
-    where = {"states": read_numbers(states, "--states"), "repeat": given.pop("repeat")}
+    task = open_task(world, options.world_settings(world, settings, seed))
+    where = {"states": options.read_numbers(states, "--states"), "repeat": given.pop("repeat")}
     choices = _choices(given) | {"n_queries": n_queries, "seed": seed or 0}
     if person:
         out = out or ANSWERS
@@ -100,7 +98,7 @@ def command(
         again = given_world + ([] if seed is None else ["--seed", str(seed)])
         learn = shlex.join(["didact", "learn", *again[:1], out, *again[1:]])
         return _with_person(task, choices, where, out, as_json, learn)
-    with waiting(f"asking about {world}"):
+    with printing.waiting(f"asking about {world}"):
         asked = ask_task(task, out=out, settings=AskSettings(**where), **choices)
     _report(task, asked.run, out, as_json)
     return 0
@@ -111,7 +109,7 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     from didact.active import AskSettings
 
     reserved = ("demonstrations", "answer", "settings", "n_queries", "seed")
-    learner = read_options(given.pop("learner_settings"))
+    learner = options.read_options(given.pop("learner_settings"))
     for name in ("confidence", "n_steps", "n_chains"):
         value = given.pop(name)
         if value is not None and name in learner:
@@ -122,7 +120,7 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     for name in learner:
         if name in given or name in reserved or name in AskSettings.__dataclass_fields__:
             raise InvalidParameter(f"{name!r} is not an option of a learner")
-    strategy = read_options(given.pop("strategy_settings"))
+    strategy = options.read_options(given.pop("strategy_settings"))
     if given.pop("comparisons"):
         strategy["comparisons"] = True
     plain = {name: value for name, value in given.items() if value is not None}

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import world_settings
 
 if TYPE_CHECKING:
     from didact.auditing.questions import ExamQuestion
@@ -68,24 +66,23 @@ def command(
     failed, or not decided.
     """
     from didact.app.audit import audit_source
-    from didact.cli.progress import waiting
 
-    parameters = world_settings(world, settings, seed, members)
+    parameters = options.world_settings(world, settings, seed, members)
     if person:
         with redirect_stdout(sys.stderr if as_json else sys.stdout):
             audited = audit_source(world, parameters, person=_choose, **given)
     else:
-        with waiting(f"auditing {given['agent']}"):
+        with printing.waiting(f"auditing {given['agent']}"):
             audited = audit_source(world, parameters, **given)
     if as_json:
         answers = None if audited.answers is None else [_listed(a) for a in audited.answers]
         printing.print_json({**audited.audit.to_dict(), "answers": answers})
-        return exit_code(audited.audit.passed)
+        return printing.exit_code(audited.audit.passed)
     from didact.report.words.exams import audit_lines
 
     for line in audit_lines(audited.task.name, audited.audit):
         printing.print_line(line)
-    return exit_code(audited.audit.passed)
+    return printing.exit_code(audited.audit.passed)
 
 
 def _listed(answer: Any) -> Any:

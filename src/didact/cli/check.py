@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import world_settings
+from didact.errors import InvalidFile, InvalidInput, Unsupported
+
+if TYPE_CHECKING:
+    from didact.bec.halfspaces import Scope
+    from didact.mdp import Demonstration, Family, Task
+    from didact.mdp.items import Item
+    from didact.teaching import Verdict
+    from didact.teaching.check import SuggestedStarts
+    from didact.teaching.loss.search import Worst
+
+NEEDS_EXACT = (
+    "a proof needs exact arithmetic, and floats prove nothing; use --arithmetic exact or leave "
+    "--proof out"
+)
 
 
 @click.command("check")
@@ -32,11 +45,8 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     members: int | None,
-    scope: Literal["reachable", "all"] | None,
-    arithmetic: str,
-    proof: bool,
-    loss: bool,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Say whether DEMONSTRATIONS teach WORLD.
 
@@ -46,17 +56,6 @@ def command(
     right steps alone. Exit code 0: all steps are right and they teach it; 3: they do not, or some
     steps are wrong; 4: the proof failed.
     """
-    from didact.app.check import check_source
-    from didact.cli.progress import waiting
-
-    parameters = world_settings(world, settings, seed, members)
-    with waiting(f"checking {demonstrations}"):
-        how: dict[str, Any] = {"proof": proof, "loss": loss, "scope": scope}
-        how["arithmetic"] = arithmetic
-        checked = check_source(world, demonstrations, parameters, **how)
-    if as_json:
-        printing.print_json(checked.document())
-        return exit_code(checked.verdict.teaches)
     from didact.mdp import Family, Task
     from didact.report.words.lessons import (
         cost_lines,
@@ -64,19 +63,179 @@ def command(
         further_line,
         verdict_lines,
     )
+    from didact.worlds.opening import open_task_or_family
 
-    said = (checked.verdict, checked.n_demonstrations, checked.verified)
-    for line in (
-        family_verdict_lines(checked.task, *said)
-        if isinstance(checked.task, Family)
-        else verdict_lines(checked.task, *said)
-    ):
-        printing.print_line(line)
-    if checked.verified:  # it says what was proved, and what of the file was not checked
-        printing.print_line(f"checker: {checked.verified}")
-    if checked.suggested_starts is not None and isinstance(checked.task, Task):
-        printing.print_line(further_line(checked.task, checked.suggested_starts))
-    names = checked.task.names if isinstance(checked.task, Family) else None
-    for line in cost_lines(checked.costs, names):
-        printing.print_line(line)
-    return exit_code(checked.verdict.teaches)
+    with printing.waiting(f"checking {demonstrations}"):
+        task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
+        checked = check_file(task, demonstrations, **given)
+    verdict, verified = checked.verdict, checked.verified
+    if as_json:
+        printing.print_json(_document(task, checked))
+        return printing.exit_code(verdict.teaches)
+    said = (verdict, checked.n_demonstrations, verified)
+    lines: list[str] = []
+    if isinstance(task, Family):
+        lines += family_verdict_lines(task, *said)
+    else:
+        lines += verdict_lines(task, *said)
+    if verified:  # it says what was proved, and what of the file was not checked
+        lines.append(f"checker: {verified}")
+    if checked.suggested_starts is not None and isinstance(task, Task):
+        lines.append(further_line(task, checked.suggested_starts))
+    lines += cost_lines(checked.costs, task.names if isinstance(task, Family) else None)
+    printing.print_result(lines)
+    return printing.exit_code(verdict.teaches)
+
+
+class Checked(NamedTuple):
+    """A verdict on demonstrations, and what the checker said of a proof.
+
+    suggested_starts: where demonstrations that complete the right steps would begin; None where
+    they teach, where no starts do it, and for families. costs: what the right steps may still cost
+    each kind of learner, where that was asked for.
+    """
+
+    verdict: Verdict
+    n_demonstrations: int
+    verified: str | None
+    suggested_starts: SuggestedStarts | None = None
+    costs: tuple[Worst, ...] = ()
+
+
+def _document(task: Task | Family, checked: Checked) -> dict[str, Any]:
+    """The same for machines."""
+    from didact.numerics.texts import number_text, number_texts
+
+    verdict, starts = checked.verdict, checked.suggested_starts
+    return {
+        "task": task.name,
+        "teaches": verdict.teaches,
+        "right_teaches": verdict.right_teaches,
+        "n_demonstrations": checked.n_demonstrations,
+        "n_steps": verdict.n_steps,
+        "wrong": verdict.to_records(),
+        "segments": [segment.to_dict() for segment in verdict.segments],
+        "witness": number_texts(verdict.witness),
+        "loss": verdict.loss,
+        "missing": None if verdict.missing is None else list(verdict.missing),
+        "missing_words": verdict.missing_words,
+        "way_out": None if starts is None else starts.to_dict(),
+        "closed": verdict.closed,
+        "n_open": verdict.n_open,
+        "n_close_calls": verdict.n_close_calls,
+        "n_facets": verdict.n_facets,
+        "n_equalities": verdict.n_equalities,
+        "arithmetic": verdict.arithmetic,
+        "wrong_items": [wrong.to_dict() for wrong in verdict.wrong_items],
+        "hardest": None if verdict.hardest is None else number_text(verdict.hardest),
+        "verified": checked.verified,
+        "proof": None if verdict.proof is None else dict(verdict.proof),
+        **({"costs": [worst.to_dict() for worst in checked.costs]} if checked.costs else {}),
+    }
+
+
+def check_file(
+    task: Task | Family,
+    path: str,
+    *,
+    proof: bool = False,
+    loss: bool = False,
+    scope: Scope | None = None,
+    **settings: Any,
+) -> Checked:
+    """Whether the demonstrations in a file teach a task or a family.
+
+    proof: also run the independent checker on the proof in a lesson file, or on a fresh one, which
+    is about the right steps alone where some are wrong.
+    loss: also find what the right steps may still cost.
+    scope: by default that of a lesson file, else 'reachable'.
+    """
+    from didact.bec.classes import equivalence_class
+    from didact.mdp import Family, Task
+    from didact.mdp.recordings.formats import feedback_in
+    from didact.teaching import check
+    from didact.teaching.check import further_starts
+    from didact.teaching.lesson import verify
+    from didact.teaching.loss.search import remaining_loss
+
+    items = feedback_in(path, task)
+    if items is not None:
+        if loss:
+            raise Unsupported("what may be lost is found for demonstrations only; leave loss out")
+        return _checked_items(task, path, items, scope, proof=proof)
+    shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
+    asked = scope or _scope_of(lesson)
+    own = lesson.get("proof")
+    answers = isinstance(own, Mapping) and own.get("scope") == asked  # not about other states
+    if proof and not answers and settings.get("arithmetic") == "float":
+        raise Unsupported(NEEDS_EXACT)
+    known = None
+    if isinstance(task, Task) or loss:
+        settings["known"] = known = equivalence_class(task, scope=asked, **settings)
+    verdict = check(task, shown, scope=asked, **settings)
+    verified = verify(task, lesson) if proof and own is not None else None
+    if proof and not answers:
+        if verdict.proof is None:
+            raise Unsupported(NEEDS_EXACT)
+        verified = verify(task, verdict.proof)
+    right, starts = [segment.shown for segment in verdict.segments], None
+    if known is not None and not known.is_family and verdict.missing is not None:
+        starts = further_starts(known, right)
+    costs = remaining_loss(known, right) if loss and known else ()
+    return Checked(verdict, len(shown), verified, starts, costs)
+
+
+def _checked_items(
+    task: Task | Family, path: str, items: Sequence[Item], scope: Scope | None, *, proof: bool
+) -> Checked:
+    """The verdict on a mix; the proof of a lesson file is checked, else a fresh one."""
+    from didact.teaching import check
+    from didact.teaching.lesson import verify
+
+    lesson = _lesson_in(path)[1] if path.endswith(".json") else {}
+    asked = scope or _scope_of(lesson)
+    verdict = check(task, list(items), scope=asked)
+    own = lesson.get("proof")
+    verified = verify(task, lesson) if proof and own is not None else None
+    if proof and verdict.proof is not None and (own is None or own["scope"] != asked):
+        verified = verify(task, verdict.proof)
+    return Checked(verdict, len(items), verified)
+
+
+def _lesson_in(path: str) -> tuple[Any, Mapping[str, Any]]:
+    """What a JSON file holds, and the lesson that it is; else an empty one."""
+    from didact.files.json import read_json
+    from didact.teaching import load_lesson
+    from didact.teaching.lesson import LESSON_FORMAT
+
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:
+        return document, {}
+    return document, load_lesson(path).document()
+
+
+def _of_task(task: Task, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:
+    """The demonstrations in a file, and the lesson that it is."""
+    from didact.mdp.recordings.formats import demonstrations_in, read_file
+
+    recording = read_file(path)
+    return demonstrations_in(recording, task, path), recording.lesson or {}
+
+
+def _of_family(family: Family, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:
+    """The same of a family: a lesson file, or a list of [member, pairs]."""
+    from didact.files.reading import shown_path
+    from didact.mdp import family_demonstrations
+
+    document, lesson = _lesson_in(path)
+    try:
+        return family_demonstrations(
+            lesson["demonstrations"] if lesson else document, family
+        ), lesson
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+
+
+def _scope_of(lesson: Mapping[str, Any]) -> Scope:
+    settings = lesson.get("settings")
+    return "all" if isinstance(settings, dict) and settings.get("scope") == "all" else "reachable"

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.settings import read_numbers, read_settings
 
 
 @click.command("convert")
@@ -40,14 +39,13 @@ def command(
     back equal; tables hold neither a task nor a lesson.
     """
     from didact.app.convert import convert
-    from didact.cli.progress import waiting
 
-    with waiting(f"converting {source}"):
+    with printing.waiting(f"converting {source}"):
         converted = convert(
             source,
             target,
-            parameters=read_settings(settings),
-            episodes=read_numbers(episodes, "--episodes"),
+            parameters=options.read_settings(settings),
+            episodes=options.read_numbers(episodes, "--episodes"),
             **given,
         )
     if as_json:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import world_settings
+from didact.cli.check import NEEDS_EXACT
+from didact.errors import Unsupported
 
 
 @click.command("exam")
@@ -38,8 +38,10 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     members: int | None,
-    closed: bool,
     key: bool,
+    proof: bool,
+    out: str | None,
+    html: str | None,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -49,21 +51,48 @@ def command(
     questions that a misaligned agent is likely to fail come first. Exit code 0: right answers
     decide; 3: they do not, because something cannot be asked.
     """
-    from didact.app.exam import exam_source
-    from didact.cli.progress import waiting
-
-    parameters = world_settings(world, settings, seed, members)
-    with waiting(f"examining {world}"):
-        examined = exam_source(world, parameters, closed=closed, **given)
-    if as_json:
-        printing.print_json(examined.exam.document())
-        return exit_code(examined.exam.can_pass)
+    from didact.auditing import exam
+    from didact.auditing.exam import EXAM_FORMAT
+    from didact.files.json import require_writable
+    from didact.files.kinds import PAGE, json_kind
+    from didact.report.page.writing import key_path
     from didact.report.words.exams import exam_lines
+    from didact.teaching.lesson import verify
+    from didact.worlds.opening import open_task_or_family
 
-    for line in exam_lines(examined.exam, key=key):
-        printing.print_line(line)
-    if examined.verified is not None:
-        printing.print_line(f"  {examined.verified}")
-    for place in (*([given["out"]] if given["out"] else []), *examined.pages):
-        printing.print_line(f"  saved as {place}")
-    return exit_code(examined.exam.can_pass)
+    parameters = options.world_settings(world, settings, seed, members)
+    with printing.waiting(f"examining {world}"):
+        if proof:
+            _require_provable(**given)
+        wanted = [] if html is None else [(html, PAGE), (key_path(html), PAGE)]
+        for place, kind in (*wanted, *([] if out is None else [(out, json_kind(EXAM_FORMAT))])):
+            require_writable(place, kind, [world])
+        task = open_task_or_family(world, parameters)
+        made = exam(task, **given)
+        verified = None
+        if proof and not made.is_proved:
+            raise Unsupported(NEEDS_EXACT)
+        if proof and made.proof is None:
+            verified = "no proof: right answers to all questions do not decide it"
+        elif proof:
+            verified = verify(task, made.document())
+        if out is not None:
+            made.save(out)
+        pages = () if html is None else made.report(html, task=task)
+    if as_json:
+        printing.print_json(made.document())
+        return printing.exit_code(made.can_pass)
+    lines = [*exam_lines(made, key=key), *([] if verified is None else [f"  {verified}"])]
+    printing.print_result(lines, (out, *pages))
+    return printing.exit_code(made.can_pass)
+
+
+def _require_provable(*, ask: str, closed: bool, arithmetic: str, **_: Any) -> None:
+    """Refuse settings whose exams have no proof."""
+    if arithmetic == "float":
+        raise Unsupported(NEEDS_EXACT)
+    if ask == "actions" and not closed:
+        raise Unsupported(
+            "an exam of actions that is not closed passes nobody, so it has no proof to check; "
+            "leave --no-closed or --proof out"
+        )

@@ -8,8 +8,6 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import read_numbers, world_settings
 from didact.errors import InvalidParameter
 
 
@@ -63,15 +61,14 @@ def command(
     open, or no reward explains the policy; 4: the proof failed.
     """
     from didact.app.explain import explain_source
-    from didact.cli.progress import waiting
 
-    parameters = world_settings(world, settings, seed, members)
+    parameters = options.world_settings(world, settings, seed, members)
     kept = {**given, "seed": seed, "members": members, "out": out, "pair": pair}
     again = _command(world, settings, kept)
     family = _family(world, parameters)
     if family is not None:
         return _explain_family(family, given, seed, again, out, as_json=as_json)
-    with waiting(f"explaining {world}"):
+    with printing.waiting(f"explaining {world}"):
         explained = explain_source(
             world,
             parameters,
@@ -84,9 +81,9 @@ def command(
     if as_json:
         written = None if explained.page is None else out
         printing.print_json({**explained.document(), "page": written})
-        return exit_code(explained.is_taught)
+        return printing.exit_code(explained.is_taught)
     _say(explained, out)
-    return exit_code(explained.is_taught)
+    return printing.exit_code(explained.is_taught)
 
 
 def _family(world: str, parameters: dict[str, Any]) -> Any:
@@ -105,7 +102,6 @@ def _explain_family(
 ) -> int:
     """The page of a family; options that speak of one world are refused."""
     from didact.app.explain import explain_family
-    from didact.cli.progress import waiting
     from didact.report.words.lessons import family_lesson_lines
 
     for name in ("policy", "if_not_optimal", "audience"):
@@ -114,17 +110,17 @@ def _explain_family(
                 f"--{name.replace('_', '-')} is for one world; leave it out for a family"
             )
     taken = {k: v for k, v in given.items() if k not in ("policy", "if_not_optimal", "audience")}
-    with waiting(f"explaining {family.name}"):
+    with printing.waiting(f"explaining {family.name}"):
         start = 0 if seed is None else seed
         explained = explain_family(family, seed=start, command=again, out=out, **taken)
     if as_json:
         printing.print_json({**explained.document(), "page": out})
-        return exit_code(explained.is_taught)
+        return printing.exit_code(explained.is_taught)
     for line in family_lesson_lines(family, explained.lesson, explained.verified):
         printing.print_line(line)
     size = len(explained.page.encode("utf-8"))
     printing.print_line(f"  saved as {out} ({max(1, round(size / 1000))} kB)")
-    return exit_code(explained.is_taught)
+    return printing.exit_code(explained.is_taught)
 
 
 def _say(explained: Any, out: str) -> None:
@@ -143,7 +139,7 @@ def _say(explained: Any, out: str) -> None:
 
 
 def _as_pair(text: str | None) -> tuple[int, int] | None:
-    numbers = read_numbers(text, "--pair")
+    numbers = options.read_numbers(text, "--pair")
     if numbers is None:
         return None
     if len(numbers) != 2:

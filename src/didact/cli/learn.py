@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.settings import read_options, world_settings
 from didact.errors import InvalidParameter
 
 WHOLE = options.AnyWhole()
@@ -59,7 +58,7 @@ def command(
     """
     from didact.app.learn import learn_source
 
-    parameters = world_settings(world, settings, seed)
+    parameters = options.world_settings(world, settings, seed)
     choices = {name: value for name, value in given.items() if value is not None}
     with _told(f"learning from {demonstrations}") as progress:
         learned = learn_source(
@@ -89,7 +88,7 @@ def command(
 
 def _learner_options(texts: tuple[str, ...], known: dict[str, Any]) -> dict[str, Any]:
     """Options of the learner, decimals as floats; none twice."""
-    given = read_options(texts)
+    given = options.read_options(texts)
     for name in given:
         if name in known or name in ("progress", "learner", "seed"):
             raise InvalidParameter(

@@ -7,8 +7,6 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import read_numbers, read_settings, with_seed
 
 
 @click.command("observe")
@@ -76,7 +74,6 @@ def command(
     be within the target; 3: it is not, or nothing is taught.
     """
     from didact.app.observe import as_share, observe_source
-    from didact.cli.progress import waiting
     from didact.report.words.observed import lesson_document, lesson_lines
 
     asked = {
@@ -88,12 +85,12 @@ def command(
     for name in ("weights", "feature_names", "reward_range"):
         text = given[name]
         given[name] = None if text is None else [part.strip() for part in text.split(",")]
-    given["starts"] = read_numbers(given["starts"], "--starts")
-    given["held"] = read_numbers(given["held"], "--held") or 1
-    parameters = read_settings(settings)
+    given["starts"] = options.read_numbers(given["starts"], "--starts")
+    given["held"] = options.read_numbers(given["held"], "--held") or 1
+    parameters = options.read_settings(settings)
     if env == "point-robot":
-        parameters = with_seed(parameters, seed)
-    with waiting(f"observing {env}") as tell:
+        parameters = options.with_seed(parameters, seed)
+    with printing.waiting(f"observing {env}") as tell:
 
         def progress(done: int, total: int, rate: float) -> None:
             tell(f"observing {env}: {done} of {total} states, {rate:,.0f} steps a second")
@@ -105,9 +102,9 @@ def command(
     holds = told is not None and told.holds and not watched.lesson.is_empty
     if as_json:
         printing.print_json(lesson_document(watched.lesson))
-        return exit_code(holds)
+        return printing.exit_code(holds)
     for line in lesson_lines(watched.lesson):
         printing.print_line(line)
     for place in watched.written:
         printing.print_line(f"  saved as {place}")
-    return exit_code(holds)
+    return printing.exit_code(holds)

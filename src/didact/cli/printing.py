@@ -1,4 +1,4 @@
-"""How commands print: all that reaches a terminal passes here, and nothing here obeys it.
+"""How commands print and end: all that reaches a terminal passes here, and nothing here obeys it.
 
 Names, words and messages come from files, environments and plug-ins, and may hold signs that move
 the cursor, change the window's title, or turn the direction of text. Every sign that is not
@@ -13,14 +13,19 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from didact.stages import listening
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+DONE, NO_OUTPUT, BAD_INPUT, LEFT_OPEN, PROOF_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""The exit codes; LEFT_OPEN: not taught, or a task or a trial has no result."""
 
 NARROWEST = 24
 """A narrower terminal wraps lines itself, better than words broken at every second letter."""
@@ -201,6 +206,54 @@ class OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """'didact: what it says'."""
         return f"didact: {printable(' '.join(record.getMessage().split()))}"
+
+
+def exit_code(done: bool) -> int:
+    """0 where all that was asked for is done, 3 where something stays open."""
+    return DONE if done else LEFT_OPEN
+
+
+def print_result(lines: Iterable[str], saved: Iterable[str | None] = ()) -> None:
+    """Lines on standard output, and where files were written; None where one was not wanted."""
+    for line in lines:
+        print_line(line)
+    for place in saved:
+        if place is not None:
+            print_line(f"  saved as {place}")
+
+
+@contextmanager
+def progress_bar(*columns: str) -> Iterator[Any]:
+    """Rich's progress on standard error, by the names of its columns; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    words = rich.TextColumn("{task.description}", markup=False)
+    made = [words if name == "Text" else getattr(rich, f"{name}Column")() for name in columns]
+    with rich.Progress(*made, console=Console(stderr=True), transient=True) as bar:
+        yield bar
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner with the time spent; nothing where standard error is no terminal.
+
+    Its words are followed by the stage of the work. It gives a function that changes them.
+    """
+    with progress_bar("Spinner", "Text", "TimeElapsed") as bar:
+        if bar is None:
+            yield lambda words: None
+            return
+        task = bar.add_task(printable(what), total=None)
+
+        def say(words: str) -> None:
+            bar.update(task, description=printable(words))
+
+        with listening(lambda words: say(f"{what}: {words}")):
+            yield say
 
 
 def play(task: Any, demonstrations: Any) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from typing import Any
 
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
+
+RANK_FORMAT = "didact.rank/1"
 
 
 @click.command("rank")
@@ -45,51 +47,40 @@ def command(
     NAMES are worlds, Gymnasium environments (Taxi means its newest version), and files of tasks or
     of families; without names the built-in list is ranked. Exit code 3: some could not be ranked.
     """
-    from didact.app.rank import RANK_FORMAT, rank_sources
     from didact.files.json import require_writable, write_json, write_text
     from didact.files.kinds import SVG, json_kind
     from didact.report.page.family import rank_svg
     from didact.report.terminal.tables import draw_rank
+    from didact.teaching.rank import benchmarks, open_named, rank
 
     for path, kind in ((out, json_kind(RANK_FORMAT)), (svg, SVG)):
         if path is not None:
             require_writable(path, kind, names)
-    with _progress() as tell:
-        ranked = rank_sources(names, seed=seed or 0, progress=tell, **given)
+    listed = names or tuple(benchmark.name for benchmark in benchmarks())
+    makers = {name: partial(open_named, name) for name in listed}
+    with _progress(len(listed)) as tell:
+        rows = tuple(rank(makers, seed=seed or 0, progress=tell, **given))
+    document = {"format": RANK_FORMAT, "rows": [row.document() for row in rows]}
     if out is not None:
-        write_json(ranked.document(), out)
+        write_json(document, out)
     if svg is not None:
-        write_text(rank_svg(ranked.rows), svg, kind=SVG)
+        write_text(rank_svg(rows), svg, kind=SVG)
     if as_json:
-        printing.print_json(ranked.document())
-        return exit_code(ranked.is_complete)
-    printing.print_drawing(lambda width: draw_rank(ranked.rows, width=width))
-    for path in (out, svg):
-        if path is not None:
-            printing.print_line(f"  saved as {path}")
-    return exit_code(ranked.is_complete)
+        printing.print_json(document)
+    else:
+        printing.print_drawing(lambda width: draw_rank(rows, width=width))
+        printing.print_result((), (out, svg))
+    return printing.exit_code(all(row.error is None for row in rows))
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
+def _progress(total: int) -> Iterator[Callable[[str], None] | None]:
     """A bar with the task at work on standard error, where a person watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns: tuple[Any, ...] = (
-        BarColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("ranking", total=None)
-
-        def tell(name: str, number: int, total: int) -> None:
-            progress.update(
-                bar, total=total, completed=number, description=printing.printable(name)
-            )
-
-        yield tell
+    with printing.progress_bar("Bar", "Text", "TimeElapsed") as bar:
+        if bar is None:
+            yield None
+            return
+        task, done = bar.add_task("ranking", total=total), count()
+        yield lambda name: bar.update(
+            task, completed=next(done), description=printing.printable(name)
+        )

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import INTERRUPTED, exit_code
-from didact.cli.settings import read_settings, with_seed
 
 if TYPE_CHECKING:
     from didact.app.reproduce import Reproduced
@@ -64,7 +62,7 @@ def command(
 
     if cluster is not None:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    changes = with_seed(read_settings(settings), seed)
+    changes = options.with_seed(options.read_settings(settings), seed)
     bar = _Bar()
     try:
         made = reproduce(
@@ -81,14 +79,14 @@ def command(
     except KeyboardInterrupt:
         bar.close()
         printing.print_note(bar.interrupted())
-        return INTERRUPTED
+        return printing.INTERRUPTED
     finally:
         bar.close()
     if as_json:
         printing.print_json(made.document())
     else:
         _print(made)
-    return exit_code(made.is_complete)
+    return printing.exit_code(made.is_complete)
 
 
 def _told(

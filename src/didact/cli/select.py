@@ -7,8 +7,6 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import read_settings
 
 OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
 """Options that a simulator needs."""
@@ -52,7 +50,6 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     code 0: what is chosen teaches the task; 3: something stays open.
     """
     from didact.app.select import select_source
-    from didact.cli.progress import waiting
 
     observing = {name: given.pop(name) for name in OBSERVING}
     simulator, trust_pickle = given.pop("simulator"), given.pop("trust_pickle")
@@ -64,11 +61,11 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     for name, value in observing.items():
         if value is not None:
             raise click.UsageError(f"--{name} goes with --simulator; name the environment too")
-    with waiting(f"selecting from {dataset}"):
-        selected = select_source(dataset, parameters=read_settings(settings), **given)
+    with printing.waiting(f"selecting from {dataset}"):
+        selected = select_source(dataset, parameters=options.read_settings(settings), **given)
     if as_json:
         printing.print_json(selected.document())
-        return exit_code(selected.selection.teaches)
+        return printing.exit_code(selected.selection.teaches)
     from didact.report.words.selections import selection_lines
 
     episodes = selected.recording.episodes
@@ -76,19 +73,18 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
         printing.print_line(line)
     if selected.written is not None:
         printing.print_line(f"  saved as {selected.written.path}")
-    return exit_code(selected.selection.teaches)
+    return printing.exit_code(selected.selection.teaches)
 
 
 def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_json: bool) -> int:
     """Which recorded episodes of a simulator teach, by leading it through them."""
     from didact.app.observe import observe_source
-    from didact.cli.progress import waiting
     from didact.report.words.observed import lesson_document, lesson_lines
 
     settings = {name: value for name, value in given.items() if value is not None}
     if "weights" in settings:
         settings["weights"] = [part.strip() for part in settings["weights"].split(",")]
-    with waiting(f"selecting from {dataset}"):
+    with printing.waiting(f"selecting from {dataset}"):
         lesson = observe_source(
             simulator, recorded=dataset, demonstrations="rollouts", certify_it=False, **settings
         ).lesson
@@ -97,4 +93,4 @@ def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_jso
     else:
         for line in lesson_lines(lesson):
             printing.print_line(line)
-    return exit_code(not lesson.open_seen and not lesson.is_empty)
+    return printing.exit_code(not lesson.open_seen and not lesson.is_empty)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from didact.cli import options, printing
-from didact.cli.settings import read_settings, with_seed
+
+if TYPE_CHECKING:
+    from didact.mdp import Task
+    from didact.planning import Plan
+    from didact.planning.solve import Arithmetic
 
 
 @click.command("show")
@@ -19,7 +25,7 @@ def command(
     world: str,
     settings: tuple[str, ...],
     seed: int | None,
-    arithmetic: str,
+    arithmetic: Arithmetic,
     out: str | None,
     as_json: bool,
 ) -> None:
@@ -28,25 +34,40 @@ def command(
     WORLD is a name that `didact worlds` lists, a Gymnasium environment such as FrozenLake-v1,
     module:name of an environment of your own, or a task file (.json).
     """
-    from didact.app.show import show
     from didact.files.kinds import require_other
+    from didact.mdp import save_task
+    from didact.planning import solve
+    from didact.worlds.opening import open_task
 
     if out is not None:
         require_other(out, [world])
-    shown = show(
-        world,
-        with_seed(read_settings(settings), seed),
-        arithmetic=arithmetic,  # type: ignore[arg-type]
-    )
+    task = open_task(world, options.with_seed(options.read_settings(settings), seed))
+    plan = solve(task.mdp, task.true_weights, arithmetic=arithmetic)
     if out is not None:
-        from didact.mdp import save_task
-
-        save_task(shown.task, out)
+        save_task(task, out)
     if as_json:
-        printing.print_json(shown.document())
+        printing.print_json(_document(task, plan))
         return
     from didact.report.terminal.worlds import draw_task
 
-    printing.print_drawing(lambda width: draw_task(shown.task, shown.plan, width=width))
-    if out is not None:
-        printing.print_line(f"  saved as {out}")
+    printing.print_drawing(lambda width: draw_task(task, plan, width=width))
+    printing.print_result((), [out])
+
+
+def _document(task: Task, plan: Plan) -> dict[str, Any]:
+    """What is optimal where, for machines."""
+    mdp = task.mdp
+    return {
+        "name": task.name,
+        "n_states": mdp.n_states,
+        "n_actions": mdp.n_actions,
+        "n_features": mdp.n_features,
+        "discount": mdp.discount,
+        "deterministic": mdp.is_deterministic(),
+        "weights": task.weights.tolist(),
+        "values": plan.values.tolist(),
+        "optimal": [plan.optimal_actions(state) for state in range(mdp.n_states)],
+        "error_bound": plan.error_bound,
+        "arithmetic": plan.arithmetic,
+        "proved": plan.is_proved,
+    }

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 import click
 
 from didact.cli import options, printing
-from didact.cli.settings import world_settings
 
 
 @click.command("studio")
@@ -59,7 +58,7 @@ def command(
 
     studio = require_package("didact.studio", "studio", "the studio's pages")
     studio.warm_up()  # it loads while the world is opened
-    parameters = {} if world is None else world_settings(world, settings, seed, members)
+    parameters = {} if world is None else options.world_settings(world, settings, seed, members)
 
     limits = {"n_workers": workers, "seconds": seconds, "memory": memory * 2**20}
     with TemporaryDirectory(prefix="didact-") as private:

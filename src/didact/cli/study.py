@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.settings import world_settings
 
 
 @click.group("study")
@@ -62,15 +61,14 @@ def init(
     WORLD may be a family: then demonstrations and questions are of its members.
     """
     from didact.app.study import init_study
-    from didact.cli.progress import waiting
     from didact.inputs import counted
 
     names = tuple(name.strip() for name in conditions.split(","))
-    with waiting("making the study"):
+    with printing.waiting("making the study"):
         design = init_study(
             study,
             world,
-            world_settings(world, settings, seed, members),
+            options.world_settings(world, settings, seed, members),
             conditions=names,
             n_questions=questions,
             n_practice=practice,
@@ -139,9 +137,8 @@ def simulate(
 ) -> None:
     """Let Bayesian learners take STUDY, and say how many people would show a difference."""
     from didact.app.study import simulate_study
-    from didact.cli.progress import waiting
 
-    with waiting("learners take the study"):
+    with printing.waiting("learners take the study"):
         found = simulate_study(study, n, confidences=confidences, x=difference)
     if as_json:
         printing.print_json(found.document())

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import read_member_cost, read_numbers, read_options, world_settings
 
 if TYPE_CHECKING:
     from didact.app.teach import Taught
@@ -109,15 +107,15 @@ def command(
     taught; 3: something stays open; 4: the proof failed. With --loss 0: every learner that fits was
     visited and keeps to it; 3: that is only tested, or it does not.
     """
-    parameters = world_settings(world, settings, seed, members)
-    choices = {**given, **read_options(teacher_settings, {*given, *RESERVED})}
+    parameters = options.world_settings(world, settings, seed, members)
+    choices = {**given, **options.read_options(teacher_settings, {*given, *RESERVED})}
     choices |= {
-        "starts": "all" if starts == "all" else read_numbers(starts, "--starts"),
+        "starts": "all" if starts == "all" else options.read_numbers(starts, "--starts"),
         "seed": 0 if seed is None else seed,
     }
     if as_frontier and not feedback:
         return _frontier(world, parameters, {**choices, "out": out}, as_json)
-    choices["member_cost"] = read_member_cost(member_cost)
+    choices["member_cost"] = options.read_member_cost(member_cost)
     if feedback:
         return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
     return _lesson(world, parameters, {**choices, "out": out}, as_json)
@@ -126,14 +124,13 @@ def command(
 def _lesson(world: str, parameters: Any, choices: dict[str, Any], as_json: bool) -> int:
     """The demonstrations that a teacher picks."""
     from didact.app.teach import teach_source
-    from didact.cli.progress import waiting
 
     _require_no_over_teaching(choices)
-    with waiting(f"teaching {world}"):
+    with printing.waiting(f"teaching {world}"):
         taught = teach_source(world, parameters, **choices)
     if as_json:
         printing.print_json(taught.document())
-        return exit_code(taught.lesson.reaches_its_goal)
+        return printing.exit_code(taught.lesson.reaches_its_goal)
     from didact.mdp import Family
 
     if isinstance(taught.task, Family):
@@ -145,13 +142,12 @@ def _lesson(world: str, parameters: Any, choices: dict[str, Any], as_json: bool)
         _draw(taught.task, taught)
     if choices["out"] is not None:
         printing.print_line(f"  saved as {choices['out']}")
-    return exit_code(taught.lesson.reaches_its_goal)
+    return printing.exit_code(taught.lesson.reaches_its_goal)
 
 
 def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: bool) -> int:
     """How many demonstrations keep learners within how much of the best."""
     from didact.app.teach import frontier_source
-    from didact.cli.progress import waiting
 
     if choices.pop("loss") is not None or choices.pop("budget") is not None:
         raise click.UsageError("--frontier has its own losses; leave --loss and --budget out")
@@ -160,7 +156,7 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
     choices |= {} if limit is None else {"time_limit": limit}
     if choices["teacher"] == "scot":
         choices["teacher"] = "exact"
-    with waiting(f"the frontier of {world}"):
+    with printing.waiting(f"the frontier of {world}"):
         task, found = frontier_source(world, parameters, **choices)
     if as_json:
         printing.print_json(found.to_dict())
@@ -171,7 +167,7 @@ def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: boo
             printing.print_line(line)
         if choices["out"] is not None:
             printing.print_line(f"  saved as {choices['out']}")
-    return exit_code(found.is_certain)
+    return printing.exit_code(found.is_certain)
 
 
 def _require_no_over_teaching(choices: dict[str, Any]) -> None:
@@ -186,9 +182,8 @@ def _mix(
 ) -> int:
     """The cheapest mix of several kinds of feedback."""
     from didact.app.teach import mix_source
-    from didact.cli.progress import waiting
 
-    with waiting(f"teaching {world}"):
+    with printing.waiting(f"teaching {world}"):
         mixed = mix_source(world, parameters, **choices, **named)
     if as_json:
         printing.print_json(mixed.lesson.document())
@@ -199,12 +194,11 @@ def _mix(
             printing.print_line(line)
         if named["out"] is not None:
             printing.print_line(f"  saved as {named['out']}")
-    return exit_code(mixed.lesson.is_complete)
+    return printing.exit_code(mixed.lesson.is_complete)
 
 
 def _draw(task: Task, taught: Taught) -> None:
     """The lesson of a task, and a way out where it is not complete."""
-    from didact.cli.progress import waiting
     from didact.report.terminal.worlds import draw_lesson
 
     printing.play(task, taught.lesson.demonstrations)
@@ -214,7 +208,7 @@ def _draw(task: Task, taught: Taught) -> None:
     if taught.lesson.status == "partial" and taught.lesson.within is None:
         from didact.report.words.lessons import suggested_starts_lines
 
-        with waiting("looking for a way out"):
+        with printing.waiting("looking for a way out"):
             found = taught.suggested_starts()
         for line in suggested_starts_lines(task, taught.lesson, found):
             printing.print_line(f"  {line}")

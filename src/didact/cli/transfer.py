@@ -7,8 +7,6 @@ from typing import Any
 import click
 
 from didact.cli import options, printing
-from didact.cli.exits import exit_code
-from didact.cli.settings import world_settings
 
 
 @click.command("transfer")
@@ -32,6 +30,7 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     members: int | None,
+    of: str | None,
     out: str | None,
     as_json: bool,
     **given: Any,
@@ -42,18 +41,25 @@ def command(
     is not determined completely there is a reward that fits the lesson and is wrong there, with
     what it may lose. Exit code 0: all are determined; 3: some are open.
     """
-    from didact.app.transfer import transfer_source
-    from didact.cli.progress import waiting
+    from didact.files.json import require_writable, write_json
+    from didact.files.kinds import json_kind
     from didact.report.words.lessons import transfer_lines
+    from didact.teaching import load_lesson, transfer
+    from didact.teaching.transfer import TRANSFER_FORMAT
+    from didact.worlds.opening import open_task_or_family
 
-    parameters = world_settings(world, settings, seed, members)
-    with waiting(f"trying {world}"):
-        found = transfer_source(lesson, world, parameters, out=out, **given)
+    parameters = options.world_settings(world, settings, seed, members)
+    with printing.waiting(f"trying {world}"):
+        if out is not None:
+            require_writable(out, json_kind(TRANSFER_FORMAT), [lesson, world, of])
+        given_lesson = load_lesson(lesson)
+        made_for = None if of is None else open_task_or_family(of)
+        unseen = open_task_or_family(world, parameters)
+        found = transfer(given_lesson, unseen, of=made_for, **given)
+        if out is not None:
+            write_json(found.to_dict(), out)
     if as_json:
         printing.print_json(found.to_dict())
-        return exit_code(found.share == 1)
-    for line in transfer_lines(found):
-        printing.print_line(line)
-    if out is not None:
-        printing.print_line(f"  saved as {out}")
-    return exit_code(found.share == 1)
+    else:
+        printing.print_result(transfer_lines(found), [out])
+    return printing.exit_code(found.share == 1)

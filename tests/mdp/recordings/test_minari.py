@@ -508,7 +508,7 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_what_was_there(
     before = recording.part([0])
     save_recording(before, target)
     here = contents(tmp_path)
-    arguments = ("convert", "from.json", target, "--task", "random-grid", "--force")
+    arguments = ("convert", "from.json", target, "--task", "random-grid", "--replace")
     size = ("-p", "size=4", "-p", "n_features=3", "-p", "slip=1/4", "-p", "terminals=2")
     answer = on_full_disk(most, *arguments, *size, "-p", "seed=3")
     refused(answer, "cannot be written: File too large")
