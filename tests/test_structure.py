@@ -32,8 +32,6 @@ WIDE_PUBLIC: set[str] = {"register_study"}
 
 COMPLEX: set[str] = {
     "_search",
-    "equivalence_class",
-    "solve_policy",
 }
 """Functions of the core with a cyclomatic complexity above 15."""
 

@@ -290,23 +290,12 @@ def equivalence_class(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable, else floats.
     plan: the task's own solution, when it is at hand already; none for a family.
     """
+    is_family = isinstance(task, Family)
     tasks = task.members if isinstance(task, Family) else (as_task(task),)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
-    if plan is not None:
-        if isinstance(task, Family):
-            raise InvalidParameter("plan is of one task; leave it out for a family")
-        instance(plan, Plan, "plan", "the result of solve")
-    stage("solving all members" if isinstance(task, Family) else "solving")
-    plans = [proved_plan(each, arithmetic) for each in tasks] if plan is None else [plan]
+    plans = _plans(tasks, arithmetic, plan, is_family=is_family)
     exact = arithmetic == "exact" or (arithmetic == "auto" and _are_affordable(tasks, plans))
-    n_open = sum(found.n_close - found.n_settled for found in plans if not found.is_proved)
-    if exact and not all(found.is_proved for found in plans):
-        raise InvalidParameter(
-            "arithmetic 'exact' needs a plan whose optimal actions are proved; this one leaves "
-            f"{n_open} comparisons open. Leave plan out, or solve exactly"
-        )
     stage("comparing actions: a row for each two")
-    is_family = isinstance(task, Family)
     parts = _parts(tasks, plans, arithmetic if exact else "float", is_family=is_family)
     rows, weights = _rows_of(parts, scope), task.true_weights
     try:
@@ -321,6 +310,24 @@ def equivalence_class(
     if cone.is_proved and cone.contains(weights) != "inside":
         raise AssertionError("the true weights must lie inside their own class")
     return EquivalenceClass(task, parts, rows, cone, scope)
+
+
+def _plans(
+    tasks: Sequence[Task], arithmetic: Arithmetic, plan: Plan | None, *, is_family: bool
+) -> list[Plan]:
+    """The solutions of all members; of a task the given one, which must be proved for 'exact'."""
+    if plan is None:
+        stage("solving all members" if is_family else "solving")
+        return [proved_plan(each, arithmetic) for each in tasks]
+    if is_family:
+        raise InvalidParameter("plan is of one task; leave it out for a family")
+    instance(plan, Plan, "plan", "the result of solve")
+    if arithmetic == "exact" and not plan.is_proved:
+        raise InvalidParameter(
+            "arithmetic 'exact' needs a plan whose optimal actions are proved; this one leaves "
+            f"{plan.n_close - plan.n_settled} comparisons open. Leave plan out, or solve exactly"
+        )
+    return [plan]
 
 
 def _parts(

@@ -33,7 +33,7 @@ from didact.planning import (
     reachable_states,
 )
 from didact.planning.kernels import feature_sizes
-from didact.planning.linear import policy_matrix
+from didact.planning.solve import policy_matrix
 from didact.random import stream
 
 ROUNDING = 2.0**-49

@@ -25,7 +25,7 @@ from didact.planning.kernels import (
     single_successors,
     walk_functional_graph,
 )
-from didact.planning.linear import DENSE_STATES, discounted_sums
+from didact.planning.solve import DENSE_STATES, discounted_sums
 
 MAX_ROUNDS = 1_000
 """Rounds of policy iteration before rounding is suspected of making it cycle."""

@@ -38,8 +38,7 @@ from didact.planning.kernels import (
     reward_reach,
     roundings,
 )
-from didact.planning.linear import discounted_sums
-from didact.planning.solve import MAX_ROUNDS, iterate_directly, plan_in_floats
+from didact.planning.solve import MAX_ROUNDS, discounted_sums, iterate_directly, plan_in_floats
 from didact.random import stream
 
 MAX_BYTES = 2_000_000_000

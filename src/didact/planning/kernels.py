@@ -479,9 +479,8 @@ def solve_policy(system: System, reduction: float, most: int, values: Any, krylo
     v, s, t = krylov.v, krylov.s, krylov.t
     n_states = len(values)
     norm = residual_of(system, values, r)
-    for i in range(n_states):
-        shadow[i] = r[i]
-        p[i] = r[i]
+    shadow[:] = r
+    p[:] = r
     target = norm * reduction * reduction
     rho = norm
     for step in range(most):

@@ -19,11 +19,11 @@ from didact.mdp import MDP, Task, as_task
 from didact.mdp.model import deciding_states
 from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats, Numbers
-from didact.planning.linear import discounted_sums
 from didact.planning.paths import as_reached, reachable_states
 from didact.planning.policies import as_policy
 from didact.planning.solve import (
     Plan,
+    discounted_sums,
     exact_policy_values,
     is_exact_affordable,
     plan_in_floats,

@@ -8,6 +8,9 @@ Float policy iteration. Deterministic models: each policy is evaluated exactly i
 functional graph. Others: inexact evaluation by BiCGSTAB, and direct solves where that goes in
 circles. The result is any value function V; what makes it an answer is the bound |V - V*| <=
 (residual + rounding) / (1 - discount), which holds for every V.
+
+At the end, the linear system of a policy, (I - discount * T_pi) x = payments, in several columns at
+once: along the graph, by a dense or sparse factorisation, or by BiCGSTAB.
 """
 
 from __future__ import annotations
@@ -29,19 +32,24 @@ from didact.mdp.showing import in_notebook, show
 from didact.numerics.exact import Floats, Later, Numbers
 from didact.planning.kernels import (
     UNIT,
+    System,
     actions_by_state,
     back_up_values,
     contraction_gap,
     iterate,
     longest_row,
     model_of,
+    new_krylov,
+    new_paths,
     new_plan,
+    residual_of,
     reward_table,
     rounding_of_backup,
     roundings,
     single_successors,
+    solve_policy,
+    walk_functional_graph,
 )
-from didact.planning.linear import discounted_sums
 
 Arithmetic = Literal["auto", "float", "exact"]
 
@@ -49,6 +57,11 @@ EXACT_STATES = 20_000
 """`auto` settles exactly at most so many states ..."""
 EXACT_COMPONENT = 150
 """... none of them in a cyclic component of more than so many states that needs a dense solve."""
+
+DENSE_STATES = 300
+"""Up to so many states a dense solve of a policy's linear system is quickest to start."""
+DIRECT_STATES = 30_000
+"""Up to so many states a sparse factorisation is quickest."""
 
 MAX_ROUNDS = 1_000
 """Rounds of policy iteration after which direct solves take over ..."""
@@ -458,3 +471,101 @@ def _values_of(mdp: MDP, pairs: Floats, policy: NDArray[np.uint32]) -> Floats:
     rows = mdp.transitions.matrix()[states * mdp.n_actions + policy]
     missing = paid + mdp.discount * (rows @ values) - values
     return np.asarray(values + discounted_sums(mdp, taken, missing[:, None])[:, 0])
+
+
+def discounted_sums(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
+    """Expected discounted payments (S, c) of a policy (S, A), from each state on."""
+    if mdp.is_deterministic():
+        sums = _walk(mdp, policy, payments)
+        tied = np.flatnonzero(((policy > 0.0) & (policy < 1.0)).any(axis=1))
+        if not tied.size or _solves(mdp, policy[tied], payments[tied], sums, tied):
+            return sums
+    if mdp.n_states <= DENSE_STATES:
+        system = np.eye(mdp.n_states) - mdp.discount * dense_policy_matrix(mdp, policy)
+        return np.asarray(np.linalg.solve(system, payments), dtype=np.float64)
+    matrix = policy_matrix(mdp, policy)
+    if mdp.n_states <= DIRECT_STATES:
+        return _factorise(mdp, matrix, payments)
+    return _iterate(mdp, matrix, payments)
+
+
+def _solves(
+    mdp: MDP, policy: Floats, payments: Floats, sums: Floats, tied: NDArray[np.int64]
+) -> bool:
+    """Whether sums of one choice are those of all: where choices tie they lead to equal sums.
+
+    policy, payments: of the tied states alone.
+    """
+    after = sums[single_successors(mdp).reshape(mdp.n_states, -1)[tied]]
+    expected = payments + mdp.discount * np.einsum("sa,sac->sc", policy, after)
+    limit = 16 * UNIT * float(np.abs(sums).max(initial=0.0))
+    return bool(np.abs(expected - sums[tied]).max(initial=0.0) <= limit)
+
+
+def dense_policy_matrix(mdp: MDP, policy: Floats) -> Floats:
+    """T_pi (S, S): every outcome added where it belongs, in the order of a sparse product."""
+    moves, n = mdp.transitions, mdp.n_states
+    rows = np.repeat(np.arange(n * mdp.n_actions), np.diff(moves.offsets))
+    places = rows // mdp.n_actions * n + moves.successors
+    shares = np.take(policy, rows) * moves.probabilities.floats
+    sums = np.asarray(np.bincount(places, shares, n * n), dtype=np.float64)
+    return sums.reshape(n, n)
+
+
+def policy_matrix(mdp: MDP, policy: Floats) -> Any:
+    """T_pi as a sparse matrix (S, S); empty rows in terminal states."""
+    from scipy.sparse import csr_array
+
+    taken = np.flatnonzero(policy)
+    offsets = np.concatenate(([0], np.cumsum((policy != 0).sum(axis=1))))
+    chooser = csr_array(
+        (policy.ravel()[taken], taken, offsets),
+        shape=(mdp.n_states, mdp.n_states * mdp.n_actions),
+    )
+    return (chooser @ mdp.transitions.matrix()).tocsr()
+
+
+def _walk(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
+    """One successor for each state: along its functional graph in O(S)."""
+    n, c = payments.shape
+    following = single_successors(mdp).reshape(n, -1)[np.arange(n), policy.argmax(axis=1)]
+    sums = np.zeros(n * c)
+    walk_functional_graph.run(
+        n * c,
+        *(c, mdp.discount, mdp.terminal.view(np.uint8), new_paths(n, following)),
+        *(np.ascontiguousarray(payments).ravel(), sums),
+    )
+    return sums.reshape(n, c)
+
+
+def _factorise(mdp: MDP, matrix: Any, payments: Floats) -> Floats:
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
+    system = eye_array(mdp.n_states, format="csc") - mdp.discount * matrix.tocsc()
+    return np.asarray(splu(system.tocsc()).solve(np.ascontiguousarray(payments)))
+
+
+def _iterate(mdp: MDP, matrix: Any, payments: Floats) -> Floats:
+    """BiCGSTAB column by column, restarted until the residual is at rounding level."""
+    n = mdp.n_states
+    offsets, successors = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
+    weights, krylov = mdp.discount * matrix.data, new_krylov(n)
+    sums = np.zeros(payments.shape)
+    for column in range(payments.shape[1]):
+        system = System(offsets, successors, weights, np.ascontiguousarray(payments[:, column]))
+        values = system.payments.copy()
+        for _ in range(200):
+            steps = solve_policy.run(n, system, 0.01, 500, values, krylov)
+            residual_of.run(n, system, values, krylov.r)
+            change = float(np.abs(krylov.r).max())
+            if change <= 16 * UNIT * max(float(np.abs(values).max()), 1e-300):
+                break
+            if steps < 0:
+                values += krylov.r
+        else:
+            raise NotConverged(
+                f"column {column} of the policy's linear system still changes by {change:.3g}"
+            )
+        sums[:, column] = values
+    return sums

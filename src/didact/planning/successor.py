@@ -28,9 +28,8 @@ from didact.planning.kernels import (
     rounding_of_backup,
     single_successors,
 )
-from didact.planning.linear import discounted_sums
 from didact.planning.policies import as_policy
-from didact.planning.solve import Plan
+from didact.planning.solve import Plan, discounted_sums
 
 if TYPE_CHECKING:
     from didact.planning.exact import ExactModel, PolicyGraph

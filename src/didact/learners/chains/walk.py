@@ -27,7 +27,7 @@ from didact.learners.chains.modes import NEAR, LocalMaximum, Modes, missed_notes
 from didact.learners.chains.options import Lengths, Prior
 from didact.learners.likelihood import Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
-from didact.planning.linear import DENSE_STATES
+from didact.planning.solve import DENSE_STATES
 
 RunPhases = Callable[[Iterable[Sequence[Iterator[int]]], int], None]
 

@@ -48,7 +48,7 @@ from didact.learners.points.search import AS_HIGH, spread_directions
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.kernels import UNIT, reward_table
-from didact.planning.linear import discounted_sums
+from didact.planning.solve import discounted_sums
 
 MAX_ROUNDS = 1_000
 """Rounds of soft policy iteration, which converges quadratically."""

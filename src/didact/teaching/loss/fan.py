@@ -34,10 +34,9 @@ from didact.numerics.exact import Floats, Numbers
 from didact.numerics.geometry import singular_directions
 from didact.planning.batch import Losses, Lost
 from didact.planning.kernels import UNIT, feature_sizes
-from didact.planning.linear import discounted_sums
 from didact.planning.loss import action_gaps
 from didact.planning.paths import as_reached, feature_sizes_met, reachable_states
-from didact.planning.solve import solve
+from didact.planning.solve import discounted_sums, solve
 from didact.planning.successor import float_successor_features, pair_features
 from didact.random import stream
 
