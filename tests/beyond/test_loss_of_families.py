@@ -14,7 +14,7 @@ import pytest
 import didact
 from didact.bec.classes import shown_pairs
 from didact.errors import InvalidParameter, Unsupported
-from didact.teaching import picked
+from didact.teaching import build
 from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.search import remaining_loss
 from tests.all_policies import counts_and_losses, largest_loss
@@ -237,13 +237,13 @@ def test_the_frontier_of_a_family_is_of_one_kind_of_loss():
 def test_witnesses_of_lower_bounds_hold(loss, monkeypatch):
     """Each loses too much in some member, whatever the tie, and no other candidate excludes it."""
     n_witnesses, problems = 0, []
-    made = picked.LessonEvidence
+    made = build.LessonEvidence
 
-    def spied(problem, *rest):
+    def spied(settings, problem, *rest):
         problems.append(problem)
-        return made(problem, *rest)
+        return made(settings, problem, *rest)
 
-    monkeypatch.setattr(picked, "LessonEvidence", spied)
+    monkeypatch.setattr(build, "LessonEvidence", spied)
     for seed in range(2):
         members = family(seed)
         known = didact.equivalence_class(members)
