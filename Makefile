@@ -56,10 +56,12 @@ test: setup axe
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 # What the quick tests run of the package is measured; the slow ones would take hours more by that.
+# Both take random examples: their seed is printed, and `make test-all SEED=n` repeats a run.
+SEED := $(shell date +%s)
 test-all: setup axe
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" \
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" --hypothesis-seed=$(SEED) \
 	    --cov --cov-report=term:skip-covered
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-seed=$(SEED)
 
 # The quick tests with the lowest versions that pyproject.toml allows, apart from .venv (needs uv),
 # but for those whose text or digits belong to the newest ones; without heavy simulators.

@@ -17,22 +17,33 @@ from tests.command_line import Answer
 
 # Matrices of tests are small, and workers fill the cores: more threads only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-settings.register_profile("didact", derandomize=True, deadline=None)
-settings.register_profile("quick", derandomize=True, deadline=None, max_examples=12)
-settings.load_profile("didact")
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None, print_blob=True)
 
 
 def pytest_configure(config):
     """Tests are read after this, and with them the numbers of their examples.
 
-    What is compiled already runs compiled from the first test on, whichever that is.
+    The quick tests take the same examples at each run, unless there is a --hypothesis-seed; runs
+    with the slow tests take new ones. Kernels run compiled from the first test on.
     """
     gc.disable()
     import_module("numba")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
-    if "not slow" in config.getoption("markexpr"):
+    is_quick = "not slow" in config.getoption("markexpr")
+    is_fixed = is_quick and config.getoption("--hypothesis-seed") is None
+    settings.load_profile("fixed" if is_fixed else "random")
+    if is_quick:
         effort.take_some_only()
+        settings.register_profile("quick", settings(max_examples=12))
         settings.load_profile("quick")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say the seed of random examples, with which a run is repeated."""
+    seed = config.getoption("--hypothesis-seed")
+    if seed is not None:
+        terminalreporter.write_line(f"random examples: --hypothesis-seed={seed}")
 
 
 def pytest_collection_finish():

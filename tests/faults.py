@@ -193,10 +193,11 @@ def run(
     at: int = 0,
     way: str = "ENOSPC",
     seconds: float | None = None,
+    sent: signal.Signals = signal.SIGINT,
 ) -> Ended:
     """A command in a folder, whose n-th call fails in some way: ENOSPC, EIO or kill.
 
-    at: that n, from which on errors stay; 0 for none. seconds: until it is interrupted instead.
+    at: that n, from which on errors stay; 0 for none. seconds: until `sent` is sent instead.
     """
     log = library.with_name(f"{os.getpid()}.log")
     log.unlink(missing_ok=True)
@@ -221,7 +222,7 @@ def run(
             with suppress(TimeoutError):
                 process.wait(seconds)
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                process.send_signal(sent)
         code = process.wait()
         told = []
         for stream in (out, errors):

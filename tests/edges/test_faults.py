@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -148,12 +149,18 @@ def test_a_fault_at_any_write_loses_nothing(what, old, library, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("way", ["SIGINT", "kill"])
 @pytest.mark.parametrize("what", COMMANDS)
-def test_an_interrupt_at_any_moment_loses_nothing(what, old, library, tmp_path):
-    before, _ = of(what, old, library)
-    for i in range(20):
+def test_a_signal_at_any_moment_loses_nothing(what, way, old, library, tmp_path):
+    """SIGINT every 50 ms; 200 kills spread over the time that the command takes."""
+    began = time.monotonic()
+    before, _ = of(what, old, library)  # runs the command twice, but a study once
+    lasts = (time.monotonic() - began) / (1 if what == "a study" else 2)
+    sent = signal.SIGKILL if way == "kill" else signal.SIGINT
+    moments = [lasts * i / 200 for i in range(200)] if way == "kill" else np.arange(0, 1, 0.05)
+    for seconds in moments:
         folder = tmp_path / "now"
         shutil.copytree(old, folder)
-        ended = faults.run(COMMANDS[what], folder, library, seconds=0.05 * i)
-        holds(what, ended, folder, before, "SIGINT")
+        ended = faults.run(COMMANDS[what], folder, library, seconds=float(seconds), sent=sent)
+        holds(what, ended, folder, before, way)
         shutil.rmtree(folder)
