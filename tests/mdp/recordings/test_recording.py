@@ -93,7 +93,7 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
     where = {
         "json": "didact.mdp.recordings.text.write_json",
         "jsonl": "didact.mdp.recordings.text.write_text",
-        "minari": "didact.mdp.recordings.minari._fill_episodes",
+        "minari": "didact.mdp.recordings.minari._write_episode",
         "imitation": "didact.mdp.recordings.imitation._write_descriptions",
     }
     monkeypatch.setattr(where[format], broken)

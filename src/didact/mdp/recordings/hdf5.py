@@ -50,18 +50,6 @@ def group_in(parent: Any, name: str) -> Any:
     return found
 
 
-def whole_numbers_in(parent: Any, name: str, budget: Budget) -> Any:
-    """The array of this name: whole numbers (n,) or (n, 1)."""
-    h5py = require_package("h5py", "minari", "Minari datasets")
-    found = _array(h5py, _member(h5py, parent, name), name, budget)
-    if found.dtype.kind not in "iu":
-        raise InvalidFile(
-            f"{name} must be numbers of states or actions from 0; they have the shape "
-            f"{found.shape} and the type {found.dtype!s:.60}"
-        )
-    return found[()]
-
-
 def _array(h5py: Any, found: Any, name: str, budget: Budget) -> Any:
     """An array that lies in the file and is not too large."""
     if not isinstance(found, h5py.Dataset) or found.shape is None:

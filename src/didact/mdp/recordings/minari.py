@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,7 +47,6 @@ from didact.mdp.recordings.hdf5 import (
     open_hdf5,
     rows_in,
     whole_number_beside,
-    whole_numbers_in,
 )
 from didact.mdp.recordings.recording import (
     MAX_PAIRS,
@@ -127,42 +127,62 @@ def _episodes(
 ) -> Iterator[tuple[int, Demonstration | ObservedDemonstration]]:
     space = _object(metadata["observation_space"])
     numbers = space["type"] == "Discrete"
-    kept = metadata.get("data_format", "hdf5")
-    if not isinstance(kept, str) or kept not in DATA_FORMATS:
-        raise InvalidFile(f"{place}: its data_format must be hdf5, arrow or parquet; {shown(kept)}")
     n_pairs = 0
-    try:
-        budget = Budget((path for path in data.rglob("*") if path.is_file()), 2 * MAX_PAIRS)
-        read = DATA_FORMATS[kept](data, metadata["total_episodes"], budget)
-        for number, (rows, actions, start) in enumerate(read):
-            n_pairs += len(actions)
+    for number, raw in enumerate(_raw_episodes(data, metadata, place, 2 * MAX_PAIRS)):
+        with _told(place):
+            n_pairs += len(raw.actions)
             require_size(n_pairs, place)
+            rows = raw.observations
             observed = rows if numbers else [put_together(row, space) for row in rows]
-            shown_pairs = pairs_of(observed, actions, f"episode {number}", numbers=numbers)
-            if isinstance(shown_pairs, Demonstration):
-                _require_start(start, shown_pairs)
-            if shown_pairs is not None:
-                yield number, shown_pairs
+            pairs = pairs_of(observed, raw.actions, f"episode {number}", numbers=numbers)
+            if isinstance(pairs, Demonstration):
+                _require_start(raw.start, pairs)
+        if pairs is not None:
+            yield number, pairs
+
+
+@contextmanager
+def _told(place: str) -> Iterator[None]:
+    """What is wrong with a dataset, in one line that names it."""
+    try:
+        yield
     except InvalidInput as error:
         raise InvalidFile(f"{place}: {error}") from None
     except Exception as error:  # h5py's own, and whatever a damaged file brings about
         raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
 
 
-Recorded = tuple[Any, Any, int | None]
-"""Observations, actions, and the start state that the options say."""
+class RawEpisode(NamedTuple):
+    """An episode in a file: observations (T + 1), actions (T), and what its reset was given."""
+
+    observations: list[Any]
+    actions: list[Any]
+    start: Any
+    seed: Any
 
 
-def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Recorded]:
+def _raw_episodes(
+    data: Path, metadata: Mapping[str, Any], place: str, most: int
+) -> Iterator[RawEpisode]:
+    """All episodes of a data folder, which may hold at most so many numbers."""
+    kept = metadata.get("data_format", "hdf5")
+    if not isinstance(kept, str) or kept not in DATA_FORMATS:
+        raise InvalidFile(f"{place}: its data_format must be hdf5, arrow or parquet; {shown(kept)}")
+    with _told(place):
+        budget = Budget((path for path in data.rglob("*") if path.is_file()), most)
+        yield from DATA_FORMATS[kept](data, metadata["total_episodes"], budget)
+
+
+def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[RawEpisode]:
     with open_hdf5(data / HDF5_FILE) as file:
         for number in range(n_episodes):
             group = group_in(file, f"episode_{number}")
-            rows = rows_in(group, "observations", budget)
-            actions = whole_numbers_in(group, "actions", budget)
-            yield rows, actions, whole_number_beside(group, f"options/{START}")
+            rows = [rows_in(group, name, budget) for name in ("observations", "actions")]
+            given = [whole_number_beside(group, name) for name in (f"options/{START}", "seed")]
+            yield RawEpisode(rows[0], rows[1], *given)
 
 
-def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Recorded]:
+def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[RawEpisode]:
     """Arrow and Parquet: a folder for each episode, with one action more, which means nothing."""
     for number in range(n_episodes):
         folder = data / str(number)
@@ -173,9 +193,10 @@ def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Rec
                 part = read_columns(folder / name, ("observations", "actions"), budget)
                 states, actions = states + part[0], actions + part[1]
         about = read_json(folder / "metadata.json")
-        options = about.get("options") if isinstance(about, dict) else None
+        about = about if isinstance(about, dict) else {}
+        options = about.get("options")
         start = options.get(START) if isinstance(options, dict) else None
-        yield states, actions[:-1], start
+        yield RawEpisode(states, actions[:-1], start, about.get("seed"))
 
 
 DATA_FORMATS = {"hdf5": _hdf5_episodes, "arrow": _table_episodes, "parquet": _table_episodes}
@@ -241,54 +262,90 @@ def _require_id(dataset_id: str) -> None:
 def _fill(data: Path, recording: Recording, dataset_id: str) -> None:
     import gymnasium
 
-    minari = require_package("minari", "minari", "Minari datasets")
-    storage_class = require_package(
-        "minari.dataset.minari_storage", "minari", "Minari datasets"
-    ).MinariStorage
     task = recording.task
     assert task is not None
-    data.mkdir()
-    storage = storage_class.new(
-        data,
-        observation_space=gymnasium.spaces.Discrete(task.mdp.n_states),
-        action_space=gymnasium.spaces.Discrete(task.mdp.n_actions),
-        data_format="hdf5",
+    spaces = (
+        gymnasium.spaces.Discrete(task.mdp.n_states),
+        gymnasium.spaces.Discrete(task.mdp.n_actions),
     )
-    about = {
-        "dataset_id": dataset_id,
-        "minari_version": minari.__version__,
-        "algorithm_name": "didact",
+    about: dict[str, Any] = {
         "description": f"Demonstrations for {task.name}",
         "didact_task": task_document(task),
     }
     if recording.lesson is not None:
         about["didact_lesson"] = dict(recording.lesson)
-    storage.update_metadata(about)
-    write_bytes(image_of(lambda file: _fill_episodes(file, recording)), data / HDF5_FILE, kind=None)
-    totals = {"total_steps": recording.n_pairs, "total_episodes": len(recording.demonstrations)}
+    _fill_dataset(data, dataset_id, spaces, about, _written_episodes(recording))
+
+
+def _written_episodes(recording: Recording) -> Iterator[WrittenEpisode]:
+    assert recording.task is not None
+    for demonstration in recording.demonstrations:
+        steps = steps_of(recording.task, demonstration)
+        given = {f"options/{START}": int(steps.states[0])}
+        yield WrittenEpisode(given, steps.states, steps.actions, steps.rewards, steps.ends)
+
+
+class WrittenEpisode(NamedTuple):
+    """What is written of an episode; given: what its reset was given, by name."""
+
+    given: Mapping[str, int]
+    observations: Any
+    actions: Any
+    rewards: Any
+    ended: bool
+
+
+def _fill_dataset(
+    data: Path,
+    dataset_id: str,
+    spaces: tuple[Any, Any],
+    about: Mapping[str, Any],
+    episodes: Iterable[WrittenEpisode],
+) -> None:
+    """Write the data folder of a dataset; spaces: of observations and actions."""
+    minari = require_package("minari", "minari", "Minari datasets")
+    storage_class = require_package(
+        "minari.dataset.minari_storage", "minari", "Minari datasets"
+    ).MinariStorage
+    data.mkdir()
+    storage = storage_class.new(
+        data, observation_space=spaces[0], action_space=spaces[1], data_format="hdf5"
+    )
+    named = {
+        "dataset_id": dataset_id,
+        "minari_version": minari.__version__,
+        "algorithm_name": "didact",
+    }
+    storage.update_metadata({**named, **about})
+    totals = {"total_steps": 0, "total_episodes": 0}
+
+    def fill(file: Any) -> None:
+        for number, episode in enumerate(episodes):
+            _write_episode(file.create_group(f"episode_{number}"), number, episode)
+            totals["total_steps"] += len(episode.actions)
+            totals["total_episodes"] += 1
+
+    write_bytes(image_of(fill), data / HDF5_FILE, kind=None)
     storage.update_metadata({**totals, "dataset_size": storage.get_size()})
 
 
-def _fill_episodes(file: Any, recording: Recording) -> None:
-    """The episodes as Minari itself keeps them."""
-    assert recording.task is not None
-    for number, demonstration in enumerate(recording.demonstrations):
-        steps = steps_of(recording.task, demonstration)
-        before = [False] * (len(demonstration) - 1)
-        group = file.create_group(f"episode_{number}")
-        group.attrs["id"] = number
-        group.attrs[f"options/{START}"] = int(steps.states[0])
-        group.attrs["total_steps"] = len(demonstration)
-        arrays = {
-            "observations": steps.states,
-            "actions": steps.actions,
-            "rewards": steps.rewards,
-            "terminations": [*before, steps.ends],
-            "truncations": [*before, not steps.ends],
-        }
-        for name, values in arrays.items():
-            group.create_dataset(name, data=values, chunks=True, maxshape=(None,))
-        group.create_group("infos")
+def _write_episode(group: Any, number: int, episode: WrittenEpisode) -> None:
+    """One episode as Minari itself keeps it."""
+    n = len(episode.actions)
+    for name, value in {"id": number, **episode.given, "total_steps": n}.items():
+        group.attrs[name] = value
+    before = [False] * (n - 1)
+    arrays = {
+        "observations": np.asarray(episode.observations),
+        "actions": np.asarray(episode.actions),
+        "rewards": np.asarray(episode.rewards, dtype=np.float64),
+        "terminations": np.array([*before, episode.ended]),
+        "truncations": np.array([*before, not episode.ended]),
+    }
+    for name, values in arrays.items():
+        shape = (None, *values.shape[1:])
+        group.create_dataset(name, data=values, chunks=True, maxshape=shape)
+    group.create_group("infos")
 
 
 def _enter_namespace(namespace: str) -> None:
@@ -379,49 +436,21 @@ def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
     n = metadata.get("total_episodes") if isinstance(metadata, dict) else None
     if not is_whole(n) or n < 1:
         raise InvalidFile(f"{place}: its metadata must say total_episodes, a whole number from 1")
-    try:
-        budget = Budget((path for path in data.rglob("*") if path.is_file()), MAX_ENTRIES)
-        is_hdf5 = metadata.get("data_format", "hdf5") == "hdf5"
-        read = _from_hdf5(data, n, budget) if is_hdf5 else _from_tables(data, n, budget)
-        return [_episode(i, *parts) for i, parts in enumerate(read)]
-    except InvalidInput as error:
-        raise InvalidFile(f"{place}: {error}") from None
-    except Exception as error:  # h5py's own, and whatever a damaged file brings about
-        raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
+    raw = _raw_episodes(data, metadata, place, MAX_ENTRIES)
+    with _told(place):
+        return [_seeded_episode(number, each) for number, each in enumerate(raw)]
 
 
-def _episode(
-    number: int, seed: Any, observations: Sequence[Any], actions: Sequence[Any]
-) -> Episode:
-    if not is_whole(seed) or seed < 0:
+def _seeded_episode(number: int, raw: RawEpisode) -> Episode:
+    if not is_whole(raw.seed) or raw.seed < 0:
         raise InvalidFile(
             f"episode {number} must have the seed of its reset, without which no simulator can be "
             "led through it; record it with DataCollector and reset(seed=...)"
         )
-    if not len(actions) or any(isinstance(row, dict | str) for row in observations[:1]):
+    rows = raw.observations
+    if not len(raw.actions) or any(isinstance(row, dict | str) for row in rows[:1]):
         raise InvalidFile(f"episode {number} must have steps whose observations are arrays")
-    return Episode(int(seed), list(observations), list(actions))
-
-
-def _from_hdf5(data: Path, n: int, budget: Budget) -> Iterator[tuple[Any, Any, Any]]:
-    with open_hdf5(data / HDF5_FILE) as file:
-        for number in range(n):
-            group = group_in(file, f"episode_{number}")
-            rows = [rows_in(group, name, budget) for name in ("observations", "actions")]
-            yield whole_number_beside(group, "seed"), rows[0], rows[1]
-
-
-def _from_tables(data: Path, n: int, budget: Budget) -> Iterator[tuple[Any, Any, Any]]:
-    for number in range(n):
-        folder = data / str(number)
-        states: list[Any] = []
-        actions: list[Any] = []
-        for name in sorted(os.listdir(folder)):
-            if not name.startswith(("_", ".")) and name != "metadata.json":
-                part = read_columns(folder / name, ("observations", "actions"), budget)
-                states, actions = states + list(part[0]), actions + list(part[1])
-        about = read_json(folder / "metadata.json")
-        yield (about.get("seed") if isinstance(about, dict) else None), states, actions[:-1]
+    return Episode(int(raw.seed), rows, raw.actions)
 
 
 def write_episodes(
@@ -437,45 +466,13 @@ def write_episodes(
     if not episodes:
         raise InvalidFile(f"{shown_path(target)}: a Minari dataset needs at least one episode")
 
-    def fill(data: Path, dataset_id: str) -> None:
-        minari = require_package("minari", "minari", "Minari datasets")
-        storage = require_package(
-            "minari.dataset.minari_storage", "minari", "Minari datasets"
-        ).MinariStorage
-        data.mkdir()
-        made = storage.new(
-            data, observation_space=spaces[0], action_space=spaces[1], data_format="hdf5"
-        )
-        told = {
-            "dataset_id": dataset_id,
-            "minari_version": minari.__version__,
-            "algorithm_name": "didact",
-            "didact_clips": json.dumps(dict(about)),
-        }
-        made.update_metadata(told)
-        write_bytes(image_of(lambda file: _fill_file(file, episodes)), data / HDF5_FILE, kind=None)
-        steps = sum(len(episode.actions) for episode in episodes)
-        totals = {"total_steps": steps, "total_episodes": len(episodes)}
-        made.update_metadata({**totals, "dataset_size": made.get_size()})
-
-    write_dataset(target_folder(target), fill, replace=replace)
-
-
-def _fill_file(file: Any, episodes: Sequence[Episode]) -> None:
-    for number, episode in enumerate(episodes):
-        n = len(episode.actions)
-        group = file.create_group(f"episode_{number}")
-        group.attrs["id"] = number
-        group.attrs["seed"] = episode.seed
-        group.attrs["total_steps"] = n
-        arrays = {
-            "observations": np.asarray(episode.observations),
-            "actions": np.asarray(episode.actions),
-            "rewards": np.asarray(episode.rewards, dtype=np.float64),
-            "terminations": np.array([False] * (n - 1) + [episode.ended]),
-            "truncations": np.array([False] * (n - 1) + [not episode.ended]),
-        }
-        for name, values in arrays.items():
-            shape = (None, *values.shape[1:])
-            group.create_dataset(name, data=values, chunks=True, maxshape=shape)
-        group.create_group("infos")
+    written = [
+        WrittenEpisode({"seed": e.seed}, e.observations, e.actions, e.rewards, e.ended)
+        for e in episodes
+    ]
+    described = {"didact_clips": json.dumps(dict(about))}
+    write_dataset(
+        target_folder(target),
+        lambda data, name: _fill_dataset(data, name, spaces, described, written),
+        replace=replace,
+    )
