@@ -41,14 +41,18 @@ _ROOM_OF = {
     "rollout": "didact.planning",
     "solve": "didact.planning",
     "successor_features": "didact.planning",
+    "Cone": "didact.bec",
     "EquivalenceClass": "didact.bec",
     "Observed": "didact.bec",
     "ObserveSettings": "didact.bec",
     "ObserveWorkers": "didact.bec",
+    "angular_similarity": "didact.bec",
+    "demonstration_class": "didact.bec",
     "describe": "didact.bec",
     "equivalence_class": "didact.bec",
     "evaluate": "didact.bec",
     "load_observed": "didact.bec",
+    "ng_russell": "didact.bec",
     "observe": "didact.bec",
     "prove": "didact.bec",
     "Difficulty": "didact.teaching",
@@ -68,6 +72,7 @@ _ROOM_OF = {
     "teach_mixed": "didact.teaching",
     "teach_within": "didact.teaching",
     "transfer": "didact.teaching",
+    "information_gap": "didact.learners",
     "learn": "didact.learners",
     "Belief": "didact.learners",
     "load_belief": "didact.learners",
@@ -96,19 +101,24 @@ if TYPE_CHECKING:
     from didact.auditing import audit as audit
     from didact.auditing import exam as exam
     from didact.auditing import load_exam as load_exam
+    from didact.bec import Cone as Cone
     from didact.bec import EquivalenceClass as EquivalenceClass
     from didact.bec import Observed as Observed
     from didact.bec import ObserveSettings as ObserveSettings
     from didact.bec import ObserveWorkers as ObserveWorkers
+    from didact.bec import angular_similarity as angular_similarity
+    from didact.bec import demonstration_class as demonstration_class
     from didact.bec import describe as describe
     from didact.bec import equivalence_class as equivalence_class
     from didact.bec import evaluate as evaluate
     from didact.bec import load_observed as load_observed
+    from didact.bec import ng_russell as ng_russell
     from didact.bec import observe as observe
     from didact.bec import prove as prove
     from didact.errors import DidactError as DidactError
     from didact.errors import InvalidInput as InvalidInput
     from didact.learners import Belief as Belief
+    from didact.learners import information_gap as information_gap
     from didact.learners import learn as learn
     from didact.learners import load_belief as load_belief
     from didact.learners import register_learner as register_learner

@@ -303,3 +303,25 @@ def test_more_rows_and_features_take_longer():
         for size, k in ((5, 4), (9, 4), (9, 40))
     )
     assert expected_seconds(few) < expected_seconds(many) < expected_seconds(wide)
+
+
+def test_the_class_of_demonstrations_of_a_task_is_that_of_its_class():
+    """Corollary 1 for the paper's example: -w0 >= 0 and w0 - w1 >= 0 of the lower row alone."""
+    task = make("six-cell")
+    short, long = [[(5, 2), (4, 2), (3, 0)]], [[(2, 1), (5, 2), (4, 2), (3, 0)]]
+    cone = demonstration_class(task, short)
+    assert cone.equals(demonstration_class(equivalence_class(task), short))
+    for weights, position in [([-1, -1], "boundary"), ([-1, -2], "inside"), ([-2, -1], "outside")]:
+        assert cone.contains(weights) == position
+    known = equivalence_class(task)
+    assert known.cone.is_subset(cone)
+    assert not cone.is_subset(known.cone)
+    assert demonstration_class(task, long, scope="all").equals(known.cone)
+
+
+def test_the_class_of_demonstrations_refuses_another_scope_and_suboptimal_actions():
+    known = equivalence_class(make("six-cell"))
+    with pytest.raises(InvalidParameter, match="scope is that of the class"):
+        demonstration_class(known, [[(5, 2)]], scope="all")
+    with pytest.raises(InvalidModel, match="must show an optimal action"):
+        demonstration_class(make("six-cell"), [[(2, 2)]])

@@ -2,6 +2,7 @@
 
 from didact.bec.classes import EquivalenceClass, demonstration_class, equivalence_class
 from didact.bec.cone import Cone
+from didact.bec.ng_russell import ng_russell
 from didact.bec.observed.evaluate import evaluate
 from didact.bec.observed.observe import ObserveSettings, observe
 from didact.bec.observed.result import Observed, load_observed
@@ -23,6 +24,7 @@ __all__ = [
     "equivalence_class",
     "evaluate",
     "load_observed",
+    "ng_russell",
     "observe",
     "prove",
 ]

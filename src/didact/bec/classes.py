@@ -41,7 +41,7 @@ from didact.bec.halfspaces import (
 )
 from didact.bec.words import row_words
 from didact.errors import InvalidParameter
-from didact.inputs import choice, instance, shown_name
+from didact.inputs import choice, instance, shown, shown_name
 from didact.mdp import (
     Demonstration,
     Family,
@@ -436,13 +436,29 @@ def _are_affordable(tasks: Sequence[Task], plans: Sequence[Plan]) -> bool:
     return n_entries <= FAMILY_EXACT_ENTRIES and each
 
 
-def demonstration_class(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Cone:
-    """BEC(D | pi*): the cone of what optimal demonstrations show (Corollary 1).
+def demonstration_class(
+    task: Task | Family | EquivalenceClass, demonstrations: Any, *, scope: Scope | None = None
+) -> Cone:
+    """BEC(D | pi*): the cone of the rewards that fit demonstrations (Corollary 1).
 
-    Demonstrations must show optimal actions of states in scope.
+    These are the half-spaces of the demonstrated state-action pairs alone. The cone contains the
+    BEC of the task; a lesson is complete where both are equal (`cone.equals`).
+
+    task: a task or a family; or its `equivalence_class`, which is then not computed again.
+    demonstrations: lists of (state, action) pairs, a lesson, a recording, or the path of a file;
+        every action must be optimal, and every state in scope.
+    scope: 'reachable' (the default) or 'all' states; a class given as `task` has its own.
     """
-    shown = known.as_demonstrations(demonstrations)
-    return cone_of(demonstration_rows(known, shown), known.cone.true_weights)
+    if isinstance(task, EquivalenceClass):
+        known = task
+        if scope not in (None, known.scope):
+            raise InvalidParameter(
+                f"scope is that of the class, {known.scope!r}; it is {shown(scope)}. Leave it out"
+            )
+    else:
+        known = equivalence_class(task, scope="reachable" if scope is None else scope)
+    checked = known.as_demonstrations(demonstrations)
+    return cone_of(demonstration_rows(known, checked), known.cone.true_weights)
 
 
 def demonstration_rows(known: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Rows:

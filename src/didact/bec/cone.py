@@ -36,16 +36,25 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """A class of weights, exact with evidence or numerical with its smallest margin.
+    """A BEC as an intersection of half-spaces: exact with certificates, or numerical with a margin.
 
-    equalities: rows that hold with equality. facets: classes of rows, one for each facet, in order
-    of first appearance. lineality: basis of the equalities' span. rank: of all rows.
-    unidentifiable: basis of the directions of w that no row can fix.
-    multipliers, opposites, witnesses: the evidence of `exact_cone`; empty in float arithmetic.
-    margin, largest_residual, n_unknown: of `find_facets`; margin is None in exact arithmetic.
-    n_close: decisions that floats could not make: undecided facets, rows that should hold with room
-    to spare and do not within the tolerance, rows that the true weights seem to break; and one more
-    where rounding may have turned some row by the whole margin.
+    rows: the half-spaces, with the state and the two actions that each compares.
+    true_weights: of the task; they lie inside.
+    equalities: numbers of the rows that hold with equality.
+    facets: for each facet the numbers of its rows, in order of first appearance.
+    lineality: basis of the span of the equalities.
+    rank: of all rows.
+    unidentifiable: basis of the directions of the weights that no row can fix.
+    multipliers: Farkas multipliers of the redundant rows; empty in float arithmetic.
+    opposites: Farkas multipliers of the negated equalities; empty in float arithmetic.
+    witnesses: weights that break one facet alone; empty in float arithmetic.
+    n_exact_lp: how many exact linear programs were solved.
+    margin: the smallest margin of a facet in float arithmetic; None in exact arithmetic.
+    largest_residual: of the float solver.
+    n_unknown: rows whose redundancy floats left undecided.
+    n_close: decisions that floats could not make: undecided facets, rows that should hold strictly
+        and do not within the tolerance, rows that the true weights seem to break; and one more
+        where rounding may have turned some row by the whole margin.
     """
 
     rows: Rows
@@ -95,6 +104,8 @@ class Cone:
 
         Inside, the optimal actions are the true ones in every state, so the loss is zero; on the
         boundary some action ties that should not.
+
+        weights: (k,).
         """
         read = Numbers.read(weights, "weights")
         if read.floats.shape != self.true_weights.floats.shape:
@@ -145,7 +156,10 @@ class Cone:
         return exact_point_near(self, self.center())
 
     def is_subset(self, other: Cone) -> bool:
-        """Whether every weight of this class is in the other: other's rows follow from ours."""
+        """Whether every weight of this class is in the other: its rows follow from ours.
+
+        other: of weights with as many entries.
+        """
         if other.true_weights.floats.shape != self.true_weights.floats.shape:
             raise InvalidModel(
                 f"classes must be of weights with as many entries; these have "
@@ -154,7 +168,10 @@ class Cone:
         return all(self._implies(row) for row in other._defining_rows())
 
     def equals(self, other: Cone) -> bool:
-        """Whether both classes hold the same weights, decided by certificates both ways."""
+        """Whether both classes hold the same weights, decided by certificates both ways.
+
+        other: of weights with as many entries.
+        """
         return self.is_subset(other) and other.is_subset(self)
 
     def _defining_rows(self) -> list[Row]:

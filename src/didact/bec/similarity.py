@@ -114,13 +114,17 @@ def angles(normals: ArrayLike, reference: ArrayLike) -> Floats:
 def angular_similarity(
     normals: ArrayLike, reference: ArrayLike, *, matching: Matching = "optimal"
 ) -> float:
-    """The summed similarity of matched normals over the number of reference normals, in [0, 1].
+    """How similar two sets of half-space normals are, in [0, 1] (appendix, BIO-IRL specifics).
 
-    `normals` (n, k) are the half-spaces that were shown, `reference` (m, k) those to be shown.
-    "optimal" maximises the sum over one-to-one matchings, so that no order matters; "greedy" is the
-    paper's: each normal in turn takes the closest reference normal left, the first of equals.
-    When n > m the surplus stays unmatched. Without reference normals there is nothing to show and
-    the similarity is 1; without normals, and something to show, it is 0.
+    The sum of 1 - angle / pi over matched normals, divided by the number of reference normals.
+    Where there are more normals than reference normals, the surplus stays unmatched. Without
+    reference normals the similarity is 1; without normals, and with reference normals, it is 0.
+
+    normals: the half-spaces that were shown, (n, k), of any length.
+    reference: the half-spaces that were to be shown, (m, k).
+    matching: 'optimal' (the default) maximises the sum over one-to-one matchings, so no order
+        matters. 'greedy' is the paper's: each normal in turn takes the closest reference normal
+        left, the first of equals; the result depends on the order of the normals.
     """
     choice(matching, "matching", get_args(Matching))
     if np.size(reference) == 0:

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 
 from didact.errors import InvalidParameter
 from didact.learners import learn
-from didact.learners.chains.bio_irl import InformationGap
+from didact.learners.chains.bio_irl import InformationGap, information_gap
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task
 from didact.planning import evaluate, exact_successor_features, rollouts, solve
@@ -354,3 +354,16 @@ def test_trust_must_be_a_finite_number_from_0(trust):
     task, shown = WORLDS["chain"]
     with pytest.raises(InvalidParameter, match="trust must be a finite number from 0"):
         learn(task.mdp, shown, learner="bio-irl", trust=trust)
+
+
+def test_the_information_gap_of_a_task_by_name():
+    """Algorithm 2: the task's weights are the hypothesis unless others are given."""
+    task = make("chain", length=6, discount="0.95")
+    shown = [[(3, 1), (4, 1)]]
+    assert information_gap(task, shown) == InformationGap(as_evidence(task.mdp, shown)).of(
+        task.weights
+    )
+    expected = gap_by_definition(Task(task.mdp, [1, -1, 1]), shown, 2)
+    assert information_gap(task, shown, weights=[1, -1, 1]) == pytest.approx(expected, abs=1e-7)
+    with pytest.raises(InvalidParameter, match="no weights"):
+        information_gap(task.mdp, shown)

@@ -29,13 +29,14 @@ from didact.bec.facets import find_facets
 from didact.bec.halfspaces import Scope, scope_states
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.similarity import Matching, angular_similarity
+from didact.errors import InvalidParameter
 from didact.inputs import choice, finite_number
 from didact.learners.belief import Belief
 from didact.learners.chains.birl import sample_posterior
 from didact.learners.chains.chain import Extra
 from didact.learners.chains.options import ChainOptions
-from didact.learners.evidence import Evidence
-from didact.mdp import Task
+from didact.learners.evidence import Evidence, as_evidence
+from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, SuccessorFeatures, float_successor_features, solve
 from didact.registry import passing_on
@@ -92,22 +93,29 @@ class InformationGap:
             self._known[key] = self._compute(weights, plan)
         return self._known[key]
 
-    def _compute(self, weights: Any, plan: Plan | None = None) -> float:
+    def normals(self, weights: Any, plan: Plan | None = None) -> tuple[Floats, Floats, Floats]:
+        """Half-space normals under weights: of the demonstrations, of SCOT's lesson, of the BEC.
+
+        plan: the solution for the weights, where it is at hand.
+        """
         mdp = self.evidence.mdp
         task = Task(mdp, weights)
         found = solve(mdp, task.true_weights, arithmetic="float") if plan is None else plan
         known = equivalence_class(task, scope=self.scope, arithmetic="float", plan=found)
         cone = known.cone
         whole = [facet[0] for facet in cone.facets] + list(cone.equalities)
-        reference = known.rows.normals[sorted(whole)]
         counts = float_successor_features(mdp, found.policy)
-        told, could = (
-            angular_similarity(
-                _irredundant(_stated_normals(counts, *pairs), task.weights),
-                reference,
-                matching=self.matching,
-            )
+        shown, lesson = (
+            _irredundant(_stated_normals(counts, *pairs), task.weights)
             for pairs in (self._shown_pairs(), self._lesson_pairs(known))
+        )
+        return shown, lesson, known.rows.normals[sorted(whole)]
+
+    def _compute(self, weights: Any, plan: Plan | None = None) -> float:
+        shown, lesson, reference = self.normals(weights, plan)
+        told, could = (
+            angular_similarity(normals, reference, matching=self.matching)
+            for normals in (shown, lesson)
         )
         return abs(told - could)
 
@@ -135,6 +143,35 @@ class InformationGap:
         pairs = np.unique(candidates.pairs[list(greedy_picks(problem, problem.budget))])
         states, actions = np.divmod(pairs[pairs >= 0], mdp.n_actions)
         return states, actions
+
+
+def information_gap(
+    task: MDP | Task,
+    demonstrations: Any,
+    *,
+    weights: Any = None,
+    horizon: int | None = None,
+    matching: Matching = "optimal",
+    scope: Scope = "reachable",
+) -> float:
+    """infoGap(D, R) (Algorithm 2): how much less demonstrations tell than SCOT's for R, in [0, 1].
+
+    The absolute difference of two angular similarities to the BEC of R: of the half-spaces of the
+    m demonstrations, and of those of the first m demonstrations of SCOT's lesson for R. BIO-IRL
+    multiplies the likelihood of R by exp(-trust * infoGap).
+
+    task: an MDP or a task.
+    demonstrations: lists of (state, action) pairs, a lesson, a recording, or the path of a file.
+    weights: of the hypothesis R, (k,); by default the weights of the task.
+    horizon: steps of a demonstration in SCOT's lesson; by default the longest that was shown.
+    matching: of half-spaces, 'optimal' (the default), or 'greedy' as in the paper.
+    scope: 'reachable' or 'all': whose states' half-spaces are compared.
+    """
+    if weights is None:
+        if not isinstance(task, Task):
+            raise InvalidParameter("an MDP has no weights; give those of the hypothesis")
+        weights = task.true_weights
+    return InformationGap(as_evidence(task, demonstrations), horizon, matching, scope).of(weights)
 
 
 def _stated_normals(counts: SuccessorFeatures, states: Indices, actions: Indices) -> Floats:
