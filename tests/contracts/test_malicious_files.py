@@ -18,13 +18,13 @@ import pytest
 
 import didact
 from didact.app.audit import read_agent
-from didact.app.study import export_study, init_study
 from didact.bec.observed.branches import PARTIAL_FORMAT, _Checkpoint
 from didact.errors import DidactError, Unsupported
 from didact.files.archives import read_archive, write_archive
 from didact.mdp.recordings.formats import formats, load_recording
 from didact.mdp.recordings.minari import DATA_FORMATS
 from didact.proofcheck import ProofError
+from didact.studies.people.study import export_study, init_study
 from didact.studio.lessons import exported
 from didact.studio.worlds import read_subject
 from tests.effort import number

@@ -8,9 +8,10 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio is an extra")
 
-from didact.app.study import init_study, staged
 from didact.studies.people.records import Records
+from didact.studies.people.study import init_study
 from didact.studio.study_site import study_site
+from didact.studio.study_stage import staged
 from tests.studio.asgi import ask, asked
 
 JSON = [("Content-Type", "application/json")]

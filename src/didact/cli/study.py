@@ -60,8 +60,8 @@ def init(
 
     WORLD may be a family: then demonstrations and questions are of its members.
     """
-    from didact.app.study import init_study
     from didact.inputs import counted
+    from didact.studies.people.study import init_study
 
     names = tuple(name.strip() for name in conditions.split(","))
     with printing.waiting("making the study"):
@@ -136,7 +136,7 @@ def simulate(
     study: str, n: int, confidences: tuple[float, ...], difference: float, as_json: bool
 ) -> None:
     """Let Bayesian learners take STUDY, and say how many people would show a difference."""
-    from didact.app.study import simulate_study
+    from didact.studies.people.study import simulate_study
 
     with printing.waiting("learners take the study"):
         found = simulate_study(study, n, confidences=confidences, x=difference)
@@ -161,7 +161,7 @@ def simulate(
 )
 def export(study: str, out: str) -> None:
     """Write answers.csv, participants.csv, codebook.md and report.md of STUDY."""
-    from didact.app.study import export_study
+    from didact.studies.people.study import export_study
 
     for place in export_study(study, out):
         printing.print_line(f"  saved as {place}")
@@ -172,7 +172,7 @@ def export(study: str, out: str) -> None:
 @click.argument("participant", type=options.Whole(0))
 def delete(study: str, participant: int) -> None:
     """Forget PARTICIPANT of STUDY, by the number in participants.csv, with all answers."""
-    from didact.app.study import delete_participant
+    from didact.studies.people.study import delete_participant
 
     n = delete_participant(study, participant)
     printing.print_line(f"participant {participant} and {n} answers are gone")

@@ -53,8 +53,8 @@ def serve_study(
     participants: how many there may be in all; who comes later is told so.
     """
     sites, server = (_module(name, "the pages of a study") for name in ("study_site", "server"))
-    from didact.app.study import staged
     from didact.studies.people.records import MAX_PARTICIPANTS, Records
+    from didact.studio.study_stage import staged
 
     records = Records(path)
     try:

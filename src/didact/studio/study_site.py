@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from didact.app.study import Staged
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import parse_json
 from didact.inputs import whole_number
@@ -32,6 +31,7 @@ from didact.studies.people.records import (
     Records,
 )
 from didact.studio.site import asset, read_body, refusal
+from didact.studio.study_stage import Staged
 
 LARGEST_ANSWER = 16 * 1024
 Kept = TypeVar("Kept")

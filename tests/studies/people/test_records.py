@@ -16,13 +16,14 @@ from pathlib import Path
 import pytest
 
 from didact import make
-from didact.app.study import delete_participant, export_study, simulate_study, staged
 from didact.errors import DidactError
 from didact.mdp.files import task_document
 from didact.random import stream
 from didact.studies.people import records as records_module
 from didact.studies.people.design import design_study
 from didact.studies.people.records import Records, row_digest
+from didact.studies.people.study import delete_participant, export_study, simulate_study
+from didact.studio.study_stage import staged
 from tests.effort import crossed, number
 
 TASK = make("random-grid", size=6, n_features=2, seed=1)

@@ -7,15 +7,15 @@ from itertools import groupby
 import pytest
 
 from didact import make
-from didact.app.study import (
+from didact.errors import DidactError
+from didact.studies.people.records import Records
+from didact.studies.people.study import (
     delete_participant,
     export_study,
     init_study,
     simulate_study,
-    staged,
 )
-from didact.errors import DidactError
-from didact.studies.people.records import Records
+from didact.studio.study_stage import staged
 
 
 @pytest.fixture

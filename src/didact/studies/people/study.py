@@ -1,11 +1,10 @@
-"""Studies with people: made, served, simulated and evaluated; the use cases of `didact study`."""
+"""A study with people from its file to its report: made, simulated, exported, deleted from."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,9 @@ from didact.files.json import require_writable, write_text
 from didact.files.kinds import beginning_like
 from didact.files.reading import read_text, shown_path
 from didact.inputs import finite_number, whole_number
-from didact.mdp import Demonstration, Family, Task
+from didact.mdp import Family
 from didact.mdp.files import family_document, task_document
-from didact.mdp.naming import action_words
-from didact.mdp.task import cell_of
-from didact.report.page.lesson import demonstrations_piece
-from didact.report.page.scene import scene_of, state_in_words
-from didact.report.page.world import task_drawn
-from didact.studies.people.design import Design, Place, design_study, members_of
+from didact.studies.people.design import Design, design_study
 from didact.studies.people.records import Records
 from didact.studies.people.results import (
     COLUMNS,
@@ -57,71 +51,6 @@ def init_study(
     document = family_document(subject) if isinstance(subject, Family) else task_document(subject)
     Records.create(path, design, document).close()
     return design
-
-
-@dataclass(frozen=True, eq=False)
-class Staged:
-    """All that participants of a study can see, drawn once: no page needs to compute anything.
-
-    lessons: of each condition, parts of [world, HTML]; the world is named where there are several.
-    asked: of each place that is asked about, what a page is told: words, actions, picture and cell.
-    """
-
-    design: Design
-    lessons: Mapping[str, Sequence[tuple[str, str]]]
-    asked: Mapping[Place, Mapping[str, Any]]
-
-
-def staged(records: Records) -> Staged:
-    """What participants see, from the file of a study."""
-    members, design = members_of(records.subject()), records.design
-    places = (*design.practice, *design.test)
-    asked = {member: _asking(members, member) for member, _ in places}
-    return Staged(
-        design=design,
-        lessons={name: _lesson_parts(members, design.shown[name]) for name in design.conditions},
-        asked={(member, state): asked[member](state) for member, state in places},
-    )
-
-
-def _world_words(members: Sequence[Task], member: int) -> str:
-    """What participants call a world; nothing where it is the only one."""
-    return f"world {member + 1}" if len(members) > 1 else ""
-
-
-def _lesson_parts(
-    members: Sequence[Task], shown: Sequence[Demonstration]
-) -> tuple[tuple[str, str], ...]:
-    """Demonstrations to play, those in one world after each other as one part."""
-    parts, first = [], 1
-    for member, run in groupby(shown, key=lambda each: each.member or 0):
-        own = list(run)
-        html = demonstrations_piece(members[member], own, first=first)
-        parts.append((_world_words(members, member), html))
-        first += len(own)
-    return tuple(parts)
-
-
-def _asking(members: Sequence[Task], member: int) -> Callable[[int], dict[str, Any]]:
-    """What a page is told to ask about a state of a member; its picture is drawn once."""
-    task = members[member]
-    scene, layout = scene_of(task), task.layout or {}
-    is_grid = scene is not None and scene.kind == "grid"
-    picture = task_drawn(task)[0] if is_grid else None
-    world = _world_words(members, member)
-    actions = [action_words(task, action) for action in range(task.mdp.n_actions)]
-
-    def of(state: int) -> dict[str, Any]:
-        words = state_in_words(task.mdp, state, scene)
-        size = (int(layout["rows"]), int(layout["columns"])) if is_grid else ()
-        return {
-            "place": f"{world}, {words}" if world else words,
-            "actions": actions,
-            "picture": picture,
-            "cell": [*cell_of(task, state), *size] if is_grid else None,
-        }
-
-    return of
 
 
 def export_study(path: str, folder: str) -> list[str]:
