@@ -1,6 +1,6 @@
 """The order of the rooms and of the floors inside them, as data, and what a module imports.
 
-A name hidden in text counts as an import: "didact.app.explain:write_lesson_page", or a piece of
+A name hidden in text counts as an import: "didact.app.explain:write_page", or a piece of
 code in a string. Docstrings and comments are prose and do not count.
 """
 
@@ -60,7 +60,7 @@ CHECKER = "proofcheck"
 MAY_RUN_THE_CHECKER = {"teaching", "app", "cli", "studio", "widgets"}
 FRONT = {"__init__", "__main__"}
 MAY_LOOK_UP = "didact.mdp.showing"
-"""The one module that names rooms above it, as text: how a task or a lesson shows itself."""
+"""The one module that names packages above it, as text: how results show themselves."""
 
 STARTS = {"didact.cli.studio": "didact.studio", "didact.cli.study": "didact.studio"}
 """Commands that start another edge: they name it as text, and import it only when they are run."""

@@ -10,7 +10,6 @@ import pytest
 
 from didact import plots
 from didact.errors import Unsupported
-from didact.mdp.showing import SHOWN
 from didact.plots.studies import KINDS, pictures
 from didact.studies.summary import Figure
 from tests import effort
@@ -23,12 +22,6 @@ def test_every_picture_returns_the_axes_it_was_given(ax, taught):
     assert lesson.plot(ax) is ax
     assert lesson.known.plot(ax) is ax
     assert plots.coverage(lesson, ax) is ax
-
-
-def test_every_thing_that_shows_itself_finds_who_draws_it():
-    for what, where in SHOWN.items():
-        module, _, function = where.partition(":")
-        assert callable(getattr(__import__(module, fromlist=[function]), function)), what
 
 
 def test_new_axes_are_made_where_none_are_given(taught):

@@ -50,7 +50,7 @@ class StrategyComparison:
     share_mixed: Floats
     settings: Mapping[str, Any]
 
-    _repr_html_ = in_notebook("comparison")
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         worlds, strategies = counted(len(self.tasks), "world"), ", ".join(self.strategies)

@@ -14,7 +14,7 @@ from didact.files.kinds import json_kind
 from didact.inputs import counted, shown_name
 from didact.learners.belief import Belief
 from didact.mdp import Comparison, Demonstration
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import Floats
 
 RUN_FORMAT = "didact.run/1"
@@ -162,9 +162,9 @@ class Run:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.curve`.
         """
-        return show("plot of a run", self, ax, **style)
+        return draw(self, ax, **style)
 
-    _repr_html_ = in_notebook("run")
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         return (

@@ -34,7 +34,7 @@ from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import choice, counted, flag, shown_name
 from didact.mdp import Family, Task, as_task
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import in_notebook, write_page
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.lesson import FEWEST, checked_line
@@ -98,7 +98,7 @@ class Exam:
     _proof: Mapping[str, Any] | None = field(default=None, repr=False)
     _certificate: Mapping[str, Any] | None = field(default=None, repr=False)
 
-    _repr_html_ = in_notebook("exam in a notebook")
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         proved = "proved" if self.is_proved else "numerical"
@@ -217,7 +217,7 @@ class Exam:
             if known is None:
                 raise InvalidParameter("an exam from a file does not hold its task; give its task")
             task = known.source
-        pages: tuple[str, ...] = show("exam", task, self, path)
+        pages: tuple[str, ...] = write_page(self, path, task=task)
         return pages
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -91,7 +91,7 @@ class Audit:
     share: Mapping[str, float] | None = None
     witness: tuple[float, ...] | None = None
 
-    _repr_html_ = in_notebook("audit")
+    _repr_html_ = in_notebook
 
     @property
     def passed(self) -> bool:

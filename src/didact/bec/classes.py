@@ -51,7 +51,7 @@ from didact.mdp import (
     given_demonstrations,
 )
 from didact.mdp.naming import state_words
-from didact.mdp.showing import show
+from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import Numbers
 from didact.numerics.texts import MAX_WRITTEN_DIGITS
 from didact.planning import (
@@ -127,9 +127,7 @@ class EquivalenceClass:
     cone: Cone
     scope: Scope
 
-    def _repr_html_(self) -> str:
-        html: str = show("class of a family" if self.is_family else "class", self)
-        return html
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         return f"EquivalenceClass({shown_name(self.name)!r}, {self.scope}, {self.cone!r})"
@@ -260,7 +258,7 @@ class EquivalenceClass:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.cone`.
         """
-        return show("plot of a class", self, ax, **style)
+        return draw(self, ax, **style)
 
 
 def require_class(task: Task | Family, known: Any) -> None:

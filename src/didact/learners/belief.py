@@ -15,7 +15,7 @@ from didact.inputs import choice, in_one_line, shown
 from didact.learners.diagnostics import bulk_ess, mixing_problems, rank_r_hat, tail_ess
 from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.items import Feedback
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import Floats
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Belief:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.posterior`.
         """
-        return show("plot of a belief", self, ax, **style)
+        return draw(self, ax, **style)
 
     def __str__(self) -> str:
         from didact.learners.files import in_words
@@ -234,7 +234,7 @@ class Belief:
             f"{len(self.demonstrations)} demonstrations{said})"
         )
 
-    _repr_html_ = in_notebook("belief")
+    _repr_html_ = in_notebook
 
     def _once(self, name: str, find: Any) -> Floats:
         """The value, found when it is first asked for, and then read-only."""

@@ -81,7 +81,7 @@ class Risk:
     worst: float
     is_mixed: bool = True
 
-    _repr_html_ = in_notebook("risk")
+    _repr_html_ = in_notebook
 
     def __str__(self) -> str:
         if self.bound is None:

@@ -89,7 +89,7 @@ class Family:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.members, self.names, self.name)
 
-    _repr_html_ = in_notebook("family")
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         n_states = sum(task.mdp.n_states for task in self.members)

@@ -141,7 +141,7 @@ class MDP:
         """
         return self.feature_names[feature] if self.feature_names else f"feature {feature}"
 
-    _repr_html_ = in_notebook("model")
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         return (

@@ -20,7 +20,7 @@ from didact.errors import InvalidModel
 from didact.inputs import LARGEST_COUNT, instance, shown, shown_name, whole_number
 from didact.mdp.model import MDP, as_weights, deciding_states, idle_states, require_text
 from didact.mdp.observations import Observations, observation_of, observation_text, shown_text
-from didact.mdp.showing import show
+from didact.mdp.showing import draw, in_notebook
 from didact.mdp.transitions import MAX_ROWS, require_index
 from didact.numerics.exact import Floats, Numbers
 
@@ -109,15 +109,13 @@ class Task:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.world`.
         """
-        return show("plot of a task", self, ax, **style)
+        return draw(self, ax, **style)
 
     def __reduce__(self) -> tuple[Any, ...]:
         layout = None if self.layout is None else dict(self.layout)
         return _restored, (self.mdp, self.true_weights, self.name, layout, self.observations)
 
-    def _repr_html_(self) -> str:
-        html: str = show("task", self)
-        return html
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         return f"Task({shown_name(self.name)!r}, {self.mdp!r})"

@@ -61,7 +61,7 @@ class Evaluation:
     wrong_by_state: Floats
     error_bound: float
 
-    _repr_html_ = in_notebook("evaluation")
+    _repr_html_ = in_notebook
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each state: state, loss, worst_loss, and wrong, the share of wrong actions."""

@@ -28,7 +28,7 @@ from didact.errors import NotConverged
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights, idle_states
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import Floats, Later, Numbers
 from didact.planning.kernels import (
     UNIT,
@@ -94,7 +94,7 @@ class Plan:
     n_settled: int
     exact_values: tuple[Fraction | None, ...] | None = None
 
-    _repr_html_ = in_notebook("plan")
+    _repr_html_ = in_notebook
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each state: state, value, and the list of its optimal actions."""
@@ -130,7 +130,7 @@ class Plan:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.plan`.
         """
-        return show("plot of a plan", self, ax, **style)
+        return draw(self, ax, **style)
 
     def optimal_actions(self, state: int) -> list[int]:
         """The optimal actions of a state; none where it is terminal.

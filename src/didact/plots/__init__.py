@@ -4,6 +4,9 @@ Every function draws on the axes given, or on new ones, and returns them. Matplo
 something is drawn: `pip install 'didact[plots]'`.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from didact.plots.charts import curve as curve
 from didact.plots.charts import difficulty as difficulty
 from didact.plots.charts import frontier as frontier
@@ -21,6 +24,7 @@ __all__ = [
     "coverage",
     "curve",
     "difficulty",
+    "draw",
     "family",
     "frontier",
     "lesson",
@@ -29,3 +33,26 @@ __all__ = [
     "transfer",
     "world",
 ]
+
+_PICTURES: dict[str, Callable[..., Any]] = {
+    "Task": world,
+    "Lesson": lesson,
+    "Lesson of a family": family,
+    "Plan": plan,
+    "EquivalenceClass": cone,
+    "Selection": coverage,
+    "Difficulty": difficulty,
+    "Transfer": transfer,
+    "Frontier": frontier,
+    "Belief": posterior,
+    "Run": curve,
+}
+"""By the name of a result's class: importing the classes would load every package."""
+
+
+def draw(result: Any, ax: Any = None, **style: Any) -> Any:
+    """Draw a result, as its method `plot` does; the axes."""
+    kind = type(result).__name__
+    if kind == "Lesson":
+        kind = "Lesson of a family" if result.is_of_family else kind
+    return _PICTURES[kind](result, ax, **style)

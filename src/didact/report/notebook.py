@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import islice
 from typing import Any
 
@@ -22,6 +23,7 @@ from didact.learners.files import size_in_words
 from didact.mdp import MDP, Family, Task
 from didact.mdp.naming import episode_numbers
 from didact.planning import Evaluation, Plan
+from didact.report.page.lesson import lesson_fragment, task_fragment
 from didact.report.page.scene import amount
 from didact.report.page.templates import render
 from didact.report.page.words import task_words
@@ -29,6 +31,7 @@ from didact.report.words.beliefs import Scale, told_lines, unsure_states, weight
 from didact.report.words.exams import VERDICTS, audit_lines, exam_line
 from didact.report.words.lessons import between, mixed_lesson_lines, transfer_curve_lines
 from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
+from didact.teaching.rank import DifficultyRanking
 
 MOST_ROWS = 20
 """Rows of a table; the others are counted."""
@@ -70,12 +73,41 @@ def _written(value: Any) -> str:
     return shown_name(str(value), 160)
 
 
+@singledispatch
+def fragment(result: Any) -> str:
+    """The HTML of a result, chosen by its type."""
+    raise TypeError(f"there is no HTML of {type(result).__name__}")
+
+
+@fragment.register
+def _(task: Task) -> str:
+    """The world of a task, as a page in a frame."""
+    return task_fragment(task)
+
+
+@fragment.register
+def _(lesson: Lesson) -> str:
+    """The page in a frame; a table of a mix, of a family and of a lesson from a file."""
+    if lesson.is_mixed:
+        return mixed_lesson_fragment(lesson)
+    if lesson.known is None or lesson.is_of_family:
+        return lesson_table(lesson)
+    return lesson_fragment(lesson.known.task, lesson, known=lesson.known)
+
+
+@fragment.register
+def _(known: EquivalenceClass) -> str:
+    return family_class_fragment(known) if known.is_family else class_fragment(known)
+
+
+@fragment.register
 def mdp_fragment(mdp: MDP) -> str:
     """The sizes of a model."""
     names = [mdp.feature_name(i) for i in range(min(mdp.n_features, 12))]
     return result_fragment(task_words(mdp), [f"features: {_written(names)}"])
 
 
+@fragment.register
 def plan_fragment(plan: Plan) -> str:
     """What is best in each state."""
     how = f"{plan.arithmetic}; {'proved' if plan.is_proved else 'not all comparisons are decided'}"
@@ -83,6 +115,7 @@ def plan_fragment(plan: Plan) -> str:
     return result_fragment(title, [how], plan.to_records(), ("state", "value", "optimal"))
 
 
+@fragment.register
 def evaluation_fragment(found: Evaluation) -> str:
     """How a policy fares, and where it loses."""
     from didact.report.words.beliefs import evaluation_line
@@ -105,6 +138,7 @@ def class_fragment(known: EquivalenceClass) -> str:
     return result_fragment(title, [line], known.to_records(), ("kind", "words"))
 
 
+@fragment.register
 def family_fragment(family: Family) -> str:
     """The members of a family."""
     records = [
@@ -132,6 +166,7 @@ def family_class_fragment(known: EquivalenceClass) -> str:
     return result_fragment(f"{shown_name(known.name)}: {counted(n, 'constraint')}", [line])
 
 
+@fragment.register
 def frontier_fragment(found: Frontier) -> str:
     """How few demonstrations keep learners within how much of the best."""
     records = [{**row, "within": row["loss"] or "exact"} for row in found.to_records()]
@@ -141,6 +176,7 @@ def frontier_fragment(found: Frontier) -> str:
     return result_fragment(title, [line], records, columns)
 
 
+@fragment.register
 def risk_fragment(risk: Risk) -> str:
     """What a policy may lose under a belief."""
     return result_fragment("Risk", [f"{risk}."])
@@ -154,6 +190,7 @@ def lesson_table(lesson: Lesson) -> str:
     return result_fragment(title, [line], lesson.to_records(), columns)
 
 
+@fragment.register
 def verdict_fragment(verdict: Verdict) -> str:
     """Whether demonstrations teach, and what is wrong with them."""
     them = "The right steps alone" if verdict.wrong else "They"
@@ -167,6 +204,7 @@ def verdict_fragment(verdict: Verdict) -> str:
     return result_fragment(title, lines, verdict.to_records(), columns)
 
 
+@fragment.register
 def selection_fragment(found: Selection) -> str:
     """What to keep of a recording."""
     chosen = (
@@ -182,6 +220,7 @@ def selection_fragment(found: Selection) -> str:
     return result_fragment(title, [f"{teaches} {covered}"], rows, columns)
 
 
+@fragment.register
 def transfer_fragment(found: Transfer) -> str:
     """What a lesson determines in unseen worlds."""
     title = f"{found.n_determined} of {counted(len(found.worlds), 'unseen world')} determined"
@@ -190,6 +229,7 @@ def transfer_fragment(found: Transfer) -> str:
     return result_fragment(title, lines, open_ones, ("name", "loss", "words"))
 
 
+@fragment.register
 def difficulty_fragment(row: Difficulty) -> str:
     """How hard a task is to teach."""
     if row.error is not None:
@@ -204,7 +244,8 @@ def difficulty_fragment(row: Difficulty) -> str:
     return result_fragment(shown_name(row.name), lines)
 
 
-def ranking_fragment(rows: Sequence[Difficulty]) -> str:
+@fragment.register
+def ranking_fragment(rows: DifficultyRanking) -> str:
     """Tasks, the hardest to teach first."""
     records = [
         {
@@ -224,6 +265,7 @@ def ranking_fragment(rows: Sequence[Difficulty]) -> str:
     return result_fragment(f"{counted(len(rows), 'task')}, hardest first", failed, records, columns)
 
 
+@fragment.register
 def run_fragment(run: Run) -> str:
     """What was asked, and what was known after each answer."""
     from didact.active.run import ENDINGS
@@ -233,6 +275,7 @@ def run_fragment(run: Run) -> str:
     return result_fragment(title, [ENDINGS[run.ended]], run.to_records(), columns)
 
 
+@fragment.register
 def comparison_fragment(found: StrategyComparison) -> str:
     """Strategies against each other."""
     title = f"{counted(len(found.tasks), 'world')}, {counted(found.n_queries, 'question')} each"
@@ -241,6 +284,7 @@ def comparison_fragment(found: StrategyComparison) -> str:
     return result_fragment(title, [line], found.to_records(), columns)
 
 
+@fragment.register
 def exam_fragment(exam: Exam) -> str:
     """What an exam decides, and its questions without the key."""
     rows = [{"question": i, "asked": q.words} for i, q in enumerate(exam.questions, start=1)]
@@ -248,6 +292,7 @@ def exam_fragment(exam: Exam) -> str:
     return result_fragment(exam_line(exam), told, rows, ("question", "asked"))
 
 
+@fragment.register
 def audit_fragment(audit: Audit) -> str:
     """The verdict on an agent, and why."""
     _, *lines = audit_lines("", audit)
@@ -277,6 +322,7 @@ class Interval:
     ends: tuple[float, float] | None
 
 
+@fragment.register
 def belief_in_notebook(belief: Belief) -> str:
     """The table of a belief, places named by its task where that is known."""
     return _fragment(size_in_words(belief), belief, None, belief.where)

@@ -109,7 +109,7 @@ class Verdict:
     wrong_items: tuple[WrongItem, ...] = ()
     hardest: Fraction | None = None
 
-    _repr_html_ = in_notebook("verdict")
+    _repr_html_ = in_notebook
 
     @property
     def n_steps(self) -> int:

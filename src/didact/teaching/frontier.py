@@ -15,7 +15,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Family, Task
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import draw, in_notebook, write_page
 from didact.numerics.exact import changed
 from didact.random import stream
 from didact.teaching.build import TeachSettings
@@ -107,7 +107,7 @@ class Frontier:
         )
         return f"Frontier({shown_name(self.task_name)!r}, {sizes})"
 
-    _repr_html_ = in_notebook("frontier")
+    _repr_html_ = in_notebook
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each point: loss, share, bound, sizes, cost, bounds, worst, mean, status."""
@@ -122,7 +122,7 @@ class Frontier:
 
         path: of the page, such as 'frontier.html'.
         """
-        show("report of a frontier", self, path)
+        write_page(self, path)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the number of demonstrations over the loss that is left.
@@ -130,7 +130,7 @@ class Frontier:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.frontier`.
         """
-        return show("plot of a frontier", self, ax, **style)
+        return draw(self, ax, **style)
 
 
 def frontier(

@@ -33,7 +33,7 @@ from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Family, Task, as_family
 from didact.mdp.files import family_document, task_document, write_number
 from didact.mdp.items import Item
-from didact.mdp.showing import show
+from didact.mdp.showing import draw, in_notebook, write_page
 from didact.numerics.exact import Later
 from didact.planning.loss import VAGUE
 from didact.proofcheck import ProofError, check_proof
@@ -376,18 +376,8 @@ class Lesson:
         command: how to make the page again, to be shown on it; not on that of a mix.
         audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
         """
-        known = self.known
-        if self.is_mixed:
-            show("report of a mixed lesson", self._whole(task), self, path)
-            return
-        if self.is_of_family:
-            whole = self._whole(task)
-            show("report of a family", whole, self, path, known=known, command=command)
-            return
-        if known is not None and task is not None and known.task is not task:
-            known = None
-        given = {"command": command, "audience": audience}
-        show("report", self._whole(task), self, path, known=known, **given)
+        whole = self._whole(task)
+        write_page(self, path, task=whole, command=command, audience=audience)
 
     def _whole(self, given: Any) -> Task | Family:
         """The task or family that a page shows: the one given, or that of the lesson."""
@@ -407,19 +397,9 @@ class Lesson:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.lesson`, or of `didact.plots.family`.
         """
-        what = "plot of a family's lesson" if self.is_of_family else "plot of a lesson"
-        return show(what, self, ax, **style)
+        return draw(self, ax, **style)
 
-    def _repr_html_(self) -> str:
-        """The page in a frame, for a notebook; a table of a mix and of a lesson from a file."""
-        known = self.known
-        if self.is_mixed:
-            html: str = show("mixed lesson", self)
-        elif known is None or self.is_of_family:
-            html = show("lesson from a file", self)
-        else:
-            html = show("lesson", known.task, self, known=known)
-        return html
+    _repr_html_ = in_notebook
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.lesson/1` file; with the task's file it is all the checker needs.

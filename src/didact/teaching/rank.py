@@ -30,7 +30,7 @@ from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Family, Task
 from didact.mdp.files import load_task_or_family
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import draw, in_notebook
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.covers.candidates import Candidates, as_horizon, as_starts
@@ -137,7 +137,7 @@ class Difficulty:
     seconds: float = 0.0
     error: str | None = None
 
-    _repr_html_ = in_notebook("difficulty")
+    _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
         name = f"{shown_name(self.name)!r}"
@@ -160,13 +160,13 @@ class Difficulty:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.difficulty`.
         """
-        return show("plot of a difficulty", self, ax, **style)
+        return draw(self, ax, **style)
 
 
 class DifficultyRanking(list[Difficulty]):
     """The difficulties of tasks, the hardest first: a list, with its rows for a table."""
 
-    _repr_html_ = in_notebook("ranking")
+    _repr_html_ = in_notebook
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each task, as `pandas.DataFrame` takes it."""

@@ -32,7 +32,7 @@ from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.mdp.naming import episode_numbers, state_words
 from didact.mdp.recordings.formats import given_episodes, given_feedback
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
@@ -129,7 +129,7 @@ class Selection:
     wrong_items: tuple[WrongItem, ...] = field(default=(), repr=False)
     is_mixed: bool = False
 
-    _repr_html_ = in_notebook("selection")
+    _repr_html_ = in_notebook
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each episode or item: its number, what becomes of it, what it newly covers.
@@ -217,7 +217,7 @@ class Selection:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.coverage`.
         """
-        return show("plot of a selection", self, ax, **style)
+        return draw(self, ax, **style)
 
 
 def _by_episode(record: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from didact.bec.linear import unit_floats
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, entries, flag, instance, shown, shown_name
 from didact.mdp import Family, Task, as_task
-from didact.mdp.showing import in_notebook, show
+from didact.mdp.showing import draw, in_notebook
 from didact.numerics.intervals import binomial_interval
 from didact.numerics.texts import number_texts, read_text
 from didact.planning.solve import Arithmetic
@@ -99,7 +99,7 @@ class Transfer:
     interval: tuple[float, float] | None
     arithmetic: str
 
-    _repr_html_ = in_notebook("transfer")
+    _repr_html_ = in_notebook
 
     @property
     def n_determined(self) -> int:
@@ -140,7 +140,7 @@ class Transfer:
         ax: Matplotlib axes, new ones by default; they are returned.
         style: options of `didact.plots.transfer`.
         """
-        return show("plot of a transfer", self, ax, **style)
+        return draw(self, ax, **style)
 
     def __repr__(self) -> str:
         of = f"{self.n_determined} of {counted(len(self.worlds), 'unseen world')} determined"

@@ -6,6 +6,7 @@ The proof of a lesson is checked by the independent checker before the page says
 from __future__ import annotations
 
 import os
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -23,38 +24,41 @@ EXACT_UP_TO = 20_000
 """Pages are exact and proved up to so many states times features, so that none takes long."""
 
 
-def write_lesson_page(
-    task: Task, lesson: Lesson, path: str | os.PathLike[str], **shown: Any
-) -> None:
-    """Write the page of a lesson, its proof checked; shown: options of `lesson_page`."""
-    page = lesson_page(task, lesson, verified=verified_lesson(task, lesson), **shown)
+@singledispatch
+def write_page(result: Any, path: str | os.PathLike[str], **options: Any) -> Any:
+    """Write the page of a result, chosen by its type."""
+    raise TypeError(f"there is no page of {type(result).__name__}")
+
+
+@write_page.register
+def _(lesson: Lesson, path: str | os.PathLike[str], *, task: Any, **shown: Any) -> None:
+    """The page of a lesson for a task or a family, its proof checked.
+
+    shown: options of `lesson_page`; `audience` is of tasks only, and a mix takes none.
+    """
+    if lesson.is_mixed:
+        whole = as_family(task, "task") if lesson.is_of_family else as_task(task)
+        page = mixed_lesson_page(whole, lesson)
+    elif isinstance(task, Family):
+        shown.pop("audience", None)
+        shown.setdefault("known", lesson.known)
+        page = family_page(task, lesson, verified=verified_lesson(task, lesson), **shown)
+    else:
+        own = lesson.known is not None and lesson.known.source is task
+        shown.setdefault("known", lesson.known if own else None)
+        page = lesson_page(task, lesson, verified=verified_lesson(task, lesson), **shown)
     write_text(page, path, kind=PAGE)
 
 
-def write_family_page(
-    family: Family, lesson: Lesson, path: str | os.PathLike[str], **shown: Any
-) -> None:
-    """Write the page of a family's lesson, its proof checked."""
-    page = family_page(family, lesson, verified=verified_lesson(family, lesson), **shown)
-    write_text(page, path, kind=PAGE)
-
-
-def write_mixed_page(task: Task | Family, lesson: Lesson, path: str | os.PathLike[str]) -> None:
-    """Write the page of a lesson of several kinds of feedback."""
-    whole = as_family(task, "task") if lesson.is_of_family else as_task(task)
-    write_text(mixed_lesson_page(whole, lesson), path, kind=PAGE)
-
-
-def write_frontier_page(found: Frontier, path: str | os.PathLike[str]) -> None:
-    """Write the page of a frontier."""
+@write_page.register
+def _(found: Frontier, path: str | os.PathLike[str]) -> None:
     write_text(frontier_page(found), path, kind=PAGE)
 
 
-def write_exam_pages(
-    task: Task | Family, made: Exam, html: str | os.PathLike[str]
-) -> tuple[str, ...]:
-    """Write the sheet of an exam, and the key beside it; where they are."""
-    pages = os.fspath(html), key_path(html)
+@write_page.register
+def _(made: Exam, path: str | os.PathLike[str], *, task: Task | Family) -> tuple[str, ...]:
+    """The sheet of an exam, and the key beside it; where they are."""
+    pages = os.fspath(path), key_path(path)
     for place, key in zip(pages, (False, True), strict=True):
         write_text(exam_page(task, made, key=key), place, kind=PAGE)
     return pages
