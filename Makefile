@@ -86,6 +86,7 @@ mutation: setup
 lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 
 types: $(TOOLS)
 	$(BIN)/mypy

@@ -1,12 +1,15 @@
-"""Limits on the code: one class name in one module, few parameters, simple functions.
+"""Limits on the code: one class name in one module, few parameters, simple functions, no asserts.
 
-The lists hold what is not there yet; they only shrink.
+The lists hold what is not there yet; they only shrink. Which package imports which is in
+pyproject.toml (`tool.importlinter`), and `make lint` checks it.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -15,8 +18,8 @@ from pathlib import Path
 import pytest
 
 import didact
-from tests.floors import modules, name_of, room_of
 
+PACKAGE = Path(didact.__file__).parent
 CORE = {"numerics", "planning", "bec", "teaching", "learners", "active", "auditing"}
 MAX_PUBLIC, MAX_INTERNAL, MAX_POSITIONAL = 12, 8, 2
 MAX_COMPLEXITY = 15
@@ -36,6 +39,21 @@ COMPLEX: set[str] = {
 """Functions of the core with a cyclomatic complexity above 15."""
 
 Node = ast.FunctionDef
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> tuple[str, ...]:
+    """('didact', 'mdp', 'model'); a package is its own name without __init__."""
+    parts = ("didact", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def package_of(path: Path) -> str:
+    """The package of didact that a module is in; its own name where it is in none."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
 class Functions(ast.NodeVisitor):
@@ -110,7 +128,7 @@ def wide_functions() -> Iterator[tuple[str, int]]:
     """
     public = {f"{o.__module__}.{o.__qualname__}" for o in public_objects()}
     for path in modules():
-        if room_of(path) in CORE:
+        if package_of(path) in CORE:
             module = ".".join(name_of(path))
             for name, node in functions_in(parsed(path)).items():
                 is_public = {f"{module}.{name}", f"{module}.{name.split('.')[0]}"} & public
@@ -122,7 +140,7 @@ def wide_functions() -> Iterator[tuple[str, int]]:
 def complex_functions() -> Iterator[tuple[str, int]]:
     """Functions of the core with a complexity above 15, and how large it is."""
     for path in modules():
-        if room_of(path) in CORE:
+        if package_of(path) in CORE:
             for name, node in functions_in(parsed(path)).items():
                 if complexity_of(node) > MAX_COMPLEXITY:
                     yield ".".join([*name_of(path), name]), complexity_of(node)
@@ -180,3 +198,54 @@ def test_complexity_counts_branches_and_conditions():
     )
     (node,) = functions_in(ast.parse("\n".join(lines))).values()
     assert complexity_of(node) == 1 + 3 + 2 + 1 + 1
+
+
+def test_the_checker_of_proofs_needs_only_the_standard_library():
+    source = (PACKAGE / "proofcheck.py").read_text(encoding="utf-8")
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import)]
+    other = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    names = [each.name for node in found for each in node.names]
+    names += [node.module for node in other if node.module is not None]
+    assert names
+    assert len([node for node in other if node.module is None or node.level]) == 0
+    assert {name.split(".")[0] for name in names} <= {*sys.stdlib_module_names}
+    assert "import_module" not in source
+    assert "__import__" not in source
+
+
+NARROWS = r"assert (not )?isinstance\([\w.]+, [\w. |]+\)|assert [\w.\[\]'\"]+ is not None"
+
+
+def checks_by_assert(source: str) -> list[str]:
+    """The asserts of a source that do more than narrow a type, which fails by itself without them.
+
+    python -O leaves asserts out, and must change no verdict.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert):
+            told = ast.unparse(node)
+            if not re.fullmatch(NARROWS, told):
+                found.append(told)
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: ".".join(name_of(path)))
+def test_soundness_is_not_checked_by_asserts(path):
+    assert checks_by_assert(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_found"),
+    [
+        ("assert x is not None", False),
+        ("assert isinstance(a.b, Inside)", False),
+        ("assert not isinstance(verdict, Inside)", False),
+        ("assert dot(row, witness) < 0", True),
+        ("assert x is not None, 'the rows span the space'", True),
+        ("assert isinstance(x, A) and x.fits", True),
+        ("assert not found.wrong", True),
+    ],
+)
+def test_an_assert_that_checks_is_found(source, is_found):
+    assert bool(checks_by_assert(source)) == is_found
